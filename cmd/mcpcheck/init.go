@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 func newInitCommand() *cobra.Command {
@@ -122,7 +122,7 @@ func inspectServer(v options, t *target, told *sinks) (d draft, err error) {
 		return d, unseen(t.redactor.text(server.Failure))
 	}
 	d = newDraft(v, t, server)
-	able, declared := kit.AllCapabilities(server.Revision), harness.M{}
+	able, declared := protocol.AllCapabilities(server.Revision), harness.M{}
 	d.addCapabilityTools(discovery.ToolsForCapabilities(ctx, t.driverTarget, server, able))
 	if harness.IsModern(server.Revision) {
 		declared = able // for such a server says what it wants in its result, which needs no answer here

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -156,7 +156,7 @@ func (d *draft) tryTools(s *driver.Session) {
 // newToolDraft makes arguments for a tool.
 func (d draft) newToolDraft(name string, tool harness.M) toolDraft {
 	t := toolDraft{name: name, arguments: harness.M{}}
-	if why := kit.UncallableReason(tool, d.server.Revision); why != "" {
+	if why := toolcall.UncallableReason(tool, d.server.Revision); why != "" {
 		t.notCalledReason = why
 		return t
 	}

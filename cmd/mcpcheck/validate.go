@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -69,7 +69,7 @@ func (j *serverRun) validateExamples(ctx context.Context, server *harness.Server
 	add(server.Tools)
 	isUnlisted := func(name string) bool { return tools[name] == nil }
 	if server.HasAllTools && slices.ContainsFunc(sortedKeys(j.Arguments), isUnlisted) {
-		add(discovery.ToolsForCapabilities(ctx, j.target.driverTarget, server, kit.AllCapabilities(server.Revision)))
+		add(discovery.ToolsForCapabilities(ctx, j.target.driverTarget, server, protocol.AllCapabilities(server.Revision)))
 	}
 	for _, name := range sortedKeys(j.Arguments) {
 		tool, listed := tools[name]

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // Checks are the checks of the area.
@@ -17,7 +17,7 @@ var Checks = MergeSuites(serverChecks, serverFileChecks, textChecks, toolChecks,
 const byPattern = " (judged by pattern)"
 
 // eachTool is a look at the definition of every tool.
-func eachTool(look func(t *T, tool M)) Check { return probeTools(kit.ListedTools, look) }
+func eachTool(look func(t *T, tool M)) Check { return probeTools(toolcall.ListedTools, look) }
 
 // eachShownTool is a look at the definition of every tool that models are shown.
 func eachShownTool(look func(t *T, tool M)) Check { return probeTools(shownTools, look) }
@@ -38,7 +38,7 @@ func skipIfNoTools(t *T, list []Subject) []Subject {
 
 // shownTools are the tools that models are shown: by the extension apps, some are for pages alone.
 func shownTools(t *T) (shown []Subject) {
-	for _, tool := range kit.ListedTools(t) {
+	for _, tool := range toolcall.ListedTools(t) {
 		if !isAppOnly(tool.Value) {
 			shown = append(shown, tool)
 		}

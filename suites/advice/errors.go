@@ -11,18 +11,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // errorChecks are what a server says when something went wrong.
 var errorChecks = Suite{
 	"advice/error-text-actionable": Probe(func(t *T) {
-		calls := kit.InvalidCalls(t)
-		refused := slices.DeleteFunc(kit.AnsweredCalls(calls.List), func(c kit.ToolCall) bool {
+		calls := toolcall.InvalidCalls(t)
+		refused := slices.DeleteFunc(toolcall.AnsweredCalls(calls.List), func(c toolcall.ToolCall) bool {
 			return !isArgumentError(c.Reply)
 		})
-		kit.RequireObserved(t, len(refused), "call with invalid arguments was refused", calls.Uncalled, kit.AnyTool)
-		kit.EachToolCall(t, refused, func(t *T, c kit.ToolCall) {
+		toolcall.RequireObserved(t, len(refused), "call with invalid arguments was refused", calls.Uncalled, toolcall.AnyTool)
+		toolcall.EachToolCall(t, refused, func(t *T, c toolcall.ToolCall) {
 			said := c.Reply.MessageText()
 			if data, has := c.Reply.Error()["data"]; has {
 				said += " " + string(CompactJSON(data))
@@ -49,7 +50,7 @@ var errorChecks = Suite{
 	}),
 
 	"advice/error-without-secrets": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
-		secrets := kit.Secrets(t)
+		secrets := toolcall.Secrets(t)
 		if len(secrets) == 0 {
 			t.WithReason(NotGiven).Skip("the server was given no secret that it could tell")
 		}
@@ -64,13 +65,13 @@ var errorChecks = Suite{
 	}),
 
 	"advice/error-without-structured-content": Probe(func(t *T) {
-		valid, invalid := kit.ValidCalls(t), kit.InvalidCalls(t)
-		failed := slices.DeleteFunc(slices.Concat(valid.List, invalid.List), func(c kit.ToolCall) bool {
+		valid, invalid := toolcall.ValidCalls(t), toolcall.InvalidCalls(t)
+		failed := slices.DeleteFunc(slices.Concat(valid.List, invalid.List), func(c toolcall.ToolCall) bool {
 			return c.Reply.Result()["isError"] != true
 		})
-		kit.RequireObserved(t, len(failed), "tool has failed", slices.Concat(valid.Uncalled, invalid.Uncalled),
-			kit.AnyTool)
-		kit.EachToolCall(t, failed, func(t *T, c kit.ToolCall) {
+		toolcall.RequireObserved(t, len(failed), "tool has failed", slices.Concat(valid.Uncalled, invalid.Uncalled),
+			toolcall.AnyTool)
+		toolcall.EachToolCall(t, failed, func(t *T, c toolcall.ToolCall) {
 			result := c.Reply.Result()
 			if !HasMember(result, "structuredContent") {
 				return
@@ -91,15 +92,15 @@ var errorChecks = Suite{
 // triggerErrors sees to it that the server has said what is wrong with something.
 func triggerErrors(t *T) {
 	if t.Server.Declares("tools") && MayCallUnknown(t) {
-		kit.InvalidCalls(t)
-		kit.CallTools(t)
+		toolcall.InvalidCalls(t)
+		toolcall.CallTools(t)
 	}
 }
 
 // errorsIn are the answers that say that something went wrong.
 func errorsIn(w Wire) Messages {
 	return w.Responses().Filter("error", func(m Message) bool {
-		return m.Request != nil && (m.HasError || kit.ResultOf(m)["isError"] == true)
+		return m.Request != nil && (m.HasError || protocol.ResultOf(m)["isError"] == true)
 	})
 }
 
@@ -112,7 +113,7 @@ func errorText(m Message) string {
 	} else if HasMember(e, "data") {
 		text += string(CompactJSON(e["data"]))
 	}
-	for _, block := range kit.ObjectsIn(kit.ResultOf(m)["content"]) {
+	for _, block := range protocol.ObjectsIn(protocol.ResultOf(m)["content"]) {
 		text += "\n" + textIn(block, "text")
 	}
 	return strings.ReplaceAll(text, `\n`, "\n") // of a text in the data
@@ -164,7 +165,7 @@ var expectationWords = []string{
 
 // hasSucceeded reports whether a call of a tool with valid arguments has succeeded.
 func hasSucceeded(t *T, tool string) bool {
-	return slices.ContainsFunc(kit.ValidCalls(t).List, func(c kit.ToolCall) bool {
+	return slices.ContainsFunc(toolcall.ValidCalls(t).List, func(c toolcall.ToolCall) bool {
 		return c.Tool.Name == tool && c.Reply.Result() != nil && !c.Reply.IsFailure()
 	})
 }

@@ -9,20 +9,21 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // resultChecks are what tools come to when they are called with valid arguments.
 var resultChecks = Suite{
 	"advice/tool-output-schema-present": Probe(func(t *T) {
-		calls, data := successfulCalls(t), []kit.ToolCall{}
+		calls, data := successfulCalls(t), []toolcall.ToolCall{}
 		for _, c := range calls.List {
 			if isMachineReadable(c.Reply.Result()) {
 				data = append(data, c)
 			}
 		}
-		kit.RequireObserved(t, len(data), "tool has returned data", calls.Uncalled, kit.AnyTool)
-		kit.EachToolCall(t, data, func(t *T, c kit.ToolCall) {
+		toolcall.RequireObserved(t, len(data), "tool has returned data", calls.Uncalled, toolcall.AnyTool)
+		toolcall.EachToolCall(t, data, func(t *T, c toolcall.ToolCall) {
 			t.Expect(HasMember(c.Tool.Value, "outputSchema")).To(BeTrue("an outputSchema, since the tool returns data",
 				"none"))
 		})
@@ -30,8 +31,8 @@ var resultChecks = Suite{
 
 	"advice/response-size-bounded": Probe(func(t *T) {
 		calls := successfulCalls(t)
-		kit.RequireObserved(t, len(calls.List), "tool was called successfully", calls.Uncalled, kit.AnyTool)
-		kit.EachToolCall(t, calls.List, func(t *T, c kit.ToolCall) {
+		toolcall.RequireObserved(t, len(calls.List), "tool was called successfully", calls.Uncalled, toolcall.AnyTool)
+		toolcall.EachToolCall(t, calls.List, func(t *T, c toolcall.ToolCall) {
 			text := c.Reply.MessageText()
 			n := utf8.RuneCountInString(text)
 			t.Expect(n <= 20_000 || truncationPattern.MatchString(text)).To(BeTrue(
@@ -41,11 +42,11 @@ var resultChecks = Suite{
 
 	"advice/read-only-deterministic": Probe(func(t *T) {
 		calls := successfulCalls(t)
-		closed := slices.DeleteFunc(calls.List, func(c kit.ToolCall) bool { return !isClosedWorld(c.Tool.Value) })
-		kit.RequireObserved(t, len(closed), "read-only tool of a closed world was called successfully", calls.Uncalled,
+		closed := slices.DeleteFunc(calls.List, func(c toolcall.ToolCall) bool { return !isClosedWorld(c.Tool.Value) })
+		toolcall.RequireObserved(t, len(closed), "read-only tool of a closed world was called successfully", calls.Uncalled,
 			isClosedWorld)
-		allowance := kit.NewCallBudget()
-		kit.EachToolCall(t, closed, func(t *T, c kit.ToolCall) {
+		allowance := toolcall.NewCallBudget()
+		toolcall.EachToolCall(t, closed, func(t *T, c toolcall.ToolCall) {
 			if why := allowance.ExhaustedReason(); why != "" {
 				t.Inconclusive("%s", why)
 			}
@@ -57,9 +58,9 @@ var resultChecks = Suite{
 }
 
 // successfulCalls are the calls with valid arguments that have come to a result.
-func successfulCalls(t *T) kit.ToolCalls {
-	calls := kit.ValidCalls(t)
-	calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c kit.ToolCall) bool {
+func successfulCalls(t *T) toolcall.ToolCalls {
+	calls := toolcall.ValidCalls(t)
+	calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
 		_, has := c.Reply.Result()["content"].([]any)
 		return !has || c.Reply.IsFailure()
 	})
@@ -69,7 +70,7 @@ func successfulCalls(t *T) kit.ToolCalls {
 // isMachineReadable reports whether a result is for programs: it is structured, or one text that is a JSON object or a
 // list.
 func isMachineReadable(result M) bool {
-	blocks := kit.ObjectsIn(result["content"])
+	blocks := protocol.ObjectsIn(result["content"])
 	if HasMember(result, "structuredContent") {
 		return true
 	}
@@ -104,14 +105,14 @@ func isClosedWorld(tool M) bool {
 const maxDistinctResults = 4
 
 // distinctReplies are the results of the same call until one comes again: of a tool of which that can be told.
-func distinctReplies(t *T, c kit.ToolCall, a *kit.CallBudget) (replies []driver.Reply) {
+func distinctReplies(t *T, c toolcall.ToolCall, a *toolcall.CallBudget) (replies []driver.Reply) {
 	replies = []driver.Reply{c.Reply}
 	if len(c.InputLoop.InputReplies) > 0 {
 		t.WithReason(NotApplicable).Skip("the tools ask for input first")
 	}
 	s := t.Session()
 	for len(replies) < maxDistinctResults {
-		r := t.Request(s, "tools/call", kit.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
+		r := t.Request(s, "tools/call", toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
 		a.Charge(r)
 		if _, has := r.Result()["content"].([]any); !has || r.IsFailure() {
 			t.Inconclusive("the tool was called once more, and came to %s", Got(r))

@@ -4,7 +4,7 @@ import (
 	"regexp"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // serverChecks is how a server presents itself.
@@ -64,7 +64,7 @@ func skipIfNoServerInfo(t *T) M {
 // completableFeature says what a client could complete; empty: nothing.
 func completableFeature(s *Server) string {
 	for _, prompt := range s.Prompts {
-		if len(kit.ObjectsIn(prompt["arguments"])) > 0 {
+		if len(protocol.ObjectsIn(prompt["arguments"])) > 0 {
 			return "the prompt " + Show(prompt["name"]) + " has arguments"
 		}
 	}

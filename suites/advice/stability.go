@@ -7,7 +7,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // textComparison is a text for models that was read in two answers: the same one, or the first other one.
@@ -28,11 +29,11 @@ func rereadTexts(t *T) {
 		return
 	}
 	if !t.IsModern() && !t.Server.OneClient { // that is greeted anew
-		kit.PrepareUnusedSession(t)
+		handshake.PrepareUnusedSession(t)
 	}
 	for range 2 {
 		TryNoOp(t, t.Session())
-		kit.AskLists(t)
+		protocol.AskLists(t)
 	}
 }
 
@@ -71,12 +72,12 @@ func textComparisons(t *T, w Wire) (again []textComparison) {
 		}
 		switch m.Request.Method {
 		case "initialize", "server/discover":
-			note(m, "instructions", kit.ResultOf(m), "instructions")
+			note(m, "instructions", protocol.ResultOf(m), "instructions")
 		case "tools/list":
-			if HasMember(kit.RequestParams(m), "cursor") {
+			if HasMember(protocol.RequestParams(m), "cursor") {
 				continue
 			}
-			for _, tool := range kit.ObjectsIn(kit.ResultOf(m)["tools"]) {
+			for _, tool := range protocol.ObjectsIn(protocol.ResultOf(m)["tools"]) {
 				note(m, "description of "+Show(tool["name"]), tool, "description")
 			}
 		}
@@ -98,9 +99,9 @@ func toolsChangedAt(s *driver.Session) time.Duration {
 
 // clientKey is what a server may go by: what the client says of itself, and its token.
 func clientKey(m Message) (said string) {
-	params := kit.RequestParams(m)
+	params := protocol.RequestParams(m)
 	if m.Request.Method == "tools/list" { // where there is a handshake, the session says it
-		params = kit.MetaOf(params)
+		params = protocol.MetaOf(params)
 	}
 	for _, member := range []string{
 		"protocolVersion", "capabilities", "clientInfo",

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
@@ -25,8 +25,8 @@ var uiCapabilities = M{"extensions": M{extension: M{"mimeTypes": []any{appMediaT
 // any, a check does not apply.
 func uiTools(t *T) []Subject {
 	all := Step(t, "tools with pages", func(t *T) (tools []Subject) {
-		FollowPagesWith(t, t.Session(), "tools/list", "tools", kit.WithCapabilities(nil, uiCapabilities), func(page M) {
-			for _, tool := range kit.ObjectsIn(page["tools"]) {
+		FollowPagesWith(t, t.Session(), "tools/list", "tools", protocol.WithCapabilities(nil, uiCapabilities), func(page M) {
+			for _, tool := range protocol.ObjectsIn(page["tools"]) {
 				if name, named := tool["name"].(string); named && hasUIResource(t, tool) {
 					tools = append(tools, Subject{Name: name, Value: tool})
 				}
@@ -46,7 +46,7 @@ const flatKey = "ui/resourceUri"
 // hasUIResource reports whether a tool names a page, in either way. Servers need not declare the extension: from one
 // that does not, only a URI of the kind that is kept for pages is taken for one.
 func hasUIResource(t *T, tool M) bool {
-	ui, meta := uiOf(tool), kit.MetaOf(tool)
+	ui, meta := uiOf(tool), protocol.MetaOf(tool)
 	isPage := func(v any) bool { uri, _ := v.(string); return strings.HasPrefix(uri, uiScheme) }
 	declared := t.Server.Extension(extension) != nil && (HasMember(ui, "resourceUri") || HasMember(meta, flatKey))
 	return declared || isPage(ui["resourceUri"]) || isPage(meta[flatKey])
@@ -54,6 +54,6 @@ func hasUIResource(t *T, tool M) bool {
 
 // uiOf is what an object says of its page; nil when it does not.
 func uiOf(object M) M {
-	ui, _ := kit.MetaOf(object)["ui"].(M)
+	ui, _ := protocol.MetaOf(object)["ui"].(M)
 	return ui
 }

@@ -4,15 +4,15 @@ import (
 	"slices"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var callChecks = Suite{
 	"apps/content-without-ui": Probe(func(t *T) {
 		calls := uiCalls(t)
-		served := slices.DeleteFunc(slices.Clone(calls.List), func(c kit.ToolCall) bool { return !isSuccessful(c) })
-		kit.RequireObserved(t, len(served), "tool with a page was called successfully", calls.Uncalled, kit.AnyTool)
-		kit.EachToolCall(t, served, func(t *T, c kit.ToolCall) {
+		served := slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool { return !isSuccessful(c) })
+		toolcall.RequireObserved(t, len(served), "tool with a page was called successfully", calls.Uncalled, toolcall.AnyTool)
+		toolcall.EachToolCall(t, served, func(t *T, c toolcall.ToolCall) {
 			content := Member(c.Reply.Result(), "content")
 			if plain, called := callWithoutUI(t, c.Tool.Name); called && !hasContent(plain) && !isArray(content) {
 				t.Yield("there is no list of content without the extension either")
@@ -36,9 +36,9 @@ var callChecks = Suite{
 			shown, tried := uiCall(t, tool.Name)
 			switch {
 			case !called || !tried:
-				uncalled := slices.Concat(kit.ValidCalls(t).Uncalled, uiCalls(t).Uncalled)
+				uncalled := slices.Concat(toolcall.ValidCalls(t).Uncalled, uiCalls(t).Uncalled)
 				isIt := func(x M) bool { return x["name"] == tool.Name }
-				kit.SkipNotObserved(t, "call of it was answered", uncalled, isIt)
+				toolcall.SkipNotObserved(t, "call of it was answered", uncalled, isIt)
 			case !isSuccessful(shown):
 				t.Inconclusive("it fails with the extension too: %s", Got(shown.Reply))
 			}
@@ -48,35 +48,35 @@ var callChecks = Suite{
 }
 
 // uiCalls calls the tools with a page as a client that shows pages, once for all checks.
-func uiCalls(t *T) kit.ToolCalls {
+func uiCalls(t *T) toolcall.ToolCalls {
 	tools := uiTools(t)
-	return Step(t, "calls of tools with pages", func(t *T) kit.ToolCalls {
-		return kit.CallsWithCapabilities(t, t.Session(), uiCapabilities, tools)
+	return Step(t, "calls of tools with pages", func(t *T) toolcall.ToolCalls {
+		return toolcall.CallsWithCapabilities(t, t.Session(), uiCapabilities, tools)
 	})
 }
 
 // uiCall is the one of a tool.
-func uiCall(t *T, name string) (kit.ToolCall, bool) { return findCall(uiCalls(t).List, name) }
+func uiCall(t *T, name string) (toolcall.ToolCall, bool) { return findCall(uiCalls(t).List, name) }
 
 // callWithoutUI is the call of a tool by a client that shows no pages.
-func callWithoutUI(t *T, name string) (kit.ToolCall, bool) {
-	return findCall(kit.ValidCalls(t).List, name)
+func callWithoutUI(t *T, name string) (toolcall.ToolCall, bool) {
+	return findCall(toolcall.ValidCalls(t).List, name)
 }
 
-func findCall(calls []kit.ToolCall, name string) (call kit.ToolCall, called bool) {
-	i := slices.IndexFunc(calls, func(c kit.ToolCall) bool { return c.Tool.Name == name && c.Reply.Answered() })
+func findCall(calls []toolcall.ToolCall, name string) (call toolcall.ToolCall, called bool) {
+	i := slices.IndexFunc(calls, func(c toolcall.ToolCall) bool { return c.Tool.Name == name && c.Reply.Answered() })
 	if i < 0 {
-		return kit.ToolCall{}, false
+		return toolcall.ToolCall{}, false
 	}
 	return calls[i], true
 }
 
 // isSuccessful reports whether a call has the final result of a tool that did not fail.
-func isSuccessful(c kit.ToolCall) bool {
+func isSuccessful(c toolcall.ToolCall) bool {
 	return c.Reply.Result() != nil && !c.Reply.IsFailure() && c.Reply.Result()["resultType"] != "task"
 }
 
-func hasContent(c kit.ToolCall) bool { return isArray(c.Reply.Result()["content"]) }
+func hasContent(c toolcall.ToolCall) bool { return isArray(c.Reply.Result()["content"]) }
 
 func isArray(v any) bool { _, is := v.([]any); return is }
 

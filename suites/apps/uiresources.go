@@ -10,7 +10,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var uiResourceChecks = Suite{
@@ -58,7 +59,7 @@ var uiResourceChecks = Suite{
 	"apps/meta-shape": Probe(func(t *T) {
 		var seen []Subject
 		for _, object := range slices.Concat(uiTools(t), listedUIResources(t), uiResourceContents(t)) {
-			if HasMember(kit.MetaOf(object.Value), "ui") {
+			if HasMember(protocol.MetaOf(object.Value), "ui") {
 				seen = append(seen, object)
 			}
 		}
@@ -66,7 +67,7 @@ var uiResourceChecks = Suite{
 			t.WithReason(NotObserved).Skip("nothing has _meta.ui")
 		}
 		t.Each(seen, func(t *T, object Subject) {
-			t.Expect(kit.MetaOf(object.Value)["ui"]).To(BeObject())
+			t.Expect(protocol.MetaOf(object.Value)["ui"]).To(BeObject())
 			expectSettings(t, uiOf(object.Value))
 		})
 	}),
@@ -110,8 +111,8 @@ func readUIResources(t *T) []uiResource {
 	}
 	return Step(t, "pages of tools", func(t *T) (pages []uiResource) {
 		for _, uri := range uris {
-			r := kit.RunInputLoop(t, t.Session(), "resources/read",
-				kit.WithCapabilities(M{"uri": uri}, uiCapabilities)).LastReply
+			r := toolcall.RunInputLoop(t, t.Session(), "resources/read",
+				protocol.WithCapabilities(M{"uri": uri}, uiCapabilities)).LastReply
 			if !r.Answered() {
 				t.Retry("%v", Explain(r.Err))
 			}
@@ -124,7 +125,7 @@ func readUIResources(t *T) []uiResource {
 // eachContents tries a check on the contents of each page that could be read.
 func eachContents(t *T, run func(t *T, p uiResource, contents []M)) {
 	Each(t, readUIResources(t), uiResource.Subject, func(t *T, p uiResource) {
-		contents := kit.ObjectsIn(p.Reply.Result()["contents"])
+		contents := protocol.ObjectsIn(p.Reply.Result()["contents"])
 		if len(contents) == 0 {
 			t.Yield("the page has no contents")
 		}
@@ -151,7 +152,7 @@ func uiResourceContents(t *T) (all []Subject) {
 		return nil
 	}
 	for _, p := range readUIResources(t) {
-		for _, content := range kit.ObjectsIn(p.Reply.Result()["contents"]) {
+		for _, content := range protocol.ObjectsIn(p.Reply.Result()["contents"]) {
 			s := p.Subject()
 			s.Value = content
 			all = append(all, s)

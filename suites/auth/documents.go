@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 const (
@@ -68,7 +68,7 @@ const maxRedirects = 5
 
 func followRedirects(t *T, s *driver.Session, u string, x *driver.RoundTrip) *document {
 	for range maxRedirects {
-		a := kit.AwaitResponse(x)
+		a := roundtrip.AwaitResponse(x)
 		next, err := parseURL(u).Parse(a.Header.Get("Location"))
 		if a.StatusCode < 300 || a.StatusCode > 399 || err != nil || !mayContact(t, next) {
 			return readDocument(u, a)
@@ -76,7 +76,7 @@ func followRedirects(t *T, s *driver.Session, u string, x *driver.RoundTrip) *do
 		u = next.String()
 		x = fetch(t, s, u, nil)
 	}
-	return readDocument(u, kit.AwaitResponse(x))
+	return readDocument(u, roundtrip.AwaitResponse(x))
 }
 
 func readDocument(u string, a driver.HTTPResponse) *document {
@@ -203,12 +203,12 @@ func isTokenProtected(t *T, d *document) bool {
 	}
 	s := t.NewProcess()
 	x := fetch(t, s, d.URL, bearerHeader(t.Credentials.Bearer)["Authorization"])
-	return isResourceMetadata(readDocument(d.URL, kit.AwaitResponse(x)).Object)
+	return isResourceMetadata(readDocument(d.URL, roundtrip.AwaitResponse(x)).Object)
 }
 
 // firstUndecided is the first document of which it is not known whether it is there; nil when all are decided.
 func firstUndecided(docs []*document) *document {
-	i := slices.IndexFunc(docs, func(d *document) bool { return !kit.IsFromServer(d.Response) })
+	i := slices.IndexFunc(docs, func(d *document) bool { return !roundtrip.IsFromServer(d.Response) })
 	if i < 0 {
 		return nil
 	}

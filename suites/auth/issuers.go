@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // issuerChecks are the checks of the authorization servers.
@@ -63,7 +63,7 @@ var issuerChecks = Suite{
 			return
 		case resourceMetadataOf(t).Found != nil:
 			t.Skip("the server names its authorization servers as later revisions have it")
-		case !kit.IsFromServer(l.Root.Response):
+		case !roundtrip.IsFromServer(l.Root.Response):
 			t.Inconclusive("it could not be tested: %s", l.Root)
 		case l.Below == nil:
 			t.WithReason(NotOffered).Skip("there is no metadata of an authorization server")
@@ -78,12 +78,12 @@ var issuerChecks = Suite{
 		}
 		s, own := t.NewProcess(), endpointURL(t)
 		authorize := s.HTTP().Do(driver.HTTPRequest{
-			Method: http.MethodGet, URL: withPath(own, "/authorize"), Header: kit.Header("Authorization"),
+			Method: http.MethodGet, URL: withPath(own, "/authorize"), Header: roundtrip.Header("Authorization"),
 		})
 		form := http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}
 		token := s.HTTP().Do(driver.HTTPRequest{URL: withPath(own, "/token"), Header: form})
-		answers := []driver.HTTPResponse{kit.RequireHTTPResponse(t, kit.AwaitResponse(authorize)),
-			kit.RequireHTTPResponse(t, kit.AwaitResponse(token))}
+		answers := []driver.HTTPResponse{roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(authorize)),
+			roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(token))}
 		if !slices.ContainsFunc(answers, endpointExists) && lacksOAuth(t) {
 			t.ExpectShould(answers[0]).To(Satisfy("an endpoint /authorize, or metadata", endpointExists))
 		}

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // metadataChecks are the checks of the metadata of the protected resource.
 var metadataChecks = Suite{
 	"auth/metadata-discoverable": Probe(func(t *T) {
 		m := resourceMetadataOf(t)
-		if hinted := m.Hinted(); hinted != nil && kit.IsFromServer(hinted.Response) && !hinted.isUnauthorized() {
+		if hinted := m.Hinted(); hinted != nil && roundtrip.IsFromServer(hinted.Response) && !hinted.isUnauthorized() {
 			t.Expect(hinted.Response).To(haveStatus(http.StatusOK))
 		}
 		switch {
@@ -86,8 +86,8 @@ var metadataChecks = Suite{
 
 	"auth/well-known-not-behind-auth-redirect": Probe(func(t *T) {
 		s := t.NewProcess()
-		a := kit.RequireHTTPResponse(t,
-			kit.AwaitResponse(fetch(t, s, withPath(endpointURL(t), "/.well-known/mcpcheck-unknown"), nil)))
+		a := roundtrip.RequireHTTPResponse(t,
+			roundtrip.AwaitResponse(fetch(t, s, withPath(endpointURL(t), "/.well-known/mcpcheck-unknown"), nil)))
 		t.Expect(a).To(haveStatus(http.StatusNotFound, http.StatusGone))
 	}),
 }

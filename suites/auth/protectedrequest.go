@@ -10,7 +10,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // protectedRequest is the first thing that a protected server does not serve without a token. What is wrong with a
@@ -30,7 +31,7 @@ func protectedRequestOf(t *T) protectedRequest {
 	}
 	g := Step(t, "without a token", findProtectedRequest)
 	if g.Method == "" {
-		greeting, _ := kit.ConnectRequest(t)
+		greeting, _ := roundtrip.ConnectRequest(t)
 		t.Skip("the server serves %s and lists without a token", greeting)
 	}
 	return g
@@ -40,13 +41,13 @@ func findProtectedRequest(t *T) protectedRequest {
 	s := t.NewProcess()
 	first, welcome := connect(t, s, nil)
 	if welcome == nil {
-		greeting, _ := kit.ConnectRequest(t)
-		return protectedRequest{greeting, kit.RequireHTTPResponse(t, first)}
+		greeting, _ := roundtrip.ConnectRequest(t)
+		return protectedRequest{greeting, roundtrip.RequireHTTPResponse(t, first)}
 	}
 	capabilities, _ := welcome["capabilities"].(M)
-	for _, method := range kit.ListMethods(capabilities) {
-		a := kit.RequireHTTPResponse(t,
-			kit.AwaitResponse(kit.PostRequest(s, kit.ManualRequest{Method: method, Header: followUpHeader(t, nil)})))
+	for _, method := range protocol.ListMethods(capabilities) {
+		a := roundtrip.RequireHTTPResponse(t,
+			roundtrip.AwaitResponse(roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: followUpHeader(t, nil)})))
 		if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
 			return protectedRequest{method, a}
 		}
@@ -55,37 +56,37 @@ func findProtectedRequest(t *T) protectedRequest {
 }
 
 // send asks at the gate, with another request than an ordinary one. It has a session of its own.
-func (g protectedRequest) send(t *T, r kit.ManualRequest) *driver.RoundTrip {
+func (g protectedRequest) send(t *T, r roundtrip.ManualRequest) *driver.RoundTrip {
 	s := t.NewProcess()
 	if g.isConnectRequest(t) {
-		r.Method, r.Params = kit.ConnectRequest(t)
+		r.Method, r.Params = roundtrip.ConnectRequest(t)
 	} else {
 		connect(t, s, nil)
 		r.Method, r.Header = g.Method, followUpHeader(t, r.Header["Authorization"])
 	}
-	return kit.PostRequest(s, r)
+	return roundtrip.PostRequest(s, r)
 }
 
 // isConnectRequest reports whether the gate is the first request that a client makes.
 func (g protectedRequest) isConnectRequest(t *T) bool {
-	greeting, _ := kit.ConnectRequest(t)
+	greeting, _ := roundtrip.ConnectRequest(t)
 	return g.Method == greeting
 }
 
 // with asks at the gate with a token.
 func (g protectedRequest) responseWith(t *T, token string) driver.HTTPResponse {
-	return kit.RequireHTTPResponse(t, kit.AwaitResponse(g.send(t, kit.ManualRequest{Header: bearerHeader(token)})))
+	return roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(g.send(t, roundtrip.ManualRequest{Header: bearerHeader(token)})))
 }
 
 // connect greets the server by hand, with values of the Authorization header or without it, and returns the result of
 // the greeting; nil when it is refused.
 func connect(t *T, s *driver.Session, authorization []string) (a driver.HTTPResponse, welcome M) {
-	hello := kit.PostConnect(t, s, http.Header{"Authorization": authorization})
-	if a = kit.AwaitResponse(hello); !a.OK() {
+	hello := roundtrip.PostConnect(t, s, http.Header{"Authorization": authorization})
+	if a = roundtrip.AwaitResponse(hello); !a.OK() {
 		return a, nil
 	}
 	if welcome = hello.AwaitReply().Result(); welcome != nil && !t.IsModern() {
-		kit.AwaitResponse(kit.PostInitialized(s, followUpHeader(t, authorization)))
+		roundtrip.AwaitResponse(roundtrip.PostInitialized(s, followUpHeader(t, authorization)))
 	}
 	return a, welcome
 }
@@ -96,7 +97,7 @@ func followUpHeader(t *T, authorization []string) http.Header {
 }
 
 // bearerHeader is the Authorization header with a token.
-var bearerHeader = kit.BearerHeader
+var bearerHeader = roundtrip.BearerHeader
 
 // haveStatus matches an answer with one of the statuses.
 func haveStatus(statuses ...int) types.GomegaMatcher {

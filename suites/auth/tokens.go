@@ -10,7 +10,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // tokenChecks are the checks of which requests are served.
@@ -24,12 +26,12 @@ var tokenChecks = Suite{
 	"auth/invalid-token-401": Probe(func(t *T) {
 		tries := invalidTokens(t).Requests
 		Each(t, tries, sentRequest.subject, func(t *T, try sentRequest) {
-			a := kit.RequireHTTPResponse(t, kit.AwaitResponse(try.roundTrip))
+			a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
 			skipIfNoOAuth(t, a)
 			t.Expect(a).To(haveStatus(http.StatusUnauthorized, http.StatusBadRequest))
 		})
 		Each(t, tries, sentRequest.subject, func(t *T, try sentRequest) {
-			t.ExpectShould(kit.AwaitResponse(try.roundTrip)).To(haveStatus(http.StatusUnauthorized))
+			t.ExpectShould(roundtrip.AwaitResponse(try.roundTrip)).To(haveStatus(http.StatusUnauthorized))
 		})
 	}),
 
@@ -47,10 +49,10 @@ var tokenChecks = Suite{
 		var tries []sentRequest
 		for _, form := range []string{"Bearer", "Basic eHg6eHg=", "Bearer a b"} {
 			tries = append(tries,
-				sentRequest{form, g.send(t, kit.ManualRequest{Header: kit.Header("Authorization", form)})})
+				sentRequest{form, g.send(t, roundtrip.ManualRequest{Header: roundtrip.Header("Authorization", form)})})
 		}
 		Each(t, tries, sentRequest.subject, func(t *T, try sentRequest) {
-			a := kit.RequireHTTPResponse(t, kit.AwaitResponse(try.roundTrip))
+			a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
 			skipIfNoOAuth(t, a)
 			t.Expect(a).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
 		})
@@ -68,9 +70,9 @@ var tokenChecks = Suite{
 
 	"auth/every-request-checked": Probe(func(t *T) {
 		Each(t, requestsWithoutToken(t), sentRequest.subject, func(t *T, try sentRequest) {
-			came := kit.RequireHTTPResponse(t, kit.AwaitResponse(try.roundTrip))
+			came := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
 			if came.OK() && !t.IsModern() && try.roundTrip.AwaitReply().Result() == nil {
-				t.Yield("it is not served, though its status is %s", kit.FormatStatus(came))
+				t.Yield("it is not served, though its status is %s", roundtrip.FormatStatus(came))
 			}
 			listens := hasMethod(try.roundTrip, "subscriptions/listen") && protectedRequestOf(t).isConnectRequest(t)
 			guarded := listens || hasMethod(try.roundTrip, "tools/call")
@@ -89,21 +91,21 @@ var tokenChecks = Suite{
 		if t.Credentials.Bearer != "" && t.Server.Failure == "" {
 			connect(t, s, bearerHeader(t.Credentials.Bearer)["Authorization"])
 		}
-		stream := kit.Get(s, followUpHeader(t, nil))
-		a := kit.RequireHTTPResponse(t, kit.AwaitResponse(stream))
+		stream := roundtrip.Get(s, followUpHeader(t, nil))
+		a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(stream))
 		stream.Abort()
 		t.Expect(!a.IsStream).To(BeTrue("HTTP 401 for a GET without a token", "%s", a))
 		if s.HTTP().SessionID() == "" {
 			return
 		}
-		ended := kit.AwaitResponse(s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete,
+		ended := roundtrip.AwaitResponse(s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete,
 			Header: followUpHeader(t, nil)}))
 		if !ended.OK() {
 			return
 		}
-		x := kit.PostRequest(s,
-			kit.ManualRequest{Header: followUpHeader(t, bearerHeader(t.Credentials.Bearer)["Authorization"])})
-		after := kit.RequireHTTPResponse(t, kit.AwaitResponse(x))
+		x := roundtrip.PostRequest(s,
+			roundtrip.ManualRequest{Header: followUpHeader(t, bearerHeader(t.Credentials.Bearer)["Authorization"])})
+		after := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
 		t.Expect(after.OK()).To(BeTrue("HTTP 401 for a DELETE without a token",
 			"%s, and the session is gone: %s", ended, after))
 	}),
@@ -116,8 +118,8 @@ var tokenChecks = Suite{
 		}
 		u := *parseURL(t.Site().URL())
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&access_token="+url.QueryEscape(t.Credentials.Bearer), "&")
-		a := kit.RequireHTTPResponse(t,
-			kit.AwaitResponse(g.send(t, kit.ManualRequest{URL: u.String(), Header: kit.Header("Authorization")})))
+		a := roundtrip.RequireHTTPResponse(t,
+			roundtrip.AwaitResponse(g.send(t, roundtrip.ManualRequest{URL: u.String(), Header: roundtrip.Header("Authorization")})))
 		t.Expect(a).To(beRejected())
 	}),
 
@@ -140,15 +142,15 @@ var tokenChecks = Suite{
 			t.WithReason(NotGiven).Inconclusive("the server does not accept the second token: %s", a)
 		}
 		s := t.ExclusiveSession()
-		a := kit.RequireHTTPResponse(t,
-			kit.AwaitResponse(kit.PostRequest(s,
-				kit.ManualRequest{Header: bearerHeader(t.Credentials.SecondPrincipal)})))
+		a := roundtrip.RequireHTTPResponse(t,
+			roundtrip.AwaitResponse(roundtrip.PostRequest(s,
+				roundtrip.ManualRequest{Header: bearerHeader(t.Credentials.SecondPrincipal)})))
 		t.Expect(!a.OK()).To(BeTrue("HTTP 401, 403 or 404 for the session of another user", "%s", a))
 	}),
 
 	"auth/error-is-http-level": Probe(func(t *T) {
 		Each(t, requestsWithoutToken(t), sentRequest.subject, func(t *T, try sentRequest) {
-			came := kit.RequireHTTPResponse(t, kit.AwaitResponse(try.roundTrip))
+			came := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
 			r := try.roundTrip.AwaitReply()
 			switch {
 			case came.OK() && !r.Answered() && (came.IsStream || !came.Ended):
@@ -206,14 +208,14 @@ func requestsWithoutToken(t *T) []sentRequest {
 	return Step(t, "without a token in a session", func(t *T) (tries []sentRequest) {
 		s := t.ExclusiveSession()
 		try := func(name, method string, params M) {
-			request := kit.ManualRequest{Method: method, Params: params, Header: kit.Header("Authorization")}
-			tries = append(tries, sentRequest{name, kit.PostRequest(s, request)})
+			request := roundtrip.ManualRequest{Method: method, Params: params, Header: roundtrip.Header("Authorization")}
+			tries = append(tries, sentRequest{name, roundtrip.PostRequest(s, request)})
 		}
 		if g.isConnectRequest(t) {
 			method, params := s.NoOp()
 			try(method, method, params)
 		}
-		for _, method := range kit.ListMethods(t.Server.Capabilities) {
+		for _, method := range protocol.ListMethods(t.Server.Capabilities) {
 			try(method, method, nil)
 		}
 		if t.IsModern() {
@@ -223,7 +225,7 @@ func requestsWithoutToken(t *T) []sentRequest {
 			try("tools/call of "+call.Tool.Name, "tools/call", callParams(t, call))
 		}
 		for _, a := range tries {
-			kit.AwaitResponse(a.roundTrip)
+			roundtrip.AwaitResponse(a.roundTrip)
 		}
 		return tries
 	})
@@ -237,24 +239,24 @@ func isPublic(t *T, x *driver.RoundTrip) bool {
 	}
 	request := requestIn(x)
 	request.Header = followUpHeader(t, nil)
-	return kit.AwaitResponse(kit.PostRequest(s, request)).OK()
+	return roundtrip.AwaitResponse(roundtrip.PostRequest(s, request)).OK()
 }
 
 // requestIn is the request that an exchange carries, to be made once more.
-func requestIn(x *driver.RoundTrip) kit.ManualRequest {
+func requestIn(x *driver.RoundTrip) roundtrip.ManualRequest {
 	body, _ := driver.Decode(x.Body).(M)
 	params, _ := body["params"].(M)
-	return kit.ManualRequest{Method: methodOf(x), Params: params}
+	return roundtrip.ManualRequest{Method: methodOf(x), Params: params}
 }
 
 // resend makes the request of an attempt with the token of the session.
 func resend(t *T, a sentRequest) driver.Reply {
-	return kit.PostRequest(t.Session(), requestIn(a.roundTrip)).AwaitReply()
+	return roundtrip.PostRequest(t.Session(), requestIn(a.roundTrip)).AwaitReply()
 }
 
 // successfulCall is a call of a tool that has succeeded with the ordinary token.
-func successfulCall(t *T) (call kit.ToolCall, ok bool) {
-	all := kit.ValidCalls(t).List
+func successfulCall(t *T) (call toolcall.ToolCall, ok bool) {
+	all := toolcall.ValidCalls(t).List
 	i := slices.IndexFunc(all, hasSucceeded)
 	if i < 0 {
 		return call, false
@@ -263,16 +265,16 @@ func successfulCall(t *T) (call kit.ToolCall, ok bool) {
 }
 
 // callParams are those of a call that is made again.
-func callParams(t *T, c kit.ToolCall) M {
+func callParams(t *T, c toolcall.ToolCall) M {
 	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if t.IsModern() {
-		return kit.WithCapabilities(params, kit.AllModernCapabilities)
+		return protocol.WithCapabilities(params, protocol.AllModernCapabilities)
 	}
 	return params
 }
 
 // hasSucceeded reports whether a tool was called well, and soon enough to call it again.
-func hasSucceeded(c kit.ToolCall) bool {
+func hasSucceeded(c toolcall.ToolCall) bool {
 	return c.Reply.Result() != nil && c.Reply.Result()["isError"] != true && !c.IsLong
 }
 
@@ -305,7 +307,7 @@ func invalidTokens(t *T) invalidTokenResults {
 	return Step(t, "invalid tokens", func(t *T) (r invalidTokenResults) {
 		knock := func(token string) *driver.RoundTrip {
 			return g.send(t,
-				kit.ManualRequest{Header: bearerHeader(token)})
+				roundtrip.ManualRequest{Header: bearerHeader(token)})
 		}
 		r.Requests = []sentRequest{
 			{"an unknown token", knock(invalidToken)},
@@ -316,9 +318,9 @@ func invalidTokens(t *T) invalidTokenResults {
 				sentRequest{"the token with another last character", knock(token)},
 				sentRequest{"the token with more after it", knock(t.Credentials.Bearer + "mcpcheck")})
 		}
-		kit.AwaitResponse(knock(markerToken(t)))
+		roundtrip.AwaitResponse(knock(markerToken(t)))
 		for _, try := range r.Requests {
-			kit.AwaitResponse(try.roundTrip)
+			roundtrip.AwaitResponse(try.roundTrip)
 		}
 		r.UnknownTokenResponse = r.Requests[0].roundTrip.Response()
 		return r
@@ -328,7 +330,7 @@ func invalidTokens(t *T) invalidTokenResults {
 // requireDistinctRefusal ends a check of a token of some kind that is refused as a made-up one is, though not with 401.
 func requireDistinctRefusal(t *T, a driver.HTTPResponse) {
 	if a.StatusCode != http.StatusUnauthorized && a.StatusCode == invalidTokens(t).UnknownTokenResponse.StatusCode {
-		t.Yield("any bad token is answered with %s", kit.FormatStatus(a))
+		t.Yield("any bad token is answered with %s", roundtrip.FormatStatus(a))
 	}
 }
 
@@ -349,12 +351,12 @@ func insufficientScopeOf(t *T) insufficientScope {
 		s, token := t.NewProcess(), []string{"Bearer " + t.Credentials.InsufficientScope}
 		first, welcome := connect(t, s, token)
 		if welcome == nil {
-			greeting, _ := kit.ConnectRequest(t)
-			return insufficientScope{Operation: greeting, Response: kit.RequireHTTPResponse(t, first)}
+			greeting, _ := roundtrip.ConnectRequest(t)
+			return insufficientScope{Operation: greeting, Response: roundtrip.RequireHTTPResponse(t, first)}
 		}
-		for _, method := range kit.ListMethods(t.Server.Capabilities) {
-			x := kit.PostRequest(s, kit.ManualRequest{Method: method, Header: followUpHeader(t, token)})
-			if a := kit.RequireHTTPResponse(t, kit.AwaitResponse(x)); !a.OK() {
+		for _, method := range protocol.ListMethods(t.Server.Capabilities) {
+			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: followUpHeader(t, token)})
+			if a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x)); !a.OK() {
 				return insufficientScope{Operation: method, Response: a}
 			}
 		}
@@ -373,15 +375,15 @@ func insufficientScopeOf(t *T) insufficientScope {
 
 // callInsufficientScope calls the tools that have succeeded with the ordinary token.
 func callInsufficientScope(t *T, s *driver.Session, token []string) (b insufficientScope) {
-	for _, c := range kit.ValidCalls(t).List {
+	for _, c := range toolcall.ValidCalls(t).List {
 		if !hasSucceeded(c) {
 			continue
 		}
-		x := kit.PostRequest(s, kit.ManualRequest{Method: "tools/call", Params: callParams(t, c),
+		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: "tools/call", Params: callParams(t, c),
 			Header: followUpHeader(t, token)})
-		a := kit.AwaitResponse(x)
+		a := roundtrip.AwaitResponse(x)
 		switch {
-		case !kit.IsFromServer(a):
+		case !roundtrip.IsFromServer(a):
 		case !a.OK():
 			return insufficientScope{Operation: "tools/call of " + c.Tool.Name, Response: a}
 		case b.Operation == "":

@@ -7,16 +7,18 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var Checks = Suite{
 	"batch/receive-requests": Probe(func(t *T) {
 		for _, e := range batchOfTwo(t) {
-			t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
+			t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
 		}
 		for _, e := range slices.Concat(batchOfOne(t), batchOfAllKinds(t)) {
-			t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
+			t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
 		}
 	}),
 
@@ -37,15 +39,15 @@ var Checks = Suite{
 	"batch/notification-members-unanswered": Probe(func(t *T) {
 		usual := requireBatch(t)[0].Reply.Frame.Kind
 		s := t.Session()
-		cancellation := kit.NewCancellation(s)
+		cancellation := invalid.NewCancellation(s)
 		mark := s.Mark()
-		p, request := kit.NewNoOp(s, 70083)
+		p, request := protocol.NewNoOp(s, 70083)
 		s.SendJSON([]M{request, cancellation})
-		e := kit.AwaitWithBarrier(s, mark, p, kit.ShortWait)
+		e := invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait)
 		e.RequireNotBlocked(t)
-		t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
+		t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
 		Barrier(t, s, mark)
-		kit.ExpectIgnored(t, s, mark)
+		invalid.ExpectIgnored(t, s, mark)
 		// Otherwise batch/response-is-array reports it; over HTTP one JSON object will do.
 		if f := e.Reply.Frame; usual == driver.Array && f.RoundTrip == nil {
 			t.ExpectShould(f.Kind == driver.Array).To(BeTrue("the answer in an array", "%s", f))
@@ -55,12 +57,12 @@ var Checks = Suite{
 	"batch/notifications-only": Probe(func(t *T) {
 		requireBatch(t)
 		s := t.Session()
-		cancellations := []M{kit.NewCancellation(s), kit.NewCancellation(s)}
+		cancellations := []M{invalid.NewCancellation(s), invalid.NewCancellation(s)}
 		mark := s.Mark()
 		sent := s.SendJSON(cancellations)
 		came, err := s.Barrier(mark)
-		kit.ExpectAlive(t, err)
-		kit.ExpectIgnored(t, s, mark)
+		invalid.ExpectAlive(t, err)
+		invalid.ExpectIgnored(t, s, mark)
 		for _, f := range came {
 			t.Expect(f).To(Satisfy("no empty answer", func(f *driver.Frame) bool { return !isEmptyResponse(f) }))
 		}
@@ -84,44 +86,44 @@ var Checks = Suite{
 	"batch/sse-one-response-each": Probe(func(t *T) {
 		requireBatch(t)
 		s := t.Session()
-		method, params := kit.OrdinaryRequest(t, s)
+		method, params := protocol.OrdinaryRequest(t, s)
 		mark, list := s.Mark(), s.NewPending(70085, method)
-		other, request := kit.NewNoOp(s, 70086)
+		other, request := protocol.NewNoOp(s, 70086)
 		sent := s.SendJSON([]M{s.NewRequest(70085, method, params), request})
 		for _, p := range []driver.Pending{list, other} {
-			kit.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
+			invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
 		}
 		a := sent.RoundTrip.Response()
 		if !a.IsStream {
 			t.Skip("a batch is not answered with an event stream: %s", a)
 		}
 		for _, p := range []driver.Pending{list, other} {
-			r := kit.ResponseInEvents(a.Events, p.ID)
+			r := roundtrip.ResponseInEvents(a.Events, p.ID)
 			t.Expect(r).To(Satisfy("the response to each request of the batch on its stream", driver.Reply.Answered))
 		}
 	}),
 
 	"batch/empty-array": Probe(func(t *T) {
 		requireBatch(t)
-		p := kit.SendMalformed(t, kit.MalformedLines[kit.EmptyArray])
+		p := invalid.SendMalformed(t, invalid.MalformedLines[invalid.EmptyArray])
 		if p.SessionErr != nil {
 			t.Yield("the session did not survive it")
 		}
 		for _, f := range p.Received {
 			t.Expect(f.Kind != driver.Array).To(BeTrue("an error alone", "%s", f))
 		}
-		r := kit.ReplyToMalformed(p, nil)
+		r := invalid.ReplyToMalformed(p, nil)
 		if r.Answered() && r.Frame.RoundTrip != nil && r.Frame.RoundTrip.IsRejected() {
 			return // the status says enough
 		}
 		t.Expect(r).To(BeError(-32600))
-		t.Expect(r.Frame).To(kit.HaveNoID())
+		t.Expect(r.Frame).To(invalid.HaveNoID())
 	}),
 
 	"batch/invalid-members": Probe(func(t *T) {
 		requireBatch(t)
-		for _, r := range kit.MalformedReplies(t, kit.MixedArray, kit.NumbersArray, kit.ArrayWithoutMethod) {
-			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
+		for _, r := range invalid.MalformedReplies(t, invalid.MixedArray, invalid.NumbersArray, invalid.ArrayWithoutMethod) {
+			t.Expect(r.Reply).To(invalid.BeAnswerFor(r.Name))
 		}
 	}),
 
@@ -129,7 +131,7 @@ var Checks = Suite{
 		s := t.NewProcess()
 		s.MarkInvalidInput()
 		p := s.NewPending(70084, "initialize")
-		_, harmless := kit.NewNoOp(s, 70085)
+		_, harmless := protocol.NewNoOp(s, 70085)
 		s.SendJSON([]M{s.NewRequest(70084, "initialize", driver.ConnectParams(t.Revision)), harmless})
 		usual := s.Connect(driver.ConnectParams(t.Revision)) // whatever comes of it, the array was read before
 		r := s.AwaitFor(p, 250*time.Millisecond)
@@ -137,7 +139,7 @@ var Checks = Suite{
 			t.WithReason(Died).Inconclusive("the session did not survive it: %v", usual.Err)
 		}
 		if r.Result() != nil {
-			kit.SkipUnlessServerRejects(t, r)
+			invalid.SkipUnlessServerRejects(t, r)
 		}
 		t.Expect(r).NotTo(BeResult())
 	}),
@@ -152,55 +154,55 @@ var Checks = Suite{
 	}),
 
 	"batch/unsupported-survives": Probe(func(t *T) {
-		p := kit.SendMalformed(t, `[{"jsonrpc":"2.0","id":70088,$harmless},{"jsonrpc":"2.0","id":70089,$harmless}]`)
-		kit.ExpectAlive(t, p.SessionErr)
-		if kit.ReplyToMalformed(p, []byte("70088")).Result() != nil {
+		p := invalid.SendMalformed(t, `[{"jsonrpc":"2.0","id":70088,$harmless},{"jsonrpc":"2.0","id":70089,$harmless}]`)
+		invalid.ExpectAlive(t, p.SessionErr)
+		if invalid.ReplyToMalformed(p, []byte("70088")).Result() != nil {
 			t.Skip("the server answers batches although the revision has none, which is leniency")
 		}
 	}).InModern(Probe(func(t *T) {
-		p := kit.SendMalformed(t, `[{"jsonrpc":"2.0","id":70088,$harmless}]`)
-		kit.ExpectAlive(t, p.SessionErr)
+		p := invalid.SendMalformed(t, `[{"jsonrpc":"2.0","id":70088,$harmless}]`)
+		invalid.ExpectAlive(t, p.SessionErr)
 		for _, f := range p.Received {
 			t.Expect(f.Kind != driver.Array).To(BeTrue("no array as answer", "%s", f))
 		}
-		if kit.ReplyToMalformed(p, []byte("70088")).Result() != nil {
+		if invalid.ReplyToMalformed(p, []byte("70088")).Result() != nil {
 			t.Skip("the server serves the request in an array, which is leniency")
 		}
 	})),
 }
 
 // batchOfTwo is what came of two requests in an array, up to the first without an answer.
-func batchOfTwo(t *T) []kit.IDProbeResult {
-	return Step(t, "batch", func(t *T) []kit.IDProbeResult {
+func batchOfTwo(t *T) []invalid.IDProbeResult {
+	return Step(t, "batch", func(t *T) []invalid.IDProbeResult {
 		s := t.Session()
 		mark := s.Mark()
-		first, one := kit.NewNoOp(s, 70081)
-		second, two := kit.NewNoOp(s, 70082)
+		first, one := protocol.NewNoOp(s, 70081)
+		second, two := protocol.NewNoOp(s, 70082)
 		s.SendJSON([]M{one, two})
-		all := []kit.IDProbeResult{kit.AwaitWithBarrier(s, mark, first, kit.ShortWait)}
+		all := []invalid.IDProbeResult{invalid.AwaitWithBarrier(s, mark, first, protocol.ShortWait)}
 		if all[0].Reply.Answered() {
-			all = append(all, kit.AwaitWithBarrier(s, mark, second, kit.ShortWait))
+			all = append(all, invalid.AwaitWithBarrier(s, mark, second, protocol.ShortWait))
 		}
 		return all
 	})
 }
 
 // batchOfOne is what came of one request in an array.
-func batchOfOne(t *T) []kit.IDProbeResult {
-	return Step(t, "batch of one", func(t *T) []kit.IDProbeResult {
+func batchOfOne(t *T) []invalid.IDProbeResult {
+	return Step(t, "batch of one", func(t *T) []invalid.IDProbeResult {
 		s := t.Session()
-		return sendBatch(s, 70087, kit.ReadOnlyRequests(t, s)[:1])
+		return sendBatch(s, 70087, invalid.ReadOnlyRequests(t, s)[:1])
 	})
 }
 
 // batchOfAllKinds is what came of requests of different kinds in an array.
-func batchOfAllKinds(t *T) []kit.IDProbeResult {
+func batchOfAllKinds(t *T) []invalid.IDProbeResult {
 	s := t.Session()
-	return sendBatch(s, 70090, kit.ReadOnlyRequests(t, s))
+	return sendBatch(s, 70090, invalid.ReadOnlyRequests(t, s))
 }
 
 // sendBatch sends requests in an array, with ids from first on, and waits for the answers.
-func sendBatch(s *driver.Session, first int, queries []kit.ReadOnlyRequest) (all []kit.IDProbeResult) {
+func sendBatch(s *driver.Session, first int, queries []invalid.ReadOnlyRequest) (all []invalid.IDProbeResult) {
 	mark := s.Mark()
 	var pending []driver.Pending
 	var members []M
@@ -210,13 +212,13 @@ func sendBatch(s *driver.Session, first int, queries []kit.ReadOnlyRequest) (all
 	}
 	s.SendJSON(members)
 	for _, p := range pending {
-		all = append(all, kit.AwaitWithBarrier(s, mark, p, s.ReplyTimeout()))
+		all = append(all, invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout()))
 	}
 	return all
 }
 
 // requireBatch is like batched; it ends the check where batches are not served.
-func requireBatch(t *T) []kit.IDProbeResult {
+func requireBatch(t *T) []invalid.IDProbeResult {
 	all := batchOfTwo(t)
 	for _, e := range all {
 		if !e.Reply.Answered() {

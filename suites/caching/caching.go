@@ -7,7 +7,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
@@ -23,7 +24,7 @@ var Checks = Suite{
 
 	"caching/ttl-non-negative-integer": WatchWithSetup(requestAll, func(t *T, w Wire) {
 		t.Judge(resultsWith(t, w, "ttlMs"), func(t *T, m Message) {
-			ttl := kit.ResultOf(m)["ttlMs"]
+			ttl := protocol.ResultOf(m)["ttlMs"]
 			t.Expect(ttl).To(BeInteger())
 			milliseconds, _ := ttl.(json.Number).Float64() // of too large a number: infinity
 			t.Expect(milliseconds >= 0).To(BeTrue("a number from 0 on", "%s", Show(ttl)))
@@ -32,7 +33,7 @@ var Checks = Suite{
 
 	"caching/scope-enum": WatchWithSetup(requestAll, func(t *T, w Wire) {
 		t.Judge(resultsWith(t, w, "cacheScope"), func(t *T, m Message) {
-			t.Expect(kit.ResultOf(m)["cacheScope"]).To(BeOneOf[any]("public", "private"))
+			t.Expect(protocol.ResultOf(m)["cacheScope"]).To(BeOneOf[any]("public", "private"))
 		})
 	}),
 
@@ -57,15 +58,15 @@ var Checks = Suite{
 	}),
 
 	"caching/input-required-no-hints": WatchWithSetup(triggerInputRequests, func(t *T, w Wire) {
-		asking := kit.ModernResults(t, w).Filter("result that asks for input", func(m Message) bool {
-			return kit.ResultOf(m)["resultType"] == "input_required" && !kit.IsTaskResponse(m)
+		asking := protocol.ModernResults(t, w).Filter("result that asks for input", func(m Message) bool {
+			return protocol.ResultOf(m)["resultType"] == "input_required" && !protocol.IsTaskResponse(m)
 		})
 		t.Judge(asking, func(t *T, m Message) {
-			if !kit.MayRequireInput(m) {
+			if !protocol.MayRequireInput(m) {
 				t.Yield("it may not ask")
 			}
 			for _, hint := range []string{"ttlMs", "cacheScope"} {
-				t.Expect(Member(kit.ResultOf(m), hint)).To(BeOneOf[any](Absent{}), hint)
+				t.Expect(Member(protocol.ResultOf(m), hint)).To(BeOneOf[any](Absent{}), hint)
 			}
 		})
 	}),
@@ -94,11 +95,11 @@ func lists(server *Server) []list {
 func hintsCheck(method string, stimulate func(*T)) Check {
 	return WatchWithSetup(stimulate, func(t *T, w Wire) {
 		first := completeResults(t, w).Filter("complete result of "+method, func(m Message) bool {
-			return m.Request.Method == method && !HasMember(kit.RequestParams(m), "cursor")
+			return m.Request.Method == method && !HasMember(protocol.RequestParams(m), "cursor")
 		})
 		t.Judge(first, func(t *T, m Message) {
 			for _, hint := range []string{"ttlMs", "cacheScope"} {
-				t.Expect(HasMember(kit.ResultOf(m), hint)).To(BeTrue("ttlMs and cacheScope", "no %s", hint))
+				t.Expect(HasMember(protocol.ResultOf(m), hint)).To(BeTrue("ttlMs and cacheScope", "no %s", hint))
 			}
 		})
 	})
@@ -119,7 +120,7 @@ func requestList(t *T, method string) {
 // requestAll asks for all that clients may keep.
 func requestAll(t *T) {
 	TryNoOp(t, t.Session())
-	kit.AskLists(t)
+	protocol.AskLists(t)
 	if t.Server.Declares("resources") {
 		requestList(t, "resources/templates/list")
 		readResources(t)
@@ -141,7 +142,7 @@ func readResources(t *T) {
 
 // triggerInputRequests reads the first resources as a client that can be asked for anything, so that they ask.
 func triggerInputRequests(t *T) {
-	able := M{driver.MetaCapabilities: kit.CapableConnectParams(t.Revision)["capabilities"]}
+	able := M{driver.MetaCapabilities: handshake.CapableConnectParams(t.Revision)["capabilities"]}
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxReads)] {
 		r := t.TryRequest(t.Session(), "resources/read", M{"uri": resource["uri"], "_meta": able})
 		if r.Err != nil || r.Result()["resultType"] == "input_required" {
@@ -156,15 +157,15 @@ func completeResults(t *T, w Wire) Messages {
 	for _, l := range lists(t.Server) {
 		methods = append(methods, l.method)
 	}
-	return kit.ModernResults(t, w).Filter("complete result", func(m Message) bool {
-		return slices.Contains(methods, m.Request.Method) && kit.ResultOf(m)["resultType"] == "complete"
+	return protocol.ModernResults(t, w).Filter("complete result", func(m Message) bool {
+		return slices.Contains(methods, m.Request.Method) && protocol.ResultOf(m)["resultType"] == "complete"
 	})
 }
 
 // resultsWith are those of them that have a hint.
 func resultsWith(t *T, w Wire, hint string) Messages {
 	return completeResults(t, w).Filter("result with "+hint,
-		func(m Message) bool { return HasMember(kit.ResultOf(m), hint) })
+		func(m Message) bool { return HasMember(protocol.ResultOf(m), hint) })
 }
 
 // eachLongList tries a check on the pages of each list that has more than one.

@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // checkPublicScope compares what two users get of what is said to be the same for all.
@@ -50,9 +51,9 @@ func (o cacheableRequest) subject() Subject { return NamedSubject(o.method) }
 
 // resultFor is the result that the user of a token gets.
 func (o cacheableRequest) resultFor(t *T, token string) M {
-	request := kit.ManualRequest{Method: o.method, Params: o.params, Header: kit.BearerHeader(token)}
-	x := kit.PostRequest(t.Session(), request)
-	kit.RequireHTTPResponse(t, kit.AwaitResponse(x))
+	request := roundtrip.ManualRequest{Method: o.method, Params: o.params, Header: roundtrip.BearerHeader(token)}
+	x := roundtrip.PostRequest(t.Session(), request)
+	roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
 	r := x.AwaitReply()
 	if r.Result() == nil {
 		t.WithReason(NotGiven).Inconclusive("%s was answered with %s to one of the users", o.method, Got(r))
@@ -63,7 +64,7 @@ func (o cacheableRequest) resultFor(t *T, token string) M {
 // comparableText is what a result holds, whatever its order.
 func (o cacheableRequest) comparableText(result M) string {
 	var items []string
-	for _, item := range kit.ObjectsIn(result[o.member]) {
+	for _, item := range protocol.ObjectsIn(result[o.member]) {
 		item = maps.Clone(item)
 		delete(item, "_meta")
 		items = append(items, string(CompactJSON(item)))

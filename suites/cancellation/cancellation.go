@@ -7,12 +7,13 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // Checks are those of the area.
 var Checks = MergeSuites(ignoredChecks, inFlightChecks, Suite{
-	"cancellation/server-targets-own-requests": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"cancellation/server-targets-own-requests": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		t.Judge(cancellations(t, w), func(t *T, m Message) {
 			const crossing = time.Second // in which an answer may have crossed the cancellation
 			id := rawRequestID(m.Frame)
@@ -26,13 +27,13 @@ var Checks = MergeSuites(ignoredChecks, inFlightChecks, Suite{
 		})
 	}),
 
-	"cancellation/server-cancelled-only-listen": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"cancellation/server-cancelled-only-listen": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		t.Judge(cancellations(t, w), func(t *T, m Message) {
 			id := rawRequestID(m.Frame)
 			listens := slices.ContainsFunc(m.Session.FramesSince(0), func(f *driver.Frame) bool {
-				return f.Side == driver.FromClient && f.Method == kit.ListenMethod && driver.SameID(f.ID, id)
+				return f.Side == driver.FromClient && f.Method == transcript.ListenMethod && driver.SameID(f.ID, id)
 			})
-			t.Expect(listens).To(BeTrue("the id of a request "+kit.ListenMethod, "%s", Show(requestIDOf(m.Frame))))
+			t.Expect(listens).To(BeTrue("the id of a request "+transcript.ListenMethod, "%s", Show(requestIDOf(m.Frame))))
 		})
 	}),
 })

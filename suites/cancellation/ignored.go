@@ -6,7 +6,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // ignored are the checks of cancellations that say nothing to the server.
@@ -37,9 +40,9 @@ var ignoredChecks = Suite{
 	}),
 
 	"cancellation/cancel-initialize-survives": Probe(func(t *T) {
-		o := kit.RunScenario(t, kit.Scenario{CancelInitialize: true})
+		o := handshake.RunScenario(t, handshake.Scenario{CancelInitialize: true})
 		t.Expect(o.ConnectReply).To(BeResult())
-		if !o.NoOpReply.Answered() && !kit.RunScenario(t, kit.Scenario{}).NoOpReply.Answered() {
+		if !o.NoOpReply.Answered() && !handshake.RunScenario(t, handshake.Scenario{}).NoOpReply.Answered() {
 			t.Yield("nor is one where nothing was cancelled")
 		}
 		t.Expect(o.NoOpReply).To(BeAnswered(), "the first request after the handshake")
@@ -63,10 +66,10 @@ func expectIgnored(t *T, s *driver.Session, before int, params M) {
 	}
 	sent := s.SendJSON(note)
 	came, err := s.Barrier(mark)
-	kit.ExpectAlive(t, err)
-	came = s.WithoutEarlierResponses(before, kit.WithoutStreamCopies(t, came, sent))
+	invalid.ExpectAlive(t, err)
+	came = s.WithoutEarlierResponses(before, invalid.WithoutStreamCopies(t, came, sent))
 	if sent.RoundTrip != nil {
-		a := kit.RequireHTTPResponse(t, sent.RoundTrip.Response())
+		a := roundtrip.RequireHTTPResponse(t, sent.RoundTrip.Response())
 		t.DecidedBy(a).Expect(a.StatusCode).To(Satisfy("an HTTP status below 500",
 			func(status int) bool { return status < 500 }))
 	}
@@ -75,9 +78,9 @@ func expectIgnored(t *T, s *driver.Session, before int, params M) {
 		return f.MayBeResponseTo(nil) && !refusal
 	})
 	if i >= 0 {
-		kit.SkipIfUnsolicitedResponses(t, driver.Reply{Frame: came[i]})
-		kit.SkipIfRepliesToNotifications(t)
-		kit.SkipIfAnswersTwice(t, s)
+		invalid.SkipIfUnsolicitedResponses(t, driver.Reply{Frame: came[i]})
+		invalid.SkipIfRepliesToNotifications(t)
+		transcript.SkipIfAnswersTwice(t, s)
 		t.Fail("no reply to the cancellation", "%s", came[i])
 	}
 }

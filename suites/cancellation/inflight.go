@@ -7,7 +7,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // inFlightChecks are the checks of cancellations of requests that are under way.
@@ -51,7 +55,7 @@ var inFlightChecks = Suite{
 // countResponses counts the answers to a request, apart from copies of them on a GET stream.
 func countResponses(t *T, id []byte, came []*driver.Frame) (n int) {
 	for _, f := range came {
-		if f.IsResponse() && driver.SameID(f.RequestID(), id) && !kit.IsOnGETStream(t, f) {
+		if f.IsResponse() && driver.SameID(f.RequestID(), id) && !invalid.IsOnGETStream(t, f) {
 			n++
 		}
 	}
@@ -66,10 +70,10 @@ func cancelImmediately(t *T, s *driver.Session) (ids [][]byte) {
 	method, params := s.NoOp()
 	for range cancelCount {
 		if t.IsModern() && t.Site() != nil {
-			kit.PostRequest(s, kit.ManualRequest{Method: method, Params: params}).Abort()
+			roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params}).Abort()
 			continue
 		}
-		note := kit.NewCancellation(s)
+		note := invalid.NewCancellation(s)
 		s.SendJSON(note)
 		ids = append(ids, CompactJSON(note["params"].(M)["requestId"]))
 	}
@@ -93,17 +97,17 @@ func requireNotBusy(t *T, silent driver.Reply) {
 
 // cancelledCall is a call that was cancelled while it ran.
 type cancelledCall struct {
-	call            kit.ToolCall    // as it went without
-	hadLateProgress bool            // something was said of it then, in the second half of its time
-	reply           driver.Reply    // to the cancelled one, if any came within twice its usual time
-	repeatedReply   driver.Reply    // of another one that was not cancelled, where the cancelled one was refused
-	lateProgress    []*driver.Frame // what was said of it after a later request had been answered
-	nextReply       driver.Reply    // to a later request
+	call            toolcall.ToolCall // as it went without
+	hadLateProgress bool              // something was said of it then, in the second half of its time
+	reply           driver.Reply      // to the cancelled one, if any came within twice its usual time
+	repeatedReply   driver.Reply      // of another one that was not cancelled, where the cancelled one was refused
+	lateProgress    []*driver.Frame   // what was said of it after a later request had been answered
+	nextReply       driver.Reply      // to a later request
 }
 
 // ignored reports whether the call was answered as if it had not been cancelled.
 func (x cancelledCall) isIgnored() bool {
-	return x.reply.Answered() && kit.SameKind(x.reply, x.call.Reply)
+	return x.reply.Answered() && protocol.SameKind(x.reply, x.call.Reply)
 }
 
 // requireEffect ends a check of a cancellation that had no effect, or may have had none.
@@ -115,7 +119,7 @@ func (x cancelledCall) requireEffect(t *T) {
 		t.Inconclusive("%s was answered despite the cancellation, which a server may do if it is too late",
 			x.call.Tool.Name)
 	}
-	if !kit.SameKind(x.repeatedReply, x.call.Reply) {
+	if !protocol.SameKind(x.repeatedReply, x.call.Reply) {
 		t.Inconclusive("%s is not answered in the same way each time", x.call.Tool.Name)
 	}
 }
@@ -136,7 +140,7 @@ func cancelSlowCall(t *T) cancelledCall {
 }
 
 // cancelCall cancels a call once a later request was answered, so that it is under way.
-func cancelCall(t *T, call kit.ToolCall, token string) cancelledCall {
+func cancelCall(t *T, call toolcall.ToolCall, token string) cancelledCall {
 	x := cancelledCall{call: call}
 	s := t.Session()
 	begin, mark := time.Now(), s.Mark()
@@ -151,7 +155,7 @@ func cancelCall(t *T, call kit.ToolCall, token string) cancelledCall {
 	x.reply = RequireServerReply(t, s.AwaitFor(p, time.Until(begin.Add(2*x.call.Duration))))
 	x.lateProgress = progressReports(s.ReceivedSince(mark), token)
 	x.nextReply = TryNoOp(t, s)
-	if x.reply.Answered() && !kit.SameKind(x.reply, x.call.Reply) {
+	if x.reply.Answered() && !protocol.SameKind(x.reply, x.call.Reply) {
 		x.repeatedReply = RequireServerReply(t, s.AwaitLongRunning(x.call.Repeat(s, nil)))
 	}
 	return x
@@ -162,21 +166,21 @@ const cancelledToken = "mcpcheck-cancelled"
 
 // slowCall is a call of a tool that takes a while, since a ping was answered meanwhile, and whether something was said
 // of it in the second half of its time, if possible so.
-func slowCall(t *T) (call kit.ToolCall, talks bool) {
-	calls := kit.ValidCalls(t)
-	isSlow := func(c kit.ToolCall) bool { return c.PingAnsweredFirst }
-	talking := func(c kit.ToolCall) bool { return isSlow(c) && hasLateProgress(c) }
-	if slices.ContainsFunc(calls.List, func(c kit.ToolCall) bool { return c.IsDirectSuccess() && talking(c) }) {
-		return kit.QuickestCall(t, calls, "tool takes a while", talking), true
+func slowCall(t *T) (call toolcall.ToolCall, talks bool) {
+	calls := toolcall.ValidCalls(t)
+	isSlow := func(c toolcall.ToolCall) bool { return c.PingAnsweredFirst }
+	talking := func(c toolcall.ToolCall) bool { return isSlow(c) && hasLateProgress(c) }
+	if slices.ContainsFunc(calls.List, func(c toolcall.ToolCall) bool { return c.IsDirectSuccess() && talking(c) }) {
+		return toolcall.QuickestCall(t, calls, "tool takes a while", talking), true
 	}
-	return kit.QuickestCall(t, calls, "tool takes a while", isSlow), false
+	return toolcall.QuickestCall(t, calls, "tool takes a while", isSlow), false
 }
 
 // hasLateProgress reports whether the server has reported the progress of a call in the second half of its time.
-func hasLateProgress(c kit.ToolCall) bool {
+func hasLateProgress(c toolcall.ToolCall) bool {
 	half := c.Reply.Request.At + c.Duration/2 - c.Duration/10
-	return slices.ContainsFunc(kit.ProgressIn(c.Session, c.Session.FramesSince(0)),
-		func(r *kit.ProgressNotification) bool {
+	return slices.ContainsFunc(transcript.ProgressIn(c.Session, c.Session.FramesSince(0)),
+		func(r *transcript.ProgressNotification) bool {
 			return r.ForRequest != nil && driver.SameID(r.ForRequest.Request.ID, c.Reply.Request.ID) && r.At >= half
 		})
 }
@@ -185,7 +189,7 @@ func hasLateProgress(c kit.ToolCall) bool {
 func progressReports(frames []*driver.Frame, token string) (all []*driver.Frame) {
 	for _, f := range frames {
 		params, _ := f.JSON()["params"].(M)
-		if kit.IsProgress(f) && params["progressToken"] == token {
+		if transcript.IsProgress(f) && params["progressToken"] == token {
 			all = append(all, f)
 		}
 	}

@@ -7,7 +7,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // Checks are the checks of the area.
@@ -21,9 +24,9 @@ var capabilityChecks = Suite{
 			return
 		}
 		r := completeUndeclared(t)
-		t.Expect(kit.Completion{Reply: r}.Values()).To(
+		t.Expect(toolcall.Completion{Reply: r}.Values()).To(
 			BeEmptyList[string]("no values, since the capability is not declared"))
-		kit.SkipUnlessServerRejects(t, r)
+		invalid.SkipUnlessServerRejects(t, r)
 		t.ExpectShould(r).To(BeError())
 	}),
 
@@ -35,7 +38,7 @@ var capabilityChecks = Suite{
 		if r.Message()["error"] == nil {
 			t.Yield("it was answered without an error")
 		}
-		unknown, _ := kit.SendUnknownMethod(t).Reply.Code()
+		unknown, _ := invalid.SendUnknownMethod(t).Reply.Code()
 		if code, _ := r.Code(); code == unknown && code != -32601 {
 			t.Yield("any unknown method is answered with %d", code)
 		}
@@ -43,8 +46,8 @@ var capabilityChecks = Suite{
 	}),
 
 	"completion/works-when-declared": Probe(func(t *T) {
-		all := kit.CompleteAll(t).RequireAny(t).List
-		if slices.ContainsFunc(all, func(c kit.Completion) bool { return c.Reply.Result() != nil }) {
+		all := toolcall.CompleteAll(t).RequireAny(t).List
+		if slices.ContainsFunc(all, func(c toolcall.Completion) bool { return c.Reply.Result() != nil }) {
 			return
 		}
 		for _, c := range all {
@@ -59,10 +62,10 @@ var capabilityChecks = Suite{
 // completeUndeclared is the answer to a request for what the server does not declare: to complete the first that it
 // lists.
 func completeUndeclared(t *T) driver.Reply {
-	kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+	handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 	return Step(t, "undeclared completion", func(t *T) driver.Reply {
-		blank := kit.CompletionArgument{Ref: kit.PromptRef("mcpcheck"), Name: "a"}
-		if listed := kit.CompletionArguments(t); len(listed) > 0 {
+		blank := toolcall.CompletionArgument{Ref: toolcall.PromptRef("mcpcheck"), Name: "a"}
+		if listed := toolcall.CompletionArguments(t); len(listed) > 0 {
 			blank = listed[0]
 		}
 		return t.Request(t.SessionForInvalidInput(), completeMethod, blank.Params(""))
@@ -71,22 +74,22 @@ func completeUndeclared(t *T) driver.Reply {
 
 var resultChecks = Suite{
 	"completion/result-schema": Probe(func(t *T) {
-		eachResult(t, func(t *T, c kit.Completion) {
-			rules := kit.Violations(t, "completion/result-schema", "CompleteResult", c.Reply.Result())
+		eachResult(t, func(t *T, c toolcall.Completion) {
+			rules := protocol.Violations(t, "completion/result-schema", "CompleteResult", c.Reply.Result())
 			t.Expect(rules).To(BeEmptyList[string]("a valid CompleteResult"))
 		})
 	}),
 
 	"completion/max-100-values": Probe(func(t *T) {
 		const most = 100
-		eachResult(t, func(t *T, c kit.Completion) {
+		eachResult(t, func(t *T, c toolcall.Completion) {
 			n := len(c.Values())
 			t.Expect(n <= most).To(BeTrue("at most 100 values", "%d", n))
 		})
 	}),
 
 	"completion/total-coherent": Probe(func(t *T) {
-		eachResult(t, func(t *T, c kit.Completion) {
+		eachResult(t, func(t *T, c toolcall.Completion) {
 			completion, _ := c.Reply.Result()["completion"].(M)
 			values, _ := completion["values"].([]any)
 			number, _ := completion["total"].(json.Number)
@@ -104,8 +107,8 @@ var resultChecks = Suite{
 }
 
 // eachResult tries a check on what was completed.
-func eachResult(t *T, run func(*T, kit.Completion)) {
-	Each(t, kit.CompleteAll(t).RequireAny(t).List, kit.Completion.Subject, func(t *T, c kit.Completion) {
+func eachResult(t *T, run func(*T, toolcall.Completion)) {
+	Each(t, toolcall.CompleteAll(t).RequireAny(t).List, toolcall.Completion.Subject, func(t *T, c toolcall.Completion) {
 		if r := RequireServerReply(t, c.Reply); r.Err != nil {
 			t.Retry("%v", Explain(r.Err))
 		}

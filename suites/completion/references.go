@@ -3,39 +3,41 @@ package completion
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // referenceChecks are the checks of what is asked for: a prompt, a template, an argument, a context.
 var referenceChecks = Suite{
 	"completion/unknown-prompt": Probe(func(t *T) {
-		blank := kit.CompletionArgument{Ref: kit.PromptRef(kit.UnknownPromptName(t)), Name: "a"}
+		blank := toolcall.CompletionArgument{Ref: toolcall.PromptRef(toolcall.UnknownPromptName(t)), Name: "a"}
 		r := complete(t, t.Session(), blank.Params(""))
-		kit.SkipUnlessServerRejects(t, r)
+		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError(-32602))
 	}),
 
 	"completion/unknown-template": Probe(func(t *T) {
-		r := complete(t, t.Session(), kit.CompletionArgument{Ref: kit.TemplateRef("mcpcheck-nonexistent:///{x}"),
+		r := complete(t, t.Session(), toolcall.CompletionArgument{Ref: toolcall.TemplateRef("mcpcheck-nonexistent:///{x}"),
 			Name: "x"}.Params(""))
-		t.Expect(kit.Completion{Reply: r}.Values()).To(BeEmptyList[string]("an error, or no values"))
+		t.Expect(toolcall.Completion{Reply: r}.Values()).To(BeEmptyList[string]("an error, or no values"))
 	}),
 
 	"completion/unknown-argument": Probe(func(t *T) {
-		served := kit.CompleteAll(t).RequireServed(t)
+		served := toolcall.CompleteAll(t).RequireServed(t)
 		blank := served[0].CompletionArgument
 		blank.Name = "mcpcheck_x"
-		r := kit.TryInvalid(t, t.SessionForInvalidInput(), completeMethod, blank.Params(""))
-		kit.SkipUnlessServerRejects(t, r)
+		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), completeMethod, blank.Params(""))
+		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeAnswered())
 		code, _ := r.Code()
 		t.Expect(code != -32603).To(BeTrue("no values, or error -32602", "%s", r))
 	}),
 
 	"completion/context-accepted": Probe(func(t *T) {
-		all := kit.CompleteAll(t)
-		s, allowance := t.Session(), kit.NewCallBudget()
-		Each(t, all.RequireServed(t), kit.Completion.Subject, func(t *T, c kit.Completion) {
+		all := toolcall.CompleteAll(t)
+		s, allowance := t.Session(), toolcall.NewCallBudget()
+		Each(t, all.RequireServed(t), toolcall.Completion.Subject, func(t *T, c toolcall.Completion) {
 			if why := allowance.ExhaustedReason(); why != "" {
 				t.WithReason(Limit).Inconclusive("%s", why)
 			}
@@ -46,8 +48,8 @@ var referenceChecks = Suite{
 			for _, resolved := range contexts {
 				params := c.Params("")
 				params["context"] = M{"arguments": resolved}
-				usual := kit.AskFunc(t, s, completeMethod, c.Params(""))
-				r, _ := kit.Compare(t, kit.SameSuccess, c.Reply, usual, kit.AskFunc(t, s, completeMethod, params))
+				usual := protocol.AskFunc(t, s, completeMethod, c.Params(""))
+				r, _ := protocol.Compare(t, protocol.SameSuccess, c.Reply, usual, protocol.AskFunc(t, s, completeMethod, params))
 				t.Expect(r).To(BeResult())
 			}
 		})
@@ -72,7 +74,7 @@ var malformedChecks = Suite{
 	"completion/inputs-validated": Probe(func(t *T) {
 		ref := firstReference(t)
 		name := "a"
-		if blanks := kit.CompletionArguments(t); len(blanks) > 0 {
+		if blanks := toolcall.CompletionArguments(t); len(blanks) > 0 {
 			name = blanks[0].Name
 		}
 		forms := []M{
@@ -82,7 +84,7 @@ var malformedChecks = Suite{
 		}
 		eachMalformed(t, forms, func(t *T, r driver.Reply) {
 			t.Expect(r).To(BeAnswered())
-			t.Expect(kit.Completion{Reply: r}.Values()).To(BeEmptyList[string]("an error"))
+			t.Expect(toolcall.Completion{Reply: r}.Values()).To(BeEmptyList[string]("an error"))
 			t.ExpectShould(r).To(BeError())
 			code, _ := r.Code()
 			t.ExpectShould(code != -32603).To(BeTrue("an error other than an internal one", "%s", r))
@@ -92,21 +94,21 @@ var malformedChecks = Suite{
 
 // firstReference is the first that the server lists of what it may complete, or one to nothing.
 func firstReference(t *T) M {
-	if blanks := kit.CompletionArguments(t); len(blanks) > 0 {
+	if blanks := toolcall.CompletionArguments(t); len(blanks) > 0 {
 		return blanks[0].Ref
 	}
-	return kit.PromptRef("mcpcheck")
+	return toolcall.PromptRef("mcpcheck")
 }
 
 // eachMalformed tries a check on the answers to forms of the request.
 func eachMalformed(t *T, forms []M, run func(*T, driver.Reply)) {
 	s := t.SessionForInvalidInput()
 	for _, params := range forms {
-		r := kit.TryInvalid(t, s, completeMethod, params)
+		r := invalid.TryInvalid(t, s, completeMethod, params)
 		requireKnownMethod(t, r)
-		kit.SkipUnlessServerRejects(t, r)
+		invalid.SkipUnlessServerRejects(t, r)
 		if t.Server.Declares("completions") {
-			kit.SkipUnlessServed(t, r, kit.CompletionArgument{Ref: firstReference(t), Name: "a"}.Params(""))
+			invalid.SkipUnlessServed(t, r, toolcall.CompletionArgument{Ref: firstReference(t), Name: "a"}.Params(""))
 		}
 		run(t, r)
 	}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
@@ -33,7 +34,7 @@ var Checks = Suite{
 		if slices.Contains(versions, any(t.Revision)) {
 			return
 		}
-		list := kit.RequireListMethod(t)
+		list := protocol.RequireListMethod(t)
 		if r := t.Request(t.Session(), list, nil); r.Result() == nil {
 			t.WithReason(NotObserved).Skip("no list was served in %s either: %s", t.Revision, Got(r))
 		}
@@ -57,7 +58,7 @@ var Checks = Suite{
 		t.Expect(capabilities["extensions"]).To(BeObject(), "capabilities.extensions")
 		extensions := capabilities["extensions"].(M)
 		t.Each(memberSubjects(extensions), func(t *T, extension Subject) {
-			t.Expect(kit.IsPrefixedMetaKey(extension.Name)).To(BeTrue("an identifier of the form prefix/name", "%q",
+			t.Expect(protocol.IsPrefixedMetaKey(extension.Name)).To(BeTrue("an identifier of the form prefix/name", "%q",
 				extension.Name))
 			t.Expect(extensions[extension.Name]).To(BeObject(), "its settings")
 		})
@@ -78,7 +79,7 @@ var Checks = Suite{
 // discoverOnSecondConnection has server/discover answered on one more connection than the first.
 func discoverOnSecondConnection(t *T) {
 	if t.Site() == nil {
-		kit.FramesWhileIdle(t)
+		handshake.FramesWhileIdle(t)
 	} else {
 		t.ExclusiveSession()
 	}
@@ -121,5 +122,5 @@ func comparableResult(m Message) M {
 	for _, version := range list {
 		versions = append(versions, Show(version))
 	}
-	return M{"supportedVersions": kit.Sorted(versions), "capabilities": result["capabilities"]}
+	return M{"supportedVersions": protocol.Sorted(versions), "capabilities": result["capabilities"]}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
@@ -25,9 +26,9 @@ const (
 )
 
 // elicitations are those of a mode that the server has sent.
-func elicitations(t *T, w Wire, mode string) []kit.ServerRequest {
-	all := kit.ServerRequests(t, w, createMethod)
-	return slices.DeleteFunc(all, func(q kit.ServerRequest) bool { return kit.ModeOf(q.Params) != mode })
+func elicitations(t *T, w Wire, mode string) []client.ServerRequest {
+	all := client.ServerRequests(t, w, createMethod)
+	return slices.DeleteFunc(all, func(q client.ServerRequest) bool { return client.ModeOf(q.Params) != mode })
 }
 
 // requiredErrors are the errors that say that the user has to be at a URL first. Earlier revisions have no such error,
@@ -41,13 +42,13 @@ func requiredErrors(w Wire, revision string) Messages {
 }
 
 // announcedElicitations are the elicitations that an error says to be required.
-func announcedElicitations(m Message) (all []kit.ServerRequest) {
+func announcedElicitations(m Message) (all []client.ServerRequest) {
 	e, _ := m.JSON()["error"].(M)
 	data, _ := e["data"].(M)
 	list, _ := data["elicitations"].([]any)
 	for n, v := range list {
 		if params, isObject := v.(M); isObject {
-			all = append(all, kit.ServerRequest{
+			all = append(all, client.ServerRequest{
 				Method: createMethod, Params: params, InputKey: fmt.Sprintf("elicitations/%d", n), Session: m.Session,
 				Frame: m.Frame, ClientRequest: m.Request,
 			})
@@ -57,7 +58,7 @@ func announcedElicitations(m Message) (all []kit.ServerRequest) {
 }
 
 // urlElicitations are all elicitations of URLs: those that were sent, and those that errors announce.
-func urlElicitations(t *T, w Wire) []kit.ServerRequest {
+func urlElicitations(t *T, w Wire) []client.ServerRequest {
 	all := elicitations(t, w, urlMode)
 	for _, m := range requiredErrors(w, t.Revision).List {
 		all = append(all, announcedElicitations(m)...)
@@ -66,25 +67,25 @@ func urlElicitations(t *T, w Wire) []kit.ServerRequest {
 }
 
 // eachForm tries a check on the forms that were sent.
-func eachForm(t *T, w Wire, run func(*T, kit.ServerRequest)) {
-	kit.JudgeServerRequests(t, "form for the user was sent", elicitations(t, w, formMode), run)
+func eachForm(t *T, w Wire, run func(*T, client.ServerRequest)) {
+	client.JudgeServerRequests(t, "form for the user was sent", elicitations(t, w, formMode), run)
 }
 
 // eachURL tries a check on elicitations of URLs.
-func eachURL(t *T, all []kit.ServerRequest, run func(*T, kit.ServerRequest)) {
-	kit.JudgeServerRequests(t, "URL for the user was sent", all, run)
+func eachURL(t *T, all []client.ServerRequest, run func(*T, client.ServerRequest)) {
+	client.JudgeServerRequests(t, "URL for the user was sent", all, run)
 }
 
 // violations are the rules of the schema that an elicitation breaks and that an entry reports. What all elicitations
 // have in common counts for the entry of their mode.
-func violations(t *T, q kit.ServerRequest, id string) (rules []string) {
+func violations(t *T, q client.ServerRequest, id string) (rules []string) {
 	message := q.Frame.JSON()
 	if t.IsModern() {
 		message = M{"method": q.Method, "params": q.Params}
 	}
 	for _, v := range schemas.ValidateMessage(t.Revision, "ElicitRequest", message) {
-		owner := kit.OwnerOf(v, t.Revision)
-		if owner == formSchemaID && kit.ModeOf(q.Params) == urlMode {
+		owner := protocol.OwnerOf(v, t.Revision)
+		if owner == formSchemaID && client.ModeOf(q.Params) == urlMode {
 			owner = urlSchemaID
 		}
 		if owner == id {

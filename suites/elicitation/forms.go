@@ -9,20 +9,21 @@ import (
 	"unicode"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // formChecks are the checks of the forms that users are asked to fill in.
 var formChecks = Suite{
-	formSchemaID: WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q kit.ServerRequest) {
+	formSchemaID: WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachForm(t, w, func(t *T, q client.ServerRequest) {
 			t.Expect(violations(t, q, formSchemaID)).To(BeEmptyList[string](
 				"message, and a requestedSchema of type object with properties"))
 		})
 	}),
 
-	flatSchemaID: WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q kit.ServerRequest) {
+	flatSchemaID: WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachForm(t, w, func(t *T, q client.ServerRequest) {
 			t.Expect(violations(t, q, flatSchemaID)).To(BeEmptyList[string]("fields of the kinds that forms have"))
 			for _, f := range fieldsOf(q) {
 				t.ExpectShould(f.unsupportedKeywords(t.Revision)).
@@ -32,23 +33,23 @@ var formChecks = Suite{
 		})
 	}),
 
-	stringFormatID: WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q kit.ServerRequest) {
+	stringFormatID: WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachForm(t, w, func(t *T, q client.ServerRequest) {
 			t.Expect(violations(t, q,
 				stringFormatID)).To(BeEmptyList[string]("the formats email, uri, date and date-time"))
 		})
 	}),
 
-	"elicitation/no-sensitive-form-fields": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q kit.ServerRequest) {
+	"elicitation/no-sensitive-form-fields": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachForm(t, w, func(t *T, q client.ServerRequest) {
 			if found := secretRequest(q); found != "" {
 				t.FailAt(Should, "no secrets asked for in a form, as far as words tell", "%s", found)
 			}
 		})
 	}),
 
-	"elicitation/form-without-clickable-urls": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q kit.ServerRequest) {
+	"elicitation/form-without-clickable-urls": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachForm(t, w, func(t *T, q client.ServerRequest) {
 			for _, text := range textsOf(q) {
 				t.Expect(urlsIn(text)).To(BeEmptyList[string]("no URLs to click on in a form"), "in %s", Show(text))
 			}
@@ -63,7 +64,7 @@ type field struct {
 }
 
 // fieldsOf are those of a form that have a schema, by name.
-func fieldsOf(q kit.ServerRequest) (fields []field) {
+func fieldsOf(q client.ServerRequest) (fields []field) {
 	form, _ := q.Params["requestedSchema"].(M)
 	properties, _ := form["properties"].(M)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -108,7 +109,7 @@ var (
 
 // secretRequest tells the first sign in a form that it asks for a secret; empty when there is none. Only what the user
 // enters freely can be one.
-func secretRequest(q kit.ServerRequest) string {
+func secretRequest(q client.ServerRequest) string {
 	free := false
 	for _, f := range fieldsOf(q) {
 		if !f.isFreeInput() {
@@ -166,7 +167,7 @@ func splitWords(text string) string {
 }
 
 // textsOf are what a form shows its user: the message, titles and descriptions.
-func textsOf(q kit.ServerRequest) (texts []string) {
+func textsOf(q client.ServerRequest) (texts []string) {
 	var add func(v any)
 	add = func(v any) {
 		switch v := v.(type) {
@@ -187,7 +188,7 @@ func textsOf(q kit.ServerRequest) (texts []string) {
 		add(f.schema["title"])
 		add(f.schema["description"])
 		add(f.schema["enumNames"])
-		for _, choice := range slices.Concat(kit.ObjectsIn(f.schema["oneOf"]), kit.ObjectsIn(items["anyOf"])) {
+		for _, choice := range slices.Concat(protocol.ObjectsIn(f.schema["oneOf"]), protocol.ObjectsIn(items["anyOf"])) {
 			add(choice["title"])
 		}
 	}

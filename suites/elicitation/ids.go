@@ -5,7 +5,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // completeNotification says that the user has been at a URL.
@@ -15,9 +18,9 @@ const completeNotification = "notifications/elicitation/complete"
 var idChecks = Suite{
 	"elicitation/id-unique": WatchWithSetup(callInAllModes, func(t *T, w Wire) {
 		all := slices.DeleteFunc(urlElicitations(t, w),
-			func(q kit.ServerRequest) bool { return elicitationID(q) == "" })
+			func(q client.ServerRequest) bool { return elicitationID(q) == "" })
 		if len(all) < 2 {
-			kit.SkipNotObserved(t, "two URLs with an id were sent", kit.CallInteractively(t).Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "two URLs with an id were sent", client.CallInteractively(t).Uncalled, toolcall.AnyTool)
 		}
 		Each(t, idUses(all), idUse.subject, func(t *T, s idUse) {
 			if s.previous == nil {
@@ -63,15 +66,15 @@ var idChecks = Suite{
 	requiredErrorID: WatchWithSetup(callAsAllClients, func(t *T, w Wire) {
 		errors := requiredErrors(w, t.Revision)
 		if len(errors.List) == 0 {
-			kit.SkipNotObserved(t, "error -32042 came", kit.CallInteractively(t).Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "error -32042 came", client.CallInteractively(t).Uncalled, toolcall.AnyTool)
 		}
 		t.Judge(errors, func(t *T, m Message) {
-			t.Expect(kit.Violations(t, requiredErrorID, "URLElicitationRequiredError", m.JSON())).To(
+			t.Expect(protocol.Violations(t, requiredErrorID, "URLElicitationRequiredError", m.JSON())).To(
 				BeEmptyList[string]("a list of elicitations of URLs, each with its id"))
 			t.Expect(len(announcedElicitations(m)) > 0).To(BeTrue("the elicitations that are required", "none"))
-			client, _ := m.Session.ConnectParams["capabilities"].(M)
-			t.ExpectAdvice(kit.HasMode(client, urlMode)).To(BeTrue("no such error for a client without the mode url",
-				"one for a client with the capabilities %s", Show(client)))
+			declared, _ := m.Session.ConnectParams["capabilities"].(M)
+			t.ExpectAdvice(client.HasMode(declared, urlMode)).To(BeTrue("no such error for a client without the mode url",
+				"one for a client with the capabilities %s", Show(declared)))
 		})
 	}),
 }
@@ -79,12 +82,12 @@ var idChecks = Suite{
 // mayHideElicitation reports whether a call in a session may have announced an elicitation for all that can be read: it
 // has no answer, an error that announces none with its id, or a result with nothing in it.
 func mayHideElicitation(s *driver.Session) bool {
-	return slices.ContainsFunc(kit.SessionTranscript(s).CallsOf("tools/call"), func(x *kit.Call) bool {
+	return slices.ContainsFunc(transcript.SessionTranscript(s).CallsOf("tools/call"), func(x *transcript.Call) bool {
 		if x.Response == nil {
 			return true
 		}
 		all := announcedElicitations(Message{Frame: x.Response})
-		anonymous := func(q kit.ServerRequest) bool { return elicitationID(q) == "" }
+		anonymous := func(q client.ServerRequest) bool { return elicitationID(q) == "" }
 		if code, isError := (driver.Reply{Frame: x.Response}).Code(); isError {
 			return code == urlElicitationRequired && (len(all) == 0 || slices.ContainsFunc(all, anonymous))
 		}
@@ -96,8 +99,8 @@ func mayHideElicitation(s *driver.Session) bool {
 // callAsAllClients calls the tools as a client that can be asked for everything and, where sessions say so, as one that
 // can be asked for nothing.
 func callAsAllClients(t *T) {
-	kit.CallTools(t)
-	kit.CollectServerRequests(t)
+	toolcall.CallTools(t)
+	client.CollectServerRequests(t)
 }
 
 // completionNotifications are what says in sessions of a revision that a user has been at a URL.
@@ -108,20 +111,20 @@ func completionNotifications(w Wire, revision string) Messages {
 }
 
 // elicitationID is the id of an elicitation; empty when it has none.
-func elicitationID(q kit.ServerRequest) string {
+func elicitationID(q client.ServerRequest) string {
 	id, _ := q.Params["elicitationId"].(string)
 	return id
 }
 
 // idUse is an elicitation, and the one before it that had the same id; nil when there is none.
 type idUse struct {
-	kit.ServerRequest
+	client.ServerRequest
 	previous *idUse
 }
 
 // idUses are elicitations in the order in which they came. Each process of a server counts for itself.
-func idUses(all []kit.ServerRequest) (seen []idUse) {
-	slices.SortStableFunc(all, func(a, b kit.ServerRequest) int {
+func idUses(all []client.ServerRequest) (seen []idUse) {
+	slices.SortStableFunc(all, func(a, b client.ServerRequest) int {
 		return a.Session.TimeOf(a.Frame).Compare(b.Session.TimeOf(b.Frame))
 	})
 	for _, q := range all {

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // maxTools is how many tools that ask are called again, in each way.
@@ -14,21 +16,21 @@ const maxTools = 3
 
 // elicitingTool is a tool that asks users, and what came of it with a client that declares certain modes.
 type elicitingTool struct {
-	accepted           *kit.InteractiveCall // with a user who agrees
-	declined           []answeredCall       // declined, and cancelled
-	respondedWithError []answeredCall       // answered by errors: refusals
-	invalidResponses   []invalidResponse    // answered with content that the form does not allow
+	accepted           *client.InteractiveCall // with a user who agrees
+	declined           []answeredCall          // declined, and cancelled
+	respondedWithError []answeredCall          // answered by errors: refusals
+	invalidResponses   []invalidResponse       // answered with content that the form does not allow
 }
 
 // answeredCall is a call in which all questions to the user have one answer.
 type answeredCall struct {
 	response string // as messages show it
-	*kit.InteractiveCall
+	*client.InteractiveCall
 }
 
 // clientErrors are the errors of a client that cannot ask its user.
-var clientErrors = []kit.ClientResponse{
-	kit.NewErrorResponse(-32602, "Invalid params: this mode is not supported"), kit.NewErrorResponse(-32601,
+var clientErrors = []client.ClientResponse{
+	client.NewErrorResponse(-32602, "Invalid params: this mode is not supported"), client.NewErrorResponse(-32601,
 		"Method not found"),
 }
 
@@ -52,12 +54,12 @@ func callInAllModes(t *T) {
 }
 
 // elicitingCalls are the tools that ask users, and askers the first of them.
-func elicitingCalls(t *T) []*kit.InteractiveCall {
-	mute := func(i *kit.InteractiveCall) bool { return !i.AsksFor(createMethod) }
-	return slices.DeleteFunc(slices.Clone(kit.CallInteractively(t).List), mute)
+func elicitingCalls(t *T) []*client.InteractiveCall {
+	mute := func(i *client.InteractiveCall) bool { return !i.AsksFor(createMethod) }
+	return slices.DeleteFunc(slices.Clone(client.CallInteractively(t).List), mute)
 }
 
-func firstElicitingCalls(t *T) []*kit.InteractiveCall {
+func firstElicitingCalls(t *T) []*client.InteractiveCall {
 	all := elicitingCalls(t)
 	return all[:min(len(all), maxTools)]
 }
@@ -74,9 +76,9 @@ func noteUncoveredTools(t *T) {
 // every way.
 func callInMode(t *T, modes M) []elicitingTool {
 	return Step(t, "client with elicitation "+Show(modes), func(t *T) (all []elicitingTool) {
-		declared := maps.Clone(kit.AllCapabilities(t.Revision))
+		declared := maps.Clone(protocol.AllCapabilities(t.Revision))
 		if declared["elicitation"] = modes; len(modes) == 0 && !t.IsModern() {
-			declared = kit.BasicCapabilities // of which there is a session already
+			declared = handshake.BasicCapabilities // of which there is a session already
 		}
 		c := &elicitationClient{t: t, declared: declared}
 		for _, i := range firstElicitingCalls(t) {
@@ -95,11 +97,11 @@ func callInMode(t *T, modes M) []elicitingTool {
 
 // acceptingUser is a client whose user agrees to everything, to URLs as well. Nobody goes there: "It does not mean that
 // the interaction is complete."
-func acceptingUser(t *T) kit.Responder {
-	others := kit.AcceptAll(t)
-	return func(q kit.ServerRequest) kit.ClientResponse {
-		if q.Method == createMethod && kit.ModeOf(q.Params) == urlMode {
-			return kit.ClientResponse{Result: M{"action": "accept"}}
+func acceptingUser(t *T) client.Responder {
+	others := client.AcceptAll(t)
+	return func(q client.ServerRequest) client.ClientResponse {
+		if q.Method == createMethod && client.ModeOf(q.Params) == urlMode {
+			return client.ClientResponse{Result: M{"action": "accept"}}
 		}
 		return others(q)
 	}
@@ -116,13 +118,13 @@ func (a elicitingTool) hasEnded() bool {
 type elicitationClient struct {
 	t        *T
 	declared M
-	client   *kit.Client
+	client   *client.Client
 }
 
 // call makes a call once more, with other answers.
-func (c *elicitationClient) call(i *kit.InteractiveCall, answering kit.Responder) *kit.InteractiveCall {
+func (c *elicitationClient) call(i *client.InteractiveCall, answering client.Responder) *client.InteractiveCall {
 	if c.client == nil || !c.client.Session.IsUsable() {
-		c.client = kit.ReusedClient(c.t, c.declared, kit.AcceptAll(c.t))
+		c.client = client.ReusedClient(c.t, c.declared, client.AcceptAll(c.t))
 	}
 	return c.client.CallTool(c.t, i.Tool, i.Arguments, answering)
 }
@@ -132,15 +134,15 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 	if !a.accepted.AsksFor(createMethod) {
 		return
 	}
-	try := func(answer kit.ClientResponse) answeredCall {
+	try := func(answer client.ClientResponse) answeredCall {
 		shown := Show(answer.Result)
 		if answer.Error != nil {
 			shown = fmt.Sprintf("error %v", answer.Error["code"])
 		}
-		return answeredCall{shown, c.call(a.accepted, kit.RespondTo(c.t, createMethod, answer))}
+		return answeredCall{shown, c.call(a.accepted, client.RespondTo(c.t, createMethod, answer))}
 	}
 	for _, action := range []string{"decline", "cancel"} {
-		a.declined = append(a.declined, try(kit.ClientResponse{Result: M{"action": action}}))
+		a.declined = append(a.declined, try(client.ClientResponse{Result: M{"action": action}}))
 	}
 	if c.t.IsModern() {
 		return // a client says nothing else there, and mrtr/invalid-response-rejected judges content
@@ -153,7 +155,7 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 
 // requireElicitingTools are the tools that ask forms or URLs, and what came of every answer.
 func requireElicitingTools(t *T) (all []elicitingTool) {
-	kit.RequireInteractiveCalls(t, createMethod)
+	client.RequireInteractiveCalls(t, createMethod)
 	noteUncoveredTools(t)
 	all = slices.Clone(callInMode(t, noModes))
 	if t.Revision >= "2025-11-25" {
@@ -167,7 +169,7 @@ func requireElicitingTools(t *T) (all []elicitingTool) {
 }
 
 // describeMode says which mode a question is of.
-func describeMode(q kit.ServerRequest) string {
+func describeMode(q client.ServerRequest) string {
 	if !HasMember(q.Params, "mode") {
 		return "a question without a mode, which is a form"
 	}

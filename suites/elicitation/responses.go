@@ -8,7 +8,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // responseChecks are the checks of what servers ask clients that do not have every mode, and of what they make of the
@@ -16,13 +17,13 @@ import (
 var responseChecks = Suite{
 	"elicitation/mode-supported-by-client": WatchWithSetup(callInAllModes, func(t *T, w Wire) {
 		noteUncoveredTools(t)
-		all := kit.ServerRequests(t, w, createMethod)
-		kit.JudgeServerRequests(t, "question to the user was sent", all, func(t *T, q kit.ServerRequest) {
+		all := client.ServerRequests(t, w, createMethod)
+		client.JudgeServerRequests(t, "question to the user was sent", all, func(t *T, q client.ServerRequest) {
 			if q.ClientCapabilities()["elicitation"] == nil {
 				t.Yield("the client can be asked nothing")
 			}
-			mode := kit.ModeOf(q.Params)
-			t.Expect(kit.HasMode(q.ClientCapabilities(),
+			mode := client.ModeOf(q.Params)
+			t.Expect(client.HasMode(q.ClientCapabilities(),
 				mode)).To(BeTrue("a mode of "+describeClient(q.ClientCapabilities()), "%s", describeMode(q)))
 		})
 	}),
@@ -89,11 +90,11 @@ func expectEnd(t *T, a elicitingTool, x answeredCall) {
 // misfit is a call in which the client has answered a form with content that this does not allow, and those to compare
 // it with, in which it was answered with content that it does.
 type invalidResponse struct {
-	problem                string // that is wrong with it
-	validText, invalidText string // of the field, as texts show them; bad is empty: it is missing
-	valid, repeated        *kit.InteractiveCall
-	declined               *kit.InteractiveCall
-	*kit.InteractiveCall   // with it
+	problem                 string // that is wrong with it
+	validText, invalidText  string // of the field, as texts show them; bad is empty: it is missing
+	valid, repeated         *client.InteractiveCall
+	declined                *client.InteractiveCall
+	*client.InteractiveCall // with it
 }
 
 func (x invalidResponse) subject() Subject {
@@ -127,9 +128,9 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 	if len(samples) == 0 || content == nil {
 		return
 	}
-	accept := func(content M) *kit.InteractiveCall {
-		answer := kit.ClientResponse{Result: M{"action": "accept", "content": content}}
-		return c.call(a.accepted, kit.RespondOnce(c.t, createMethod, answer))
+	accept := func(content M) *client.InteractiveCall {
+		answer := client.ClientResponse{Result: M{"action": "accept", "content": content}}
+		return c.call(a.accepted, client.RespondOnce(c.t, createMethod, answer))
 	}
 	add := func(s sampleField, what, bad string, spoilt M) {
 		good := maps.Clone(content)
@@ -151,7 +152,7 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 }
 
 // contentOf is what the client has filled in.
-func contentOf(q kit.ServerRequest) M {
+func contentOf(q client.ServerRequest) M {
 	if q.Response == nil {
 		return nil
 	}
@@ -168,7 +169,7 @@ const (
 )
 
 // sampleFields are fields of a form that can be filled in so that it shows, those first that the form requires.
-func sampleFields(t *T, q kit.ServerRequest) (samples []sampleField) {
+func sampleFields(t *T, q client.ServerRequest) (samples []sampleField) {
 	form, _ := q.Params["requestedSchema"].(M)
 	required, _ := form["required"].([]any)
 	for _, f := range fieldsOf(q) {
@@ -255,10 +256,10 @@ func (x invalidResponse) isAccepted(usual, got string) bool {
 }
 
 // resultText is what a call has returned, without quotes: they stand around some values only.
-func resultText(i *kit.InteractiveCall) string {
+func resultText(i *client.InteractiveCall) string {
 	result := i.Reply.Result()
 	text := ""
-	for _, block := range kit.ObjectsIn(result["content"]) {
+	for _, block := range protocol.ObjectsIn(result["content"]) {
 		said, _ := block["text"].(string)
 		text += said + "\n"
 	}

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // urlChecks are the checks of the URLs that users are sent to.
 var urlChecks = Suite{
-	urlSchemaID: WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachURL(t, urlElicitations(t, w), func(t *T, q kit.ServerRequest) {
+	urlSchemaID: WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachURL(t, urlElicitations(t, w), func(t *T, q client.ServerRequest) {
 			if !isAnnounced(q) { // of those elicitation/required-error-shape judges the shape
 				t.Expect(violations(t, q, urlSchemaID)).To(BeEmptyList[string]("all members that such a request has"))
 			}
@@ -21,8 +22,8 @@ var urlChecks = Suite{
 		})
 	}),
 
-	"elicitation/url-https": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachURL(t, urlElicitations(t, w), func(t *T, q kit.ServerRequest) {
+	"elicitation/url-https": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachURL(t, urlElicitations(t, w), func(t *T, q client.ServerRequest) {
 			u := requireURL(t, q)
 			if u.Scheme == "http" && isLoopback(u.Hostname()) {
 				t.FailAt(Advice, "https", "http to %s, which is for development", u.Host)
@@ -31,8 +32,8 @@ var urlChecks = Suite{
 		})
 	}),
 
-	"elicitation/url-no-credentials": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachURL(t, urlElicitations(t, w), func(t *T, q kit.ServerRequest) {
+	"elicitation/url-no-credentials": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachURL(t, urlElicitations(t, w), func(t *T, q client.ServerRequest) {
 			u := requireURL(t, q)
 			t.Expect(credentialsIn(t, u)).To(BeEmptyList[string]("no credentials in the URL"))
 			t.ExpectShould(sensitiveParts(u)).To(BeEmptyList[string](
@@ -40,25 +41,25 @@ var urlChecks = Suite{
 		})
 	}),
 
-	"elicitation/no-elicitation-id": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
+	"elicitation/no-elicitation-id": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
 		done := completionNotifications(w, t.Revision)
 		if len(done.List) > 0 {
 			t.Judge(done, func(t *T, m Message) {
 				t.Fail("no "+completeNotification+", which is gone", "%s", Show(m.JSON()["params"]))
 			})
 		}
-		eachURL(t, elicitations(t, w, urlMode), func(t *T, q kit.ServerRequest) {
+		eachURL(t, elicitations(t, w, urlMode), func(t *T, q client.ServerRequest) {
 			t.Expect(Member(q.Params, "elicitationId")).To(BeOneOf[any](Absent{}), "elicitationId, which is gone")
 		})
 	}),
 }
 
 // isAnnounced reports whether an error has announced the elicitation.
-func isAnnounced(q kit.ServerRequest) bool { return q.Frame.HasError }
+func isAnnounced(q client.ServerRequest) bool { return q.Frame.HasError }
 
 // urlOf is the URL of an elicitation; nil when it is not a valid one, or not absolute. Schemes of the web want a
 // host.
-func urlOf(q kit.ServerRequest) *url.URL {
+func urlOf(q client.ServerRequest) *url.URL {
 	text, _ := q.Params["url"].(string)
 	u, err := url.Parse(text)
 	switch {
@@ -71,7 +72,7 @@ func urlOf(q kit.ServerRequest) *url.URL {
 }
 
 // requireURL is the URL for a check that cannot do without it.
-func requireURL(t *T, q kit.ServerRequest) *url.URL {
+func requireURL(t *T, q client.ServerRequest) *url.URL {
 	u := urlOf(q)
 	if u == nil {
 		t.Yield("the URL is not valid")
@@ -94,7 +95,7 @@ func credentialsIn(t *T, u *url.URL) (found []string) {
 	if err != nil {
 		text = u.String()
 	}
-	for _, secret := range kit.Secrets(t) {
+	for _, secret := range toolcall.Secrets(t) {
 		if strings.Contains(text, secret) || strings.Contains(u.String(), secret) {
 			found = append(found, "a token that the server was given")
 		}

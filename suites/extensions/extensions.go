@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
@@ -16,15 +16,15 @@ var Checks = Suite{
 		extensions := declaredExtensions(t)
 		s := t.Session()
 		served := false
-		for _, method := range append([]string{"server/discover"}, kit.ListMethods(t.Server.Capabilities)...) {
-			extended := kit.AskFunc(t, s, method, kit.WithCapabilities(nil, kit.ExtensionCapabilities(extensions...)))
+		for _, method := range append([]string{"server/discover"}, protocol.ListMethods(t.Server.Capabilities)...) {
+			extended := protocol.AskFunc(t, s, method, protocol.WithCapabilities(nil, protocol.ExtensionCapabilities(extensions...)))
 			usual := extended()
 			if usual.Result() == nil {
 				continue // what is wrong with it, its own area says
 			}
 			served = true
-			plain := kit.AskFunc(t, s, method, kit.WithCapabilities(nil, M{}))
-			r, _ := kit.Compare(t, kit.SameSuccess, usual, extended, plain)
+			plain := protocol.AskFunc(t, s, method, protocol.WithCapabilities(nil, M{}))
+			r, _ := protocol.Compare(t, protocol.SameSuccess, usual, extended, plain)
 			t.Expect(r.Result() != nil || isMissingExtension(r, extensions)).To(BeTrue("a result of "+method+
 				" for a client without extensions, or error -32021 that names one", "%s", r))
 		}

@@ -7,23 +7,24 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var deliveryChecks = Suite{
 	"http/get-stream-no-responses": WatchWithSetup(func(t *T) { postConcurrently(t); requestInTwoSessions(t) },
 		func(t *T, w Wire) {
-			kit.EachStream(t, skipIfNoGETStreams(t, w), func(t *T, e *kit.SSEStream) {
+			transcript.EachStream(t, skipIfNoGETStreams(t, w), func(t *T, e *transcript.SSEStream) {
 				response := unbatchedResponse(e)
 				t.Expect(response == nil).To(BeTrue("requests and notifications only", "%s", response))
 			})
 		}),
 
 	// the second copy may come late
-	"http/no-broadcast": WatchWithSetup(kit.CallToolsAndObserveLate, func(t *T, w Wire) {
+	"http/no-broadcast": WatchWithSetup(toolcall.CallToolsAndObserveLate, func(t *T, w Wire) {
 		var all []deliveredMessage
-		for _, s := range kit.EstablishedSessions(t, w) {
-			all = append(all, deliveredMessages(kit.SessionStreams(t, s))...)
+		for _, s := range transcript.EstablishedSessions(t, w) {
+			all = append(all, deliveredMessages(transcript.SessionStreams(t, s))...)
 		}
 		const what = "message while two streams were open that could both have taken it"
 		Judge(t, what, all, deliveredMessage.subject, func(t *T, d deliveredMessage) {
@@ -31,8 +32,8 @@ var deliveryChecks = Suite{
 		})
 	}),
 
-	"http/post-stream-messages-related": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		if changes := subscriptionMessages(kit.PostStreams(t, w)); t.IsModern() && len(changes) > 0 {
+	"http/post-stream-messages-related": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		if changes := subscriptionMessages(transcript.PostStreams(t, w)); t.IsModern() && len(changes) > 0 {
 			Each(t, changes, Message.Subject, func(t *T, m Message) {
 				t.Fail("a message that is about the request of the stream", "%s", m.Frame)
 			})
@@ -47,7 +48,7 @@ var deliveryChecks = Suite{
 		})
 	}),
 
-	"http/get-stream-messages-unrelated": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"http/get-stream-messages-unrelated": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		skipIfNoGETStreams(t, w)
 		eachProgress(t, w, progressNotification.isRunning, func(t *T, p progressNotification) {
 			listening := p.Stream.Method == http.MethodGet && p.Stream.RequestID() == nil
@@ -61,7 +62,7 @@ var deliveryChecks = Suite{
 }
 
 // subscriptionMessages are the messages on streams that belong to a subscription, which has a stream of its own.
-func subscriptionMessages(streams []*kit.SSEStream) (all []Message) {
+func subscriptionMessages(streams []*transcript.SSEStream) (all []Message) {
 	for _, e := range streams {
 		for _, m := range e.Messages {
 			_, kind, _ := strings.Cut(m.Method, "/")
@@ -81,9 +82,9 @@ var subscriptionNotifications = []string{
 
 // unbatchedResponse is the first response on a stream that is neither one of a batch, which batch/sse-one-response-each
 // judges, nor for another session, which http/session-isolation does; nil when there is none.
-func unbatchedResponse(e *kit.SSEStream) *driver.Frame {
+func unbatchedResponse(e *transcript.SSEStream) *driver.Frame {
 	batched := map[string]bool{}
-	for _, x := range kit.SessionTranscript(e.Session).Calls {
+	for _, x := range transcript.SessionTranscript(e.Session).Calls {
 		batched[driver.IDKey(x.Request.ID)] = x.Batched
 	}
 	for _, m := range e.Messages {
@@ -104,13 +105,13 @@ func (d deliveredMessage) subject() Subject { return Subject{Frames: []*driver.F
 
 // deliveredMessages are those among the streams of a session that can be told from all others. What is replayed on a
 // stream that was resumed came before that was opened, and so does not count.
-func deliveredMessages(streams []*kit.SSEStream) (all []deliveredMessage) {
+func deliveredMessages(streams []*transcript.SSEStream) (all []deliveredMessage) {
 	for _, e := range streams {
 		for _, m := range e.Messages {
-			others := slices.DeleteFunc(slices.Clone(streams), func(o *kit.SSEStream) bool {
+			others := slices.DeleteFunc(slices.Clone(streams), func(o *transcript.SSEStream) bool {
 				return o == e || !o.CouldCarry(m, e)
 			})
-			if len(others) > 0 && kit.IsUnique(m) {
+			if len(others) > 0 && transcript.IsUnique(m) {
 				all = append(all, deliveredMessage{m, findDuplicate(m, others)})
 			}
 		}
@@ -119,7 +120,7 @@ func deliveredMessages(streams []*kit.SSEStream) (all []deliveredMessage) {
 }
 
 // findDuplicate is the same message on one of the streams, whenever it came; nil when there is none.
-func findDuplicate(m *driver.Frame, streams []*kit.SSEStream) *driver.Frame {
+func findDuplicate(m *driver.Frame, streams []*transcript.SSEStream) *driver.Frame {
 	same := CompactJSON(m.JSON())
 	for _, e := range streams {
 		for _, o := range e.Messages {
@@ -134,8 +135,8 @@ func findDuplicate(m *driver.Frame, streams []*kit.SSEStream) *driver.Frame {
 // progressNotification is a notification of progress on a stream, and what it is about.
 type progressNotification struct {
 	*driver.Frame
-	Stream *kit.SSEStream
-	Call   *kit.Call // whose request has asked for it
+	Stream *transcript.SSEStream
+	Call   *transcript.Call // whose request has asked for it
 }
 
 func (p progressNotification) subject() Subject {
@@ -149,7 +150,7 @@ func (p progressNotification) isRunning() bool {
 
 // isRepeated reports whether the same came on another stream of the session as well.
 func (p progressNotification) isRepeated(t *T) bool {
-	others := slices.DeleteFunc(slices.Clone(kit.SessionStreams(t, p.Call.Session)), func(e *kit.SSEStream) bool {
+	others := slices.DeleteFunc(slices.Clone(transcript.SessionStreams(t, p.Call.Session)), func(e *transcript.SSEStream) bool {
 		return e == p.Stream || e.IsResumption()
 	})
 	return findDuplicate(p.Frame, others) != nil
@@ -158,7 +159,7 @@ func (p progressNotification) isRepeated(t *T) bool {
 // eachProgress tries a check on the notifications of progress of a kind.
 func eachProgress(t *T, w Wire, keep func(progressNotification) bool, run func(*T, progressNotification)) {
 	var kept []progressNotification
-	for _, s := range kit.EstablishedSessions(t, w) {
+	for _, s := range transcript.EstablishedSessions(t, w) {
 		for _, p := range progressIn(t, s) {
 			if keep(p) {
 				kept = append(kept, p)
@@ -170,8 +171,8 @@ func eachProgress(t *T, w Wire, keep func(progressNotification) bool, run func(*
 
 // progressIn is the progress of a session that is about a request of the client.
 func progressIn(t *T, s *driver.Session) (all []progressNotification) {
-	wanted := map[string]*kit.Call{}
-	for _, x := range kit.SessionTranscript(s).CallsOf("tools/call") {
+	wanted := map[string]*transcript.Call{}
+	for _, x := range transcript.SessionTranscript(s).CallsOf("tools/call") {
 		params, _ := x.Request.JSON()["params"].(M)
 		if params["task"] != nil {
 			continue // it is that of the task, and may come on any stream
@@ -179,10 +180,10 @@ func progressIn(t *T, s *driver.Session) (all []progressNotification) {
 		meta, _ := params["_meta"].(M)
 		wanted[string(CompactJSON(Member(meta, "progressToken")))] = x
 	}
-	for _, e := range kit.SessionStreams(t, s) {
+	for _, e := range transcript.SessionStreams(t, s) {
 		for _, m := range e.Messages {
 			params, _ := m.JSON()["params"].(M)
-			if of := wanted[string(CompactJSON(params["progressToken"]))]; of != nil && kit.IsProgress(m) {
+			if of := wanted[string(CompactJSON(params["progressToken"]))]; of != nil && transcript.IsProgress(m) {
 				all = append(all, progressNotification{m, e, of})
 			}
 		}

@@ -7,31 +7,34 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // headerMismatches makes a request with the right headers, and then with those of each form. Unless all of these are
 // refused for their headers, the first one is made once more: where that is not answered as before, then a limit, or
 // time, may have made the answers, and the check ends as inconclusive.
-func headerMismatches(t *T, request kit.ManualRequest, forms []headerVariant) (all []mismatchedRequest) {
+func headerMismatches(t *T, request roundtrip.ManualRequest, forms []headerVariant) (all []mismatchedRequest) {
 	s := t.SessionForInvalidInput()
 	usual := sendValid(t, s, request)
 	for _, f := range forms {
 		odd := request
 		odd.Header = f.Header
-		all = append(all, mismatchedRequest{kit.NewNamedRoundTrip(s, f.Name, sendMismatched(t, s, odd)), usual})
+		all = append(all, mismatchedRequest{roundtrip.NewNamedRoundTrip(s, f.Name, sendMismatched(t, s, odd)), usual})
 	}
 	if !slices.ContainsFunc(all, func(x mismatchedRequest) bool { return !isHeaderMismatch(x.AwaitReply()) }) {
 		return all
 	}
-	again := func() *driver.RoundTrip { return kit.PostRequest(s, request) }
+	again := func() *driver.RoundTrip { return roundtrip.PostRequest(s, request) }
 	twice := []*driver.RoundTrip{again(), again()} // a limit may take one by now
 	for _, x := range twice {
 		if x.AwaitReply(); x.IsBusy() {
-			x = kit.RetryWhileBusy(s, again)
+			x = roundtrip.RetryWhileBusy(s, again)
 		}
 		now := requireValidReply(t, s, request, x)
-		if !kit.SameKind(usual, now) || usual.IsFailure() && !kit.SameText(usual, now) {
+		if !protocol.SameKind(usual, now) || usual.IsFailure() && !protocol.SameText(usual, now) {
 			t.Retry("the request with the right headers is answered in two ways: %s, then %s", Got(usual), Got(now))
 		}
 	}
@@ -40,10 +43,10 @@ func headerMismatches(t *T, request kit.ManualRequest, forms []headerVariant) (a
 
 // sendMismatched makes a request that is to be refused for its headers; where it is refused because of another request,
 // then in its turn.
-func sendMismatched(t *T, s *driver.Session, odd kit.ManualRequest) *driver.RoundTrip {
-	x := kit.PostRequest(s, odd)
+func sendMismatched(t *T, s *driver.Session, odd roundtrip.ManualRequest) *driver.RoundTrip {
+	x := roundtrip.PostRequest(s, odd)
 	if skipUnlessRejected(t, s, x); x.IsBusy() {
-		x = kit.RetryWhileBusy(s, func() *driver.RoundTrip { return kit.PostRequest(s, odd) })
+		x = roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip { return roundtrip.PostRequest(s, odd) })
 	}
 	return x
 }
@@ -51,22 +54,22 @@ func sendMismatched(t *T, s *driver.Session, odd kit.ManualRequest) *driver.Roun
 // skipUnlessRejected is the answer to a request that may be refused. It ends a check where the server leaves that
 // unanswered.
 func skipUnlessRejected(t *T, s *driver.Session, x *driver.RoundTrip) driver.Reply {
-	r := kit.AwaitInvalidRoundTrip(t, s, x)
+	r := invalid.AwaitInvalidRoundTrip(t, s, x)
 	if !r.Answered() {
-		kit.SkipUnlessServerRejects(t, r)
+		invalid.SkipUnlessServerRejects(t, r)
 	}
 	return r
 }
 
 // sendValid makes a request with the right headers. It ends a check that can learn nothing from what it brings.
-func sendValid(t *T, s *driver.Session, request kit.ManualRequest) driver.Reply {
-	return requireValidReply(t, s, request, kit.PostRequest(s, request))
+func sendValid(t *T, s *driver.Session, request roundtrip.ManualRequest) driver.Reply {
+	return requireValidReply(t, s, request, roundtrip.PostRequest(s, request))
 }
 
 // requireValidReply is the answer to a request that was made with the right headers, as sendValid wants it.
-func requireValidReply(t *T, s *driver.Session, request kit.ManualRequest, x *driver.RoundTrip) driver.Reply {
+func requireValidReply(t *T, s *driver.Session, request roundtrip.ManualRequest, x *driver.RoundTrip) driver.Reply {
 	r := RequireServerReply(t, skipUnlessRejected(t, s, x))
-	kit.RequireNotFromIntermediary(t, x.Response())
+	roundtrip.RequireNotFromIntermediary(t, x.Response())
 	if r.Err != nil {
 		t.WithReason(Silent).Retry("the request has no answer with the right headers either: %v", r.Err)
 	}
@@ -74,7 +77,7 @@ func requireValidReply(t *T, s *driver.Session, request kit.ManualRequest, x *dr
 		t.Retry("the request is refused with the right headers, too: %s", Got(r))
 	}
 	if request.Method == "tools/call" {
-		kit.RequireNotRateLimited(t, s, r)
+		toolcall.RequireNotRateLimited(t, s, r)
 	}
 	return r
 }
@@ -82,19 +85,19 @@ func requireValidReply(t *T, s *driver.Session, request kit.ManualRequest, x *dr
 // listMismatches are those of an ordinary request.
 func listMismatches(t *T) []mismatchedRequest {
 	return Step(t, "headers that do not fit", func(t *T) []mismatchedRequest {
-		method, params := kit.OrdinaryRequest(t, t.SessionForInvalidInput())
-		return headerMismatches(t, kit.ManualRequest{Method: method, Params: params}, []headerVariant{
-			{noVersion, kit.Header(kit.VersionHeader)},
-			{noMethod, kit.Header(methodHeader)},
-			{otherMethod, kit.Header(methodHeader, "prompts/get")},
-			{methodInCapitals, kit.Header(methodHeader, strings.ToUpper(method))},
+		method, params := protocol.OrdinaryRequest(t, t.SessionForInvalidInput())
+		return headerMismatches(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
+			{noVersion, roundtrip.Header(roundtrip.VersionHeader)},
+			{noMethod, roundtrip.Header(methodHeader)},
+			{otherMethod, roundtrip.Header(methodHeader, "prompts/get")},
+			{methodInCapitals, roundtrip.Header(methodHeader, strings.ToUpper(method))},
 		})
 	})
 }
 
 // toolMismatches are those of a call of an unknown tool: whoever serves it has no harm done.
 func toolMismatches(t *T) []mismatchedRequest {
-	kit.RequireCallsAllowed(t)
+	invalid.RequireCallsAllowed(t)
 	return knownNameMismatches(t, toolRequest(t))
 }
 
@@ -106,7 +109,7 @@ func promptMismatches(t *T) []mismatchedRequest { return knownNameMismatches(t, 
 
 // knownNameMismatches are those of a request that is about something with a name. It ends a check of what the server
 // does not have.
-func knownNameMismatches(t *T, request kit.ManualRequest) []mismatchedRequest {
+func knownNameMismatches(t *T, request roundtrip.ManualRequest) []mismatchedRequest {
 	all := nameMismatches(t, request)
 	if all[0].isUnknownMethod() {
 		t.WithReason(NotOffered).Skip("the server does not know %s", request.Method)
@@ -115,12 +118,12 @@ func knownNameMismatches(t *T, request kit.ManualRequest) []mismatchedRequest {
 }
 
 // nameMismatches are knownNameMismatches of whatever server.
-func nameMismatches(t *T, request kit.ManualRequest) []mismatchedRequest {
+func nameMismatches(t *T, request roundtrip.ManualRequest) []mismatchedRequest {
 	return Step(t, "names that do not fit: "+request.Method, func(t *T) []mismatchedRequest {
 		return headerMismatches(t, request, []headerVariant{
-			{noName, kit.Header(nameHeader)},
-			{otherName, kit.Header(nameHeader, "mcpcheck-other")},
-			{badBase64, kit.Header(nameHeader, "=?base64?!!!?=")},
+			{noName, roundtrip.Header(nameHeader)},
+			{otherName, roundtrip.Header(nameHeader, "mcpcheck-other")},
+			{badBase64, roundtrip.Header(nameHeader, "=?base64?!!!?=")},
 		})
 	})
 }
@@ -132,26 +135,26 @@ func (x mismatchedRequest) isUnknownMethod() bool {
 	return code == methodNotFound
 }
 
-func toolRequest(t *T) kit.ManualRequest {
-	return kit.ManualRequest{Method: "tools/call", Params: M{"name": kit.UnknownToolName(t), "arguments": M{}}}
+func toolRequest(t *T) roundtrip.ManualRequest {
+	return roundtrip.ManualRequest{Method: "tools/call", Params: M{"name": protocol.UnknownToolName(t), "arguments": M{}}}
 }
 
-func resourceRequest(t *T) kit.ManualRequest {
+func resourceRequest(t *T) roundtrip.ManualRequest {
 	uri := "test://mcpcheck-unknown"
 	if len(t.Server.Resources) > 0 {
 		if listed, ok := t.Server.Resources[0]["uri"].(string); ok {
 			uri = listed
 		}
 	}
-	return kit.ManualRequest{Method: "resources/read", Params: M{"uri": uri}}
+	return roundtrip.ManualRequest{Method: "resources/read", Params: M{"uri": uri}}
 }
 
-func promptRequest(t *T) kit.ManualRequest {
-	return kit.ManualRequest{Method: "prompts/get", Params: M{"name": "mcpcheck_no_such_prompt"}}
+func promptRequest(t *T) roundtrip.ManualRequest {
+	return roundtrip.ManualRequest{Method: "prompts/get", Params: M{"name": "mcpcheck_no_such_prompt"}}
 }
 
 // namedRequest is one of them that the server may be asked; it ends a check that wants one where there is none.
-func namedRequest(t *T) kit.ManualRequest {
+func namedRequest(t *T) roundtrip.ManualRequest {
 	switch {
 	case t.Server.Declares("tools") && MayCallUnknown(t):
 		return toolRequest(t)
@@ -161,11 +164,11 @@ func namedRequest(t *T) kit.ManualRequest {
 		return resourceRequest(t)
 	}
 	t.WithReason(NotOffered).Skip("the server has nothing with a name: no tools, prompts or resources")
-	return kit.ManualRequest{}
+	return roundtrip.ManualRequest{}
 }
 
 // mcpNameOf is what a request is about, which stands in Mcp-Name.
-func mcpNameOf(r kit.ManualRequest) string {
+func mcpNameOf(r roundtrip.ManualRequest) string {
 	if uri, ok := r.Params["uri"].(string); ok {
 		return uri
 	}
@@ -216,12 +219,12 @@ func sendVersionMismatches(t *T) (all []mismatchedRequest) {
 	for _, v := range []struct{ header, body string }{
 		{t.Revision, unknown}, {unknown, t.Revision}, {NewestLegacy, t.Revision},
 	} {
-		x := sendMismatched(t, s, kit.ManualRequest{
+		x := sendMismatched(t, s, roundtrip.ManualRequest{
 			Params: M{"_meta": M{driver.MetaRevision: v.body}}, Method: "server/discover",
-			Header: kit.Header(kit.VersionHeader, v.header),
+			Header: roundtrip.Header(roundtrip.VersionHeader, v.header),
 		})
 		what := "version " + v.header + " in the header and " + v.body + " in the body"
-		all = append(all, mismatchedRequest{kit.NewNamedRoundTrip(s, what, x), usual})
+		all = append(all, mismatchedRequest{roundtrip.NewNamedRoundTrip(s, what, x), usual})
 	}
 	return all
 }

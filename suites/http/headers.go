@@ -8,25 +8,27 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var headerChecks = Suite{
 	"http/accept-both-any-order": Probe(func(t *T) {
 		compareHeaders(t, nil, []headerVariant{
-			{"the types in the other order", kit.Header("Accept", "text/event-stream, application/json")},
-			{"q-parameters", kit.Header("Accept", "application/json;q=1.0, text/event-stream;q=0.5")},
-			{"more white space", kit.Header("Accept", "application/json ,  text/event-stream")},
-			{"two header lines", kit.Header("Accept", "application/json", "text/event-stream")},
+			{"the types in the other order", roundtrip.Header("Accept", "text/event-stream, application/json")},
+			{"q-parameters", roundtrip.Header("Accept", "application/json;q=1.0, text/event-stream;q=0.5")},
+			{"more white space", roundtrip.Header("Accept", "application/json ,  text/event-stream")},
+			{"two header lines", roundtrip.Header("Accept", "application/json", "text/event-stream")},
 		})
 	}),
 
 	"http/missing-accept": Probe(func(t *T) {
 		s := t.Session()
-		onlyJSON := kit.PostRequest(s, kit.ManualRequest{Header: kit.Header("Accept", kit.JSONType)})
-		none := kit.PostRequest(s, kit.ManualRequest{Header: kit.Header("Accept")})
+		onlyJSON := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: roundtrip.Header("Accept", roundtrip.JSONType)})
+		none := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: roundtrip.Header("Accept")})
 		for _, x := range []*driver.RoundTrip{onlyJSON, none} {
-			kit.RequireHTTPResponse(t, x.AwaitHeaders())
+			roundtrip.RequireHTTPResponse(t, x.AwaitHeaders())
 			t.Expect(x.Response()).To(Satisfy("it served, or refused with 4xx", isNotServerError))
 		}
 		const want = "no event stream for a client that accepts only JSON"
@@ -35,23 +37,23 @@ var headerChecks = Suite{
 
 	"http/content-type-with-charset": Probe(func(t *T) {
 		compareHeaders(t, nil, []headerVariant{
-			{"a charset", kit.Header("Content-Type", "application/json; charset=utf-8")},
-			{"another letter case", kit.Header("Content-Type", "Application/JSON")},
+			{"a charset", roundtrip.Header("Content-Type", "application/json; charset=utf-8")},
+			{"another letter case", roundtrip.Header("Content-Type", "Application/JSON")},
 		})
 	}),
 
 	"http/non-json-content-type-rejected": ProcessProbe(func(t *T) {
-		x := kit.PostConnect(t, t.NewProcess(), kit.Header("Content-Type", "text/plain"))
+		x := roundtrip.PostConnect(t, t.NewProcess(), roundtrip.Header("Content-Type", "text/plain"))
 		r := x.AwaitReply()
-		kit.RequireHTTPResponse(t, x.Response())
+		roundtrip.RequireHTTPResponse(t, x.Response())
 		t.Expect(r).To(Satisfy("initialize as text/plain refused",
 			func(r driver.Reply) bool { return r.Result() == nil }))
 	}),
 
 	"http/version-header-invalid-400": Probe(func(t *T) {
-		kit.EachNamedRoundTrip(t, requestsWithWrongVersions(t), func(t *T, x kit.NamedRoundTrip) {
+		roundtrip.EachNamedRoundTrip(t, requestsWithWrongVersions(t), func(t *T, x roundtrip.NamedRoundTrip) {
 			a := x.Response()
-			kit.RequireNotFromIntermediary(t, a)
+			roundtrip.RequireNotFromIntermediary(t, a)
 			if x.Method != http.MethodPost && refusesMethod(t, x.Method, a) {
 				t.WithReason(NotOffered).Skip("the server takes no %s", x.Method)
 			}
@@ -61,10 +63,10 @@ var headerChecks = Suite{
 	}),
 
 	"http/version-header-valid-accepted": Probe(func(t *T) {
-		compareHeaders(t, kit.Header(kit.VersionHeader), []headerVariant{
-			{"the negotiated version", kit.Header("MCP-Protocol-Version", t.Revision)},
-			{"lower case", kit.Header("mcp-protocol-version", t.Revision)},
-			{"capitals", kit.Header("MCP-PROTOCOL-VERSION", t.Revision)},
+		compareHeaders(t, roundtrip.Header(roundtrip.VersionHeader), []headerVariant{
+			{"the negotiated version", roundtrip.Header("MCP-Protocol-Version", t.Revision)},
+			{"lower case", roundtrip.Header("mcp-protocol-version", t.Revision)},
+			{"capitals", roundtrip.Header("MCP-PROTOCOL-VERSION", t.Revision)},
 		})
 	}),
 
@@ -72,13 +74,13 @@ var headerChecks = Suite{
 		if t.Server.Sessionless && !supportsVersion(t, "2025-03-26") {
 			t.Inconclusive("without sessions the server would have to assume 2025-03-26, which it does not support")
 		}
-		compareHeaders(t, nil, []headerVariant{{"no header", kit.Header(kit.VersionHeader)}})
+		compareHeaders(t, nil, []headerVariant{{"no header", roundtrip.Header(roundtrip.VersionHeader)}})
 	}),
 
 	"http/version-header-on-initialize": ProcessProbe(func(t *T) {
-		x := kit.PostConnect(t, t.NewProcess(), kit.Header(kit.VersionHeader, t.Revision))
+		x := roundtrip.PostConnect(t, t.NewProcess(), roundtrip.Header(roundtrip.VersionHeader, t.Revision))
 		r := x.AwaitReply()
-		kit.RequireHTTPResponse(t, x.Response())
+		roundtrip.RequireHTTPResponse(t, x.Response())
 		t.Expect(r).To(BeResult(), "initialize with the version in the header, too")
 	}),
 
@@ -90,38 +92,40 @@ var headerChecks = Suite{
 			t.WithReason(NotOffered).Skip("the server supports no other version")
 		}
 		s := t.Session()
-		a := kit.PostRequest(s,
-			kit.ManualRequest{Header: kit.Header(kit.VersionHeader, LegacyRevisions[i])}).AwaitHeaders()
-		kit.RequireHTTPResponse(t, a)
+		a := roundtrip.PostRequest(s,
+			roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.VersionHeader, LegacyRevisions[i])}).AwaitHeaders()
+		roundtrip.RequireHTTPResponse(t, a)
 		t.Expect(a).To(Satisfy("it served, or refused with 4xx", isNotServerError))
 	}),
 }
 
 // requestsWithWrongVersions are requests with versions that do not exist, one after the other in a session without a
 // stream of its own; DELETE, which may end it, comes last.
-func requestsWithWrongVersions(t *T) (all []kit.NamedRoundTrip) {
+func requestsWithWrongVersions(t *T) (all []roundtrip.NamedRoundTrip) {
 	s := t.NewProcess()
-	in := kit.NewManualSession(t, s)
-	ask := func() *driver.RoundTrip { return kit.PostRequest(s, kit.ManualRequest{Header: in}) }
-	if usual := kit.RetryWhileBusy(s, ask); !usual.Response().OK() {
+	in := roundtrip.NewManualSession(t, s)
+	ask := func() *driver.RoundTrip { return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in}) }
+	if usual := roundtrip.RetryWhileBusy(s, ask); !usual.Response().OK() {
 		t.Retry("the request is not served with the negotiated version either: %s", usual.Response())
 	}
 	try := func(name, version string, make func(http.Header) *driver.RoundTrip) {
 		wrong := in.Clone()
-		wrong.Set(kit.VersionHeader, version)
-		x := kit.RetryWhileBusy(s, func() *driver.RoundTrip { return make(wrong) })
-		kit.AwaitHeaders(x)
-		all = append(all, kit.NewNamedRoundTrip(s, name+" with version "+version, x))
+		wrong.Set(roundtrip.VersionHeader, version)
+		x := roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip { return make(wrong) })
+		roundtrip.AwaitHeaders(x)
+		all = append(all, roundtrip.NewNamedRoundTrip(s, name+" with version "+version, x))
 	}
 	for _, version := range []string{"1999-01-01", "not-a-version", "2099-12-31", t.Revision + "-x"} {
 		try("POST", version,
-			func(h http.Header) *driver.RoundTrip { return kit.PostRequest(s, kit.ManualRequest{Header: h}) })
+			func(h http.Header) *driver.RoundTrip {
+				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: h})
+			})
 	}
-	try("a notification", "not-a-version", func(h http.Header) *driver.RoundTrip { return kit.PostInitialized(s, h) })
+	try("a notification", "not-a-version", func(h http.Header) *driver.RoundTrip { return roundtrip.PostInitialized(s, h) })
 	if t.Server.Sessionless {
 		return all
 	}
-	try("GET", "not-a-version", func(h http.Header) *driver.RoundTrip { return kit.Get(s, h) })
+	try("GET", "not-a-version", func(h http.Header) *driver.RoundTrip { return roundtrip.Get(s, h) })
 	try("DELETE", "not-a-version", func(h http.Header) *driver.RoundTrip {
 		return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: h})
 	})
@@ -138,9 +142,9 @@ func refusesMethod(t *T, method string, a driver.HTTPResponse) bool {
 		return true
 	}
 	s := t.NewProcess()
-	in := kit.NewManualSession(t, s)
+	in := roundtrip.NewManualSession(t, s)
 	usual := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
-	kit.AwaitHeaders(usual)
+	roundtrip.AwaitHeaders(usual)
 	return !usual.Response().OK()
 }
 
@@ -155,39 +159,39 @@ type headerVariant struct {
 // compareHeaders makes the session's harmless request with the usual headers and in other forms, and wants all of these
 // served if any is.
 func compareHeaders(t *T, usual http.Header, forms []headerVariant) {
-	compareRequest(t, kit.ManualRequest{Header: usual}, forms)
+	compareRequest(t, roundtrip.ManualRequest{Header: usual}, forms)
 }
 
 // compareRequest is compare with a request. They go one after the other: a server may refuse a second request at a
 // time.
-func compareRequest(t *T, request kit.ManualRequest, forms []headerVariant) {
+func compareRequest(t *T, request roundtrip.ManualRequest, forms []headerVariant) {
 	s := t.Session()
-	asUsual := kit.PostRequest(s, request).AwaitReply()
+	asUsual := roundtrip.PostRequest(s, request).AwaitReply()
 	if asUsual.Err != nil {
 		t.WithReason(Silent).Retry("the request has no answer in its usual form either: %v", asUsual.Err)
 	}
-	var others []kit.NamedRoundTrip
+	var others []roundtrip.NamedRoundTrip
 	for _, f := range forms {
 		id := fmt.Sprintf("mcpcheck-%d-%s", s.Mark(), strings.ReplaceAll(f.Name, " ", "-"))
-		request.ID, request.Header = kit.StringIDOrDefault(t, id), f.Header
-		x := kit.PostRequest(s, request)
+		request.ID, request.Header = invalid.StringIDOrDefault(t, id), f.Header
+		x := roundtrip.PostRequest(s, request)
 		r := x.AwaitReply()
-		others = append(others, kit.NewNamedRoundTrip(s, f.Name, x))
+		others = append(others, roundtrip.NewNamedRoundTrip(s, f.Name, x))
 		if r.Err != nil {
 			break // one that has no answer is enough
 		}
 	}
-	kit.EachNamedRoundTrip(t, others, func(t *T, other kit.NamedRoundTrip) {
+	roundtrip.EachNamedRoundTrip(t, others, func(t *T, other roundtrip.NamedRoundTrip) {
 		r := other.AwaitReply()
 		if !hasMessage(asUsual) && !hasMessage(r) {
 			t.Retry("the request is not served in its usual form either: %s", Got(asUsual))
 		}
-		kit.RequireNotFromIntermediary(t, other.Response())
+		roundtrip.RequireNotFromIntermediary(t, other.Response())
 		t.Expect(r).To(beServedLike(asUsual))
 	})
 }
 
 // supportsVersion reports whether the server negotiates a version.
 func supportsVersion(t *T, version string) bool {
-	return kit.ConnectReplyFor(t, version).Result()["protocolVersion"] == version
+	return handshake.ConnectReplyFor(t, version).Result()["protocolVersion"] == version
 }

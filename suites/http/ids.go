@@ -8,7 +8,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var sessionIDChecks = Suite{
@@ -44,14 +45,14 @@ var sessionIDChecks = Suite{
 			t.WithReason(OtherCheck).Inconclusive("all sessions have the same id, which may be one for each token")
 		}
 		secrets := secretParts(t, append(discoveredIDs(t), ids...))
-		pattern := kit.PredictablePattern(secrets, time.Now())
+		pattern := invalid.PredictablePattern(secrets, time.Now())
 		if allSame(ids) {
 			pattern = "the same one for every session"
 		}
 		t.Expect(pattern == "").To(BeTrue("ids that nobody can guess", "%s: %s", pattern, firstFew(ids)))
-		bits := kit.VaryingBits(secrets)
-		want := fmt.Sprintf("at least %d bits that differ", kit.MinSecretBits)
-		t.ExpectShould(bits >= kit.MinSecretBits).To(BeTrue(want, "about %d: %s", bits, firstFew(ids)))
+		bits := invalid.VaryingBits(secrets)
+		want := fmt.Sprintf("at least %d bits that differ", invalid.MinSecretBits)
+		t.ExpectShould(bits >= invalid.MinSecretBits).To(BeTrue(want, "about %d: %s", bits, firstFew(ids)))
 	}),
 }
 
@@ -63,7 +64,7 @@ func discoveredIDs(t *T) []string {
 	if f == nil || f.RoundTrip == nil {
 		return nil
 	}
-	return slices.Clone(f.RoundTrip.Response().Header.Values(kit.SessionIDHeader))
+	return slices.Clone(f.RoundTrip.Response().Header.Values(roundtrip.SessionIDHeader))
 }
 
 // tenIDs are the ids of ten sessions that begin at the same time or, where the server serves one, one after the other.
@@ -72,9 +73,9 @@ func tenIDs(t *T) []string {
 		s := t.NewProcess()
 		var hellos []*driver.RoundTrip
 		for i := range 10 {
-			hellos = append(hellos, kit.PostRequest(s, kit.ManualRequest{
-				ID:     kit.StringIDOrDefault(t, fmt.Sprint("mcpcheck-one-of-ten-", i)),
-				Method: "initialize", Params: driver.ConnectParams(t.Revision), Header: kit.Header(kit.SessionIDHeader),
+			hellos = append(hellos, roundtrip.PostRequest(s, roundtrip.ManualRequest{
+				ID:     invalid.StringIDOrDefault(t, fmt.Sprint("mcpcheck-one-of-ten-", i)),
+				Method: "initialize", Params: driver.ConnectParams(t.Revision), Header: roundtrip.Header(roundtrip.SessionIDHeader),
 			}))
 			if t.Server.OneClient {
 				hellos[i].AwaitHeaders()
@@ -83,7 +84,7 @@ func tenIDs(t *T) []string {
 		}
 		for _, x := range hellos {
 			if a := x.AwaitHeaders(); a.OK() {
-				ids = append(ids, a.Header.Values(kit.SessionIDHeader)...)
+				ids = append(ids, a.Header.Values(roundtrip.SessionIDHeader)...)
 			}
 		}
 		return ids
@@ -128,7 +129,7 @@ func firstFew(ids []string) string {
 
 // secretParts are what nobody may be able to guess: of signed tokens the signatures, of others all.
 func secretParts(t *T, ids []string) []string {
-	if slices.ContainsFunc(ids, func(id string) bool { return !kit.IsJWT(id) }) {
+	if slices.ContainsFunc(ids, func(id string) bool { return !invalid.IsJWT(id) }) {
 		return ids
 	}
 	var signatures []string

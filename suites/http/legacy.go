@@ -7,7 +7,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // legacyChecks are the checks of what earlier revisions have that this one has not: sessions, GET, DELETE, resumption.
@@ -16,18 +17,18 @@ var legacyChecks = Suite{
 	"http/delete-405": legacyMethodCheck(http.MethodDelete),
 
 	"http/session-id-ignored": Probe(func(t *T) {
-		method, params := kit.OrdinaryRequest(t, t.Session())
-		forms := []headerVariant{{"a session id", kit.Header(kit.SessionIDHeader, "mcpcheck-bogus")}}
+		method, params := protocol.OrdinaryRequest(t, t.Session())
+		forms := []headerVariant{{"a session id", roundtrip.Header(roundtrip.SessionIDHeader, "mcpcheck-bogus")}}
 		if id := tryLegacyHandshake(t).sessionID; id != "" {
 			forms = append(forms,
-				headerVariant{"the id of a session of " + NewestLegacy, kit.Header(kit.SessionIDHeader, id)})
+				headerVariant{"the id of a session of " + NewestLegacy, roundtrip.Header(roundtrip.SessionIDHeader, id)})
 		}
-		compareRequest(t, kit.ManualRequest{Method: method, Params: params}, forms)
+		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, forms)
 	}),
 
 	"http/session-id-not-minted": WatchWithSetup(sendLegacyHeaders, func(t *T, w Wire) {
-		kit.JudgeRoundTrips(t, "HTTP answer", kit.RoundTrips(w), isModernRequest, func(t *T, r kit.RoundTripRecord) {
-			t.Expect(r.Response.Header.Get(kit.SessionIDHeader)).To(Satisfy("no Mcp-Session-Id", func(id string) bool {
+		JudgeRoundTrips(t, "HTTP answer", RoundTrips(w), isModernRequest, func(t *T, r RoundTripRecord) {
+			t.Expect(r.Response.Header.Get(roundtrip.SessionIDHeader)).To(Satisfy("no Mcp-Session-Id", func(id string) bool {
 				return id == ""
 			}))
 		})
@@ -37,9 +38,9 @@ var legacyChecks = Suite{
 		if supportsLegacy(t) {
 			t.WithReason(NotOffered).Skip("the server speaks older revisions, too, which have Last-Event-ID")
 		}
-		method, params := kit.OrdinaryRequest(t, t.Session())
-		compareRequest(t, kit.ManualRequest{Method: method, Params: params}, []headerVariant{
-			{"a Last-Event-ID", kit.Header("Last-Event-ID", "x_1")},
+		method, params := protocol.OrdinaryRequest(t, t.Session())
+		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
+			{"a Last-Event-ID", roundtrip.Header("Last-Event-ID", "x_1")},
 		})
 	}),
 }
@@ -53,8 +54,8 @@ func legacyMethodCheck(method string) Check {
 		if none := tryLegacyHandshake(t).err; none != nil {
 			t.WithReason(Silent).Retry("it may speak older revisions, which have %s: %v", method, Explain(none))
 		}
-		a := kit.RequireHTTPResponse(t, legacyMethodResponses(t)[method])
-		kit.SkipIfUnauthorized(t, a)
+		a := roundtrip.RequireHTTPResponse(t, legacyMethodResponses(t)[method])
+		roundtrip.SkipIfUnauthorized(t, a)
 		t.Expect(a).To(Satisfy("HTTP 405",
 			func(a driver.HTTPResponse) bool { return a.StatusCode == http.StatusMethodNotAllowed }))
 	})
@@ -64,11 +65,11 @@ func legacyMethodCheck(method string) Check {
 func legacyMethodResponses(t *T) map[string]driver.HTTPResponse {
 	return Step(t, "methods of older revisions", func(t *T) map[string]driver.HTTPResponse {
 		s, answers := t.SessionForInvalidInput(), map[string]driver.HTTPResponse{}
-		in := http.Header{kit.SessionIDHeader: {"mcpcheck"}, kit.VersionHeader: {NewestLegacy}}
+		in := http.Header{roundtrip.SessionIDHeader: {"mcpcheck"}, roundtrip.VersionHeader: {NewestLegacy}}
 		for method, header := range map[string]http.Header{
-			http.MethodGet: {"Accept": {kit.EventStreamType}, kit.VersionHeader: {NewestLegacy}}, http.MethodDelete: in,
+			http.MethodGet: {"Accept": {roundtrip.EventStreamType}, roundtrip.VersionHeader: {NewestLegacy}}, http.MethodDelete: in,
 		} {
-			answers[method] = kit.AwaitHeaders(s.HTTP().Do(driver.HTTPRequest{Method: method, Header: header}))
+			answers[method] = roundtrip.AwaitHeaders(s.HTTP().Do(driver.HTTPRequest{Method: method, Header: header}))
 		}
 		return answers
 	})
@@ -78,19 +79,19 @@ func legacyMethodResponses(t *T) map[string]driver.HTTPResponse {
 func sendLegacyHeaders(t *T) {
 	Step(t, "headers of older revisions", func(t *T) bool {
 		s := t.Session()
-		method, params := kit.OrdinaryRequest(t, s)
+		method, params := protocol.OrdinaryRequest(t, s)
 		for _, request := range []string{method, "server/discover"} {
-			x := kit.PostRequest(s, kit.ManualRequest{
-				Method: request, Params: params, Header: kit.Header(kit.SessionIDHeader, "mcpcheck-bogus"),
+			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{
+				Method: request, Params: params, Header: roundtrip.Header(roundtrip.SessionIDHeader, "mcpcheck-bogus"),
 			})
-			kit.AwaitResponse(x)
+			roundtrip.AwaitResponse(x)
 		}
 		return true
 	})
 }
 
 // isModernRequest reports whether an HTTP request holds a message that says by itself which revision it is of.
-func isModernRequest(r kit.RoundTripRecord) bool {
+func isModernRequest(r RoundTripRecord) bool {
 	params, _ := r.Request.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
 	return r.Response.StatusCode != 0 && slices.Contains(ModernRevisions, trimmedText(meta[driver.MetaRevision]))
@@ -115,15 +116,15 @@ func tryLegacyHandshake(t *T) legacyHandshake {
 		s.MarkInvalidInputFromStart()
 		params := driver.ConnectParams(NewestLegacy)
 		params["_meta"] = driver.Omitted
-		x := kit.RetryWhileBusy(s, func() *driver.RoundTrip {
-			return kit.PostRequest(s, kit.ManualRequest{
-				Method: "initialize", Params: params, Header: http.Header{kit.VersionHeader: nil, methodHeader: nil},
+		x := roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip {
+			return roundtrip.PostRequest(s, roundtrip.ManualRequest{
+				Method: "initialize", Params: params, Header: http.Header{roundtrip.VersionHeader: nil, methodHeader: nil},
 			})
 		})
 		h.err = x.AwaitReply().Err
 		granted := trimmedText(x.AwaitReply().Result()["protocolVersion"])
 		if h.isSupported = slices.Contains(LegacyRevisions, granted); h.isSupported {
-			h.sessionID = x.Response().Header.Get(kit.SessionIDHeader)
+			h.sessionID = x.Response().Header.Get(roundtrip.SessionIDHeader)
 		}
 		return h
 	})

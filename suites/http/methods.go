@@ -6,29 +6,30 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var methodChecks = Suite{
 	"http/endpoint-accepts-post": Probe(func(t *T) {
-		x := kit.PostConnect(t, t.NewProcess(), nil)
+		x := roundtrip.PostConnect(t, t.NewProcess(), nil)
 		x.AwaitReply()
 		a := x.Response()
-		kit.RequireHTTPResponse(t, a)
-		kit.SkipIfUnauthorized(t, a)
+		roundtrip.RequireHTTPResponse(t, a)
+		roundtrip.SkipIfUnauthorized(t, a)
 		t.Expect(a).To(Satisfy("POST accepted", func(a driver.HTTPResponse) bool {
-			return acceptsPOST(a) || t.IsModern() && kit.IsNotFound(a) && isMessageBody(a) // as of an unknown method
+			return acceptsPOST(a) || t.IsModern() && roundtrip.IsNotFound(a) && isMessageBody(a) // as of an unknown method
 		}))
 	}).WhenConnectRefused().WhenProtected(),
 
 	"http/get-stream-or-405": Probe(func(t *T) {
 		a := openGETStreams(t).first
-		kit.RequireNotFromIntermediary(t, a)
-		kit.SkipIfUnauthorized(t, a)
+		roundtrip.RequireNotFromIntermediary(t, a)
+		roundtrip.SkipIfUnauthorized(t, a)
 		if a.StatusCode == 0 && !a.Ended { // the headers may be held back until there is an event
 			t.FailAt(Should, "the headers of an event stream at once, or HTTP 405", "%s", a)
 		}
-		t.Expect(a).To(Satisfy("an event stream or HTTP 405", kit.IsStreamOr405))
+		t.Expect(a).To(Satisfy("an event stream or HTTP 405", roundtrip.IsStreamOr405))
 		t.ExpectShould(a).To(Satisfy("an event stream with status 200, or HTTP 405", func(a driver.HTTPResponse) bool {
 			return a.StatusCode == http.StatusOK || a.StatusCode == http.StatusMethodNotAllowed
 		}))
@@ -39,7 +40,7 @@ var methodChecks = Suite{
 		if !both.hasSecond {
 			t.Yield("the first GET was neither answered with a stream nor with 405")
 		}
-		kit.RequireNotFromIntermediary(t, both.second)
+		roundtrip.RequireNotFromIntermediary(t, both.second)
 		t.Expect(both.second).To(Satisfy("a second stream as the first, or HTTP 405 for both",
 			func(a driver.HTTPResponse) bool {
 				return a.StatusCode == both.first.StatusCode && a.MediaType() == both.first.MediaType()
@@ -47,11 +48,11 @@ var methodChecks = Suite{
 	}),
 
 	"http/405-allow-header": WatchWithSetup(sendOtherMethods, func(t *T, w Wire) {
-		refused := func(r kit.RoundTripRecord) bool {
+		refused := func(r RoundTripRecord) bool {
 			return r.Response.StatusCode == http.StatusMethodNotAllowed &&
 				r.Request.RoundTrip.URL == r.Session.HTTP().Endpoint()
 		}
-		kit.JudgeRoundTrips(t, "answer with status 405", kit.RoundTrips(w), refused, func(t *T, r kit.RoundTripRecord) {
+		JudgeRoundTrips(t, "answer with status 405", RoundTrips(w), refused, func(t *T, r RoundTripRecord) {
 			allow := strings.Join(r.Response.Header.Values("Allow"), ", ")
 			t.Expect(allow).To(Satisfy("an Allow header that names POST", func(allow string) bool {
 				return strings.Contains(allow, http.MethodPost)
@@ -60,8 +61,8 @@ var methodChecks = Suite{
 	}),
 
 	"http/unsupported-method": Probe(func(t *T) {
-		kit.EachNamedRoundTrip(t, otherMethods(t), func(t *T, method kit.NamedRoundTrip) {
-			a := kit.RequireHTTPResponse(t, method.AwaitEnd())
+		roundtrip.EachNamedRoundTrip(t, otherMethods(t), func(t *T, method roundtrip.NamedRoundTrip) {
+			a := roundtrip.RequireHTTPResponse(t, method.AwaitEnd())
 			t.Expect(a).To(Satisfy("HTTP 405", func(a driver.HTTPResponse) bool {
 				return !a.OK() && (a.StatusCode < 500 || a.StatusCode == http.StatusNotImplemented)
 			}))
@@ -80,9 +81,9 @@ type getResponses struct {
 func openGETStreams(t *T) getResponses {
 	return Step(t, "streams of GET", func(t *T) (both getResponses) {
 		s := t.ExclusiveSession()
-		both.first = kit.ListeningStream(t, s).AwaitHeadersUntilDeadline()
-		if both.hasSecond = both.first.StatusCode != 0 && kit.IsStreamOr405(both.first); both.hasSecond {
-			x := kit.Get(s, nil)
+		both.first = roundtrip.ListeningStream(t, s).AwaitHeadersUntilDeadline()
+		if both.hasSecond = both.first.StatusCode != 0 && roundtrip.IsStreamOr405(both.first); both.hasSecond {
+			x := roundtrip.Get(s, nil)
 			both.second = x.AwaitHeaders()
 			x.Abort()
 		}
@@ -102,7 +103,7 @@ func acceptsPOST(a driver.HTTPResponse) bool {
 
 // isMessageBody reports whether the body of an answer is a message.
 func isMessageBody(a driver.HTTPResponse) bool {
-	return HasMember(kit.DecodeObject(a.Body.Bytes()), "jsonrpc")
+	return HasMember(roundtrip.DecodeObject(a.Body.Bytes()), "jsonrpc")
 }
 
 // sendOtherMethods makes requests with all methods that may be answered with 405.
@@ -114,19 +115,19 @@ func sendOtherMethods(t *T) {
 }
 
 // otherMethods are requests with methods that the endpoint has no use for.
-func otherMethods(t *T) []kit.NamedRoundTrip {
-	return Step(t, "other methods", func(t *T) (all []kit.NamedRoundTrip) {
+func otherMethods(t *T) []roundtrip.NamedRoundTrip {
+	return Step(t, "other methods", func(t *T) (all []roundtrip.NamedRoundTrip) {
 		s := t.Session()
 		var sent []*driver.RoundTrip
 		for _, method := range []string{http.MethodPut, http.MethodPatch} {
-			_, request := kit.NewNoOp(s, s.NextID())
+			_, request := protocol.NewNoOp(s, s.NextID())
 			sent = append(sent, s.HTTP().Do(driver.HTTPRequest{
-				Method: method, Header: kit.Header("Content-Type", kit.JSONType), Body: CompactJSON(request),
+				Method: method, Header: roundtrip.Header("Content-Type", roundtrip.JSONType), Body: CompactJSON(request),
 			}))
 		}
 		for _, x := range sent {
 			x.AwaitEnd()
-			all = append(all, kit.NewNamedRoundTrip(s, x.Method, x))
+			all = append(all, roundtrip.NewNamedRoundTrip(s, x.Method, x))
 		}
 		return all
 	})

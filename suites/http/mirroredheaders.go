@@ -9,7 +9,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // The headers that say again what the body of a modern request says, beside that of the version.
@@ -34,7 +36,7 @@ var mirroredHeaderChecks = Suite{
 
 	"http/version-header-mismatch": Probe(func(t *T) {
 		eachMismatch(t, versionMismatches(t), func(t *T, x mismatchedRequest) {
-			kit.SkipUnlessServerRejects(t, x.AwaitReply())
+			invalid.SkipUnlessServerRejects(t, x.AwaitReply())
 			t.Expect(x).To(beRefusedMismatch())
 			t.ExpectShould(x.AwaitReply()).To(Satisfy("error -32020, since the versions differ",
 				func(r driver.Reply) bool {
@@ -48,17 +50,17 @@ var mirroredHeaderChecks = Suite{
 	"http/method-header-case-sensitive": mismatchCheck(listMismatches, methodInCapitals),
 
 	"http/header-name-case-insensitive": Probe(func(t *T) {
-		method, params := kit.OrdinaryRequest(t, t.Session())
-		compareRequest(t, kit.ManualRequest{Method: method, Params: params}, []headerVariant{
+		method, params := protocol.OrdinaryRequest(t, t.Session())
+		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
 			{"lower case", http.Header{"mcp-method": {method}, "mcp-protocol-version": {t.Revision}}},
 			{"capitals", http.Header{"MCP-METHOD": {method}, "MCP-PROTOCOL-VERSION": {t.Revision}}},
 		})
 	}),
 
 	"http/header-ows-trimmed": Probe(func(t *T) {
-		method, params := kit.OrdinaryRequest(t, t.Session())
-		compareRequest(t, kit.ManualRequest{Method: method, Params: params}, []headerVariant{
-			{"white space", http.Header{methodHeader: {" \t" + method + "\t "}, kit.VersionHeader: {t.Revision + " "}}},
+		method, params := protocol.OrdinaryRequest(t, t.Session())
+		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
+			{"white space", http.Header{methodHeader: {" \t" + method + "\t "}, roundtrip.VersionHeader: {t.Revision + " "}}},
 		})
 	}),
 
@@ -74,8 +76,8 @@ var mirroredHeaderChecks = Suite{
 		named := namedRequest(t)
 		s := t.Session()
 		sendValid(t, s, named)
-		encoded := kit.PostRequest(s, kit.ManualRequest{
-			Method: named.Method, Params: named.Params, Header: kit.Header(nameHeader, encodeBase64(mcpNameOf(named))),
+		encoded := roundtrip.PostRequest(s, roundtrip.ManualRequest{
+			Method: named.Method, Params: named.Params, Header: roundtrip.Header(nameHeader, encodeBase64(mcpNameOf(named))),
 		})
 		params := maps.Clone(named.Params)
 		for member := range params {
@@ -84,13 +86,13 @@ var mirroredHeaderChecks = Suite{
 			}
 		}
 		// which the session encodes
-		foreign := kit.PostRequest(s, kit.ManualRequest{Method: named.Method, Params: params})
-		kit.EachNamedRoundTrip(t, []kit.NamedRoundTrip{
-			kit.NewNamedRoundTrip(s, "a plain name in Base64", encoded), kit.NewNamedRoundTrip(s, "a name beyond ASCII",
+		foreign := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: named.Method, Params: params})
+		roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{
+			roundtrip.NewNamedRoundTrip(s, "a plain name in Base64", encoded), roundtrip.NewNamedRoundTrip(s, "a name beyond ASCII",
 				foreign),
-		}, func(t *T, x kit.NamedRoundTrip) {
+		}, func(t *T, x roundtrip.NamedRoundTrip) {
 			r := RequireServerReply(t, x.AwaitReply())
-			kit.RequireHTTPResponse(t, x.Response())
+			roundtrip.RequireHTTPResponse(t, x.Response())
 			t.Expect(r).To(Satisfy("it taken for the name in the body", func(r driver.Reply) bool {
 				return !isHeaderMismatch(r)
 			}))
@@ -99,10 +101,10 @@ var mirroredHeaderChecks = Suite{
 
 	"http/name-header-not-required-elsewhere": Probe(func(t *T) {
 		s := t.NewProcess()
-		for _, method := range append([]string{"server/discover"}, kit.ListMethods(t.Server.Capabilities)...) {
-			x := kit.PostRequest(s, kit.ManualRequest{Method: method, Header: kit.Header(nameHeader)})
+		for _, method := range append([]string{"server/discover"}, protocol.ListMethods(t.Server.Capabilities)...) {
+			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: roundtrip.Header(nameHeader)})
 			r := x.AwaitReply()
-			kit.RequireHTTPResponse(t, x.Response())
+			roundtrip.RequireHTTPResponse(t, x.Response())
 			t.Expect(r).To(Satisfy(method+" served without Mcp-Name",
 				func(r driver.Reply) bool { return !isHeaderMismatch(r) }))
 		}
@@ -156,7 +158,7 @@ const (
 
 // mismatchedRequest is a request whose headers do not fit what its body says.
 type mismatchedRequest struct {
-	kit.NamedRoundTrip
+	roundtrip.NamedRoundTrip
 	validReply driver.Reply // to the request with the right headers
 }
 
@@ -164,13 +166,13 @@ type mismatchedRequest struct {
 // too, says nothing.
 func (x mismatchedRequest) isRefused() bool {
 	r := x.AwaitReply()
-	return r.Result() == nil && (isHeaderMismatch(r) || x.validReply.Result() != nil || !kit.SameText(x.validReply, r))
+	return r.Result() == nil && (isHeaderMismatch(r) || x.validReply.Result() != nil || !protocol.SameText(x.validReply, r))
 }
 
 // expectRefused wants a refusal with status 400. The code, http/header-error-code judges.
 func (x mismatchedRequest) expectRefused(t *T) {
 	eachMismatch(t, []mismatchedRequest{x}, func(t *T, x mismatchedRequest) {
-		kit.SkipUnlessServerRejects(t, x.AwaitReply())
+		invalid.SkipUnlessServerRejects(t, x.AwaitReply())
 		t.Expect(x).To(beRefusedMismatch())
 	})
 }
@@ -188,7 +190,7 @@ func (x mismatchedRequest) String() string { return x.Response().String() }
 // wrong with its headers.
 func eachMismatch(t *T, all []mismatchedRequest, run func(*T, mismatchedRequest)) {
 	Each(t, all, func(x mismatchedRequest) Subject { return x.Subject }, func(t *T, x mismatchedRequest) {
-		kit.RequireHTTPResponse(t, x.Response())
+		roundtrip.RequireHTTPResponse(t, x.Response())
 		RequireServerReply(t, x.AwaitReply())
 		run(t, x)
 	})

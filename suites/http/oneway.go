@@ -5,28 +5,30 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var oneWayChecks = Suite{
 	"http/notification-202": ProcessProbe(func(t *T) {
-		kit.EachNamedRoundTrip(t, sendOneWay(t).Notifications, func(t *T, n kit.NamedRoundTrip) {
+		roundtrip.EachNamedRoundTrip(t, sendOneWay(t).Notifications, func(t *T, n roundtrip.NamedRoundTrip) {
 			a := n.AwaitEnd()
-			kit.RequireNotFromIntermediary(t, a)
+			roundtrip.RequireNotFromIntermediary(t, a)
 			requireNoReply(t, a)
 			if a.StatusCode >= 400 && n.Subject.Name != "notifications/initialized" {
 				t.Skip("it was not accepted")
 			}
-			t.Expect(a).To(Satisfy("HTTP 202", kit.IsAccepted))
+			t.Expect(a).To(Satisfy("HTTP 202", roundtrip.IsAccepted))
 		})
 	}),
 
 	"http/notification-empty-body": ProcessProbe(func(t *T) {
 		sent := sendOneWay(t)
 		all := slices.Concat(sent.Notifications, sent.Unsolicited, sent.Responses)
-		kit.EachNamedRoundTrip(t, all, func(t *T, n kit.NamedRoundTrip) {
+		roundtrip.EachNamedRoundTrip(t, all, func(t *T, n roundtrip.NamedRoundTrip) {
 			a := n.AwaitEnd()
-			if !kit.IsAccepted(a) {
+			if !roundtrip.IsAccepted(a) {
 				t.Skip("it was not answered with 202")
 			}
 			if hasNoBody(a) && !a.IsStream && (!a.Ended || a.Err != nil) {
@@ -38,37 +40,37 @@ var oneWayChecks = Suite{
 
 	"http/response-post-202": ProcessProbe(func(t *T) {
 		sent := sendOneWay(t)
-		kit.EachNamedRoundTrip(t, slices.Concat(sent.Unsolicited, sent.Responses),
-			func(t *T, response kit.NamedRoundTrip) {
-				t.Expect(response.AwaitEnd()).To(Satisfy("HTTP 202 or an error status", kit.IsAcceptedOrError))
+		roundtrip.EachNamedRoundTrip(t, slices.Concat(sent.Unsolicited, sent.Responses),
+			func(t *T, response roundtrip.NamedRoundTrip) {
+				t.Expect(response.AwaitEnd()).To(Satisfy("HTTP 202 or an error status", roundtrip.IsAcceptedOrError))
 			})
 		for _, response := range sent.Responses {
 			if response.IsBusy() {
 				t.Yield("the server was busy with another message")
 			}
 			t.ExpectShould(response.AwaitEnd()).To(Satisfy("HTTP 202 for the answer to a request of the server",
-				kit.IsAccepted))
+				roundtrip.IsAccepted))
 		}
 	}),
 
 	"http/rejected-message-status": Probe(func(t *T) {
 		for _, n := range sendOneWay(t).Notifications {
-			if a := n.AwaitEnd(); a.OK() && !kit.IsAccepted(a) {
+			if a := n.AwaitEnd(); a.OK() && !roundtrip.IsAccepted(a) {
 				t.Yield("accepted notifications are not answered with 202")
 			}
 		}
 		s := t.Session()
-		unknown := kit.Post(s, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)
-		bad := kit.Post(t.SessionForInvalidInput(), `{"jsonrpc":"2.0","method":42}`)
+		unknown := roundtrip.Post(s, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)
+		bad := roundtrip.Post(t.SessionForInvalidInput(), `{"jsonrpc":"2.0","method":42}`)
 		requireNoReply(t, unknown.AwaitEnd())
 		if a := unknown.Response(); a.StatusCode == 0 && !s.IsAlive() {
 			t.WithReason(OtherCheck).Retry("%s", a)
 		}
 		const want = "HTTP 202 or an error status for an unknown notification"
-		t.Expect(unknown.AwaitEnd()).To(Satisfy(want, kit.IsAcceptedOrError))
+		t.Expect(unknown.AwaitEnd()).To(Satisfy(want, roundtrip.IsAcceptedOrError))
 		for _, x := range []*driver.RoundTrip{unknown, bad} {
 			t.ExpectShould(x.AwaitEnd()).To(Satisfy("HTTP 202 or 4xx", func(a driver.HTTPResponse) bool {
-				return kit.IsAccepted(a) || kit.IsClientError(a)
+				return roundtrip.IsAccepted(a) || roundtrip.IsClientError(a)
 			}))
 		}
 	}),
@@ -83,8 +85,8 @@ func requireNoReply(t *T, a driver.HTTPResponse) {
 	isReply := func(m M) bool { return HasMember(m, "jsonrpc") && !HasMember(m, "method") }
 	_, array := driver.Decode(a.Body.Bytes()).([]any)
 	switch {
-	case a.OK() && slices.ContainsFunc(kit.Bodies(a),
-		func(body []byte) bool { return isReply(kit.DecodeObject(body)) }):
+	case a.OK() && slices.ContainsFunc(roundtrip.Bodies(a),
+		func(body []byte) bool { return isReply(roundtrip.DecodeObject(body)) }):
 		t.Yield("it was replied to")
 	case a.OK() && array && t.Revision != "2025-03-26":
 		t.Yield("an array came")
@@ -93,9 +95,9 @@ func requireNoReply(t *T, a driver.HTTPResponse) {
 
 // oneWayMessages that want no answer, and what became of them.
 type oneWayMessages struct {
-	Notifications []kit.NamedRoundTrip
-	Unsolicited   []kit.NamedRoundTrip // a response to no request
-	Responses     []kit.NamedRoundTrip // responses to requests of the server, if it had any
+	Notifications []roundtrip.NamedRoundTrip
+	Unsolicited   []roundtrip.NamedRoundTrip // a response to no request
+	Responses     []roundtrip.NamedRoundTrip // responses to requests of the server, if it had any
 }
 
 // sendOneWay sends messages that want no answer in a session of its own, as a client that invites the server to ask for
@@ -108,24 +110,24 @@ func sendOneWay(t *T) oneWayMessages {
 		if err := s.Open(hello); err != nil {
 			t.Retry("no session: %v", Explain(err))
 		}
-		cancellation := kit.NewCancellation(s)
+		cancellation := invalid.NewCancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)
-		kit.AwaitServerRequests(t, s)
+		handshake.AwaitServerRequests(t, s)
 		Barrier(t, s, mark)
 		if !t.IsModern() { // whose clients send no responses
-			sent.Unsolicited = []kit.NamedRoundTrip{sendUnsolicitedResponse(t, s)}
+			sent.Unsolicited = []roundtrip.NamedRoundTrip{sendUnsolicitedResponse(t, s)}
 		}
 		for _, f := range s.FramesSince(0) {
 			switch {
 			case f.Side != driver.FromClient || f.RoundTrip == nil || f.Manual:
 			case f.IsNotification():
 				f.RoundTrip.AwaitEnd()
-				sent.Notifications = append(sent.Notifications, kit.NewNamedRoundTrip(s, f.Method, f.RoundTrip))
+				sent.Notifications = append(sent.Notifications, roundtrip.NewNamedRoundTrip(s, f.Method, f.RoundTrip))
 			case f.IsResponse():
 				f.RoundTrip.AwaitEnd()
 				sent.Responses = append(sent.Responses,
-					kit.NewNamedRoundTrip(s, "the answer to a request of the server", f.RoundTrip))
+					roundtrip.NewNamedRoundTrip(s, "the answer to a request of the server", f.RoundTrip))
 			}
 		}
 		return sent
@@ -133,10 +135,10 @@ func sendOneWay(t *T) oneWayMessages {
 }
 
 // sendUnsolicitedResponse sends a response to no request.
-func sendUnsolicitedResponse(t *T, s *driver.Session) kit.NamedRoundTrip {
+func sendUnsolicitedResponse(t *T, s *driver.Session) roundtrip.NamedRoundTrip {
 	s.MarkInvalidInput()
-	response := kit.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
+	response := roundtrip.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
 	response.AwaitEnd()
 	Barrier(t, s, s.Mark())
-	return kit.NewNamedRoundTrip(s, "an unsolicited response", response)
+	return roundtrip.NewNamedRoundTrip(s, "an unsolicited response", response)
 }

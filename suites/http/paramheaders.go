@@ -11,7 +11,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // paramHeaderChecks are the checks of the headers that say again what the arguments of a call are.
@@ -34,8 +36,8 @@ var paramHeaderChecks = Suite{
 	"http/param-header-base64-invalid": Probe(func(t *T) {
 		p := requireArgument(t, argument.isFreeText)
 		tries := p.headerMismatches(t, "Hello", []headerVariant{
-			{"a value that is not Base64", kit.Header(p.header, "=?base64?SGVs!!!bG8=?=")},
-			{"a value without its padding", kit.Header(p.header, "=?base64?SGVsbG8?=")},
+			{"a value that is not Base64", roundtrip.Header(p.header, "=?base64?SGVs!!!bG8=?=")},
+			{"a value without its padding", roundtrip.Header(p.header, "=?base64?SGVsbG8?=")},
 		})
 		tries[0].expectRefused(t)
 		eachMismatch(t, tries[1:], func(t *T, x mismatchedRequest) {
@@ -53,7 +55,7 @@ var paramHeaderChecks = Suite{
 	"http/param-header-invalid-characters": Probe(func(t *T) {
 		p := requireArgument(t, argument.isText)
 		p.headerMismatches(t, p.value,
-			[]headerVariant{{"bytes beyond ASCII", kit.Header(p.header, "a\x80\xff")}})[0].expectRefused(t)
+			[]headerVariant{{"bytes beyond ASCII", roundtrip.Header(p.header, "a\x80\xff")}})[0].expectRefused(t)
 	}),
 
 	"http/param-header-null-or-absent": Probe(func(t *T) {
@@ -66,31 +68,31 @@ var paramHeaderChecks = Suite{
 
 	"http/param-header-unexpected": Probe(func(t *T) {
 		p := requireArgument(t, argument.isOptional)
-		surplus := headerVariant{"a header of an argument that is not there", kit.Header(p.header, "x")}
+		surplus := headerVariant{"a header of an argument that is not there", roundtrip.Header(p.header, "x")}
 		p.headerMismatches(t, driver.Omitted, []headerVariant{surplus})[0].expectRefused(t)
 	}),
 
 	"http/param-header-integer-numeric": Probe(func(t *T) {
 		p := requireArgument(t, func(p argument) bool { return p.schema["type"] == "integer" })
-		p.expectAccepted(t, p.value, kit.Header(p.header, fmt.Sprintf("%v.0", p.value)))
+		p.expectAccepted(t, p.value, roundtrip.Header(p.header, fmt.Sprintf("%v.0", p.value)))
 	}),
 
 	"http/param-header-boolean": Probe(func(t *T) {
 		p := requireArgument(t, func(p argument) bool { return p.schema["type"] == "boolean" })
 		p.expectAccepted(t, true, nil)
 		p.headerMismatches(t, true,
-			[]headerVariant{{"True in place of true", kit.Header(p.header, "True")}})[0].expectRefused(t)
+			[]headerVariant{{"True in place of true", roundtrip.Header(p.header, "True")}})[0].expectRefused(t)
 	}),
 
 	"http/param-header-nested-path": Probe(func(t *T) {
 		p := requireArgument(t, func(p argument) bool { return len(p.path) > 1 })
 		p.expectAccepted(t, p.value, nil)
-		p.headerMismatches(t, p.value, []headerVariant{{noParamHeader, kit.Header(p.header)}})[0].expectRefused(t)
+		p.headerMismatches(t, p.value, []headerVariant{{noParamHeader, roundtrip.Header(p.header)}})[0].expectRefused(t)
 	}),
 
 	"http/param-header-unknown-ignored": Probe(func(t *T) {
 		p := requireArgument(t, argument.isAny)
-		p.expectAccepted(t, p.value, kit.Header(paramHeaderPrefix+"Mcpcheck", "1"))
+		p.expectAccepted(t, p.value, roundtrip.Header(paramHeaderPrefix+"Mcpcheck", "1"))
 	}),
 }
 
@@ -150,13 +152,13 @@ func requireArgument(t *T, is func(argument) bool) argument {
 }
 
 // findArgument is requireArgument for who can do without; none says why there is none, and of which tool.
-func findArgument(t *T, is func(argument) bool) (p argument, none *kit.Uncalled) {
-	none = &kit.Uncalled{Detail: "no tool has such an argument with x-mcp-header"}
-	for _, tool := range kit.ToolsInCallOrder(t) {
+func findArgument(t *T, is func(argument) bool) (p argument, none *toolcall.Uncalled) {
+	none = &toolcall.Uncalled{Detail: "no tool has such an argument with x-mcp-header"}
+	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		schema, _ := tool.Value["inputSchema"].(M)
 		arguments := argumentsIn(schema)
 		if slices.ContainsFunc(arguments, argument.hasInvalidHeader) {
-			none = &kit.Uncalled{Tool: tool, Detail: "clients do not call it: tools/x-mcp-header-name"}
+			none = &toolcall.Uncalled{Tool: tool, Detail: "clients do not call it: tools/x-mcp-header-name"}
 			continue
 		}
 		for _, p := range arguments {
@@ -195,13 +197,13 @@ func argumentsIn(schema M) (all []argument) {
 }
 
 // fillIn finds arguments for the tool that have this one; not says why there are none.
-func (p *argument) fillIn(t *T) (not *kit.Uncalled) {
+func (p *argument) fillIn(t *T) (not *toolcall.Uncalled) {
 	tool := p.tool
 	tool.Value = maps.Clone(tool.Value)
 	schema, _ := tool.Value["inputSchema"].(M)
 	tool.Value["inputSchema"] = schemaRequiring(schema, p.path)
-	if p.arguments, not = kit.ValidArguments(t, tool); not == nil {
-		not = kit.CheckMayVary(t, tool)
+	if p.arguments, not = toolcall.ValidArguments(t, tool); not == nil {
+		not = toolcall.CheckMayVary(t, tool)
 	}
 	if not != nil {
 		return not
@@ -212,7 +214,7 @@ func (p *argument) fillIn(t *T) (not *kit.Uncalled) {
 	}
 	p.value = object[p.path[len(p.path)-1]]
 	if p.value == nil {
-		return &kit.Uncalled{Tool: p.tool, Detail: "its arguments have no " + strings.Join(p.path, ".")}
+		return &toolcall.Uncalled{Tool: p.tool, Detail: "its arguments have no " + strings.Join(p.path, ".")}
 	}
 	return nil
 }
@@ -236,9 +238,9 @@ func schemaRequiring(schema M, path []string) M {
 }
 
 // request is the call of the tool with another value of the argument; driver.Omitted leaves it out.
-func (p argument) request(value any) kit.ManualRequest {
+func (p argument) request(value any) roundtrip.ManualRequest {
 	params := M{"name": p.tool.Name, "arguments": withValue(p.arguments, p.path, value)}
-	return kit.ManualRequest{Method: "tools/call", Params: kit.WithCapabilities(params, kit.AllModernCapabilities)}
+	return roundtrip.ManualRequest{Method: "tools/call", Params: protocol.WithCapabilities(params, protocol.AllModernCapabilities)}
 }
 
 // withValue is an object with another value at a path.
@@ -270,19 +272,19 @@ func (p argument) headerMismatches(t *T, value any, forms []headerVariant) []mis
 }
 
 // send makes the call with a value of the argument, and with other headers than it should have.
-func (p argument) send(t *T, value any, header http.Header) kit.NamedRoundTrip {
+func (p argument) send(t *T, value any, header http.Header) roundtrip.NamedRoundTrip {
 	request := p.request(value)
 	request.Header = header
 	s := t.Session()
-	x := kit.PostRequest(s, request)
+	x := roundtrip.PostRequest(s, request)
 	x.AwaitReply()
-	return kit.NewNamedRoundTrip(s, p.tool.Name, x)
+	return roundtrip.NewNamedRoundTrip(s, p.tool.Name, x)
 }
 
 // validCall is a call of a tool with an argument that stands in a header, as any client makes it.
-func validCall(t *T) kit.NamedRoundTrip {
+func validCall(t *T) roundtrip.NamedRoundTrip {
 	p := requireArgument(t, argument.isAny)
-	return Step(t, "a call with its headers", func(t *T) kit.NamedRoundTrip { return p.send(t, p.value, nil) })
+	return Step(t, "a call with its headers", func(t *T) roundtrip.NamedRoundTrip { return p.send(t, p.value, nil) })
 }
 
 // expectAccepted wants the call not refused for its headers, unless any call is.
@@ -295,9 +297,9 @@ func (p argument) expectAccepted(t *T, value any, header http.Header) {
 }
 
 // expectAccepted wants a call not refused for its headers. Whether the tool likes the arguments is its own business.
-func expectAccepted(t *T, x kit.NamedRoundTrip) {
-	kit.EachNamedRoundTrip(t, []kit.NamedRoundTrip{x}, func(t *T, x kit.NamedRoundTrip) {
-		r, a := RequireServerReply(t, x.AwaitReply()), kit.RequireHTTPResponse(t, x.Response())
+func expectAccepted(t *T, x roundtrip.NamedRoundTrip) {
+	roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *T, x roundtrip.NamedRoundTrip) {
+		r, a := RequireServerReply(t, x.AwaitReply()), roundtrip.RequireHTTPResponse(t, x.Response())
 		t.Expect(r).To(Satisfy("the call taken with its headers", func(r driver.Reply) bool {
 			return !isHeaderMismatch(r) && (!r.IsStatusOnly() || a.StatusCode != http.StatusBadRequest)
 		}))
@@ -309,7 +311,7 @@ func argumentMismatches(t *T) []mismatchedRequest {
 	p := requireArgument(t, argument.isAny)
 	return Step(t, "headers of arguments that do not fit", func(t *T) []mismatchedRequest {
 		return p.headerMismatches(t, p.value, []headerVariant{
-			{noParamHeader, kit.Header(p.header)}, {otherParamHeader, kit.Header(p.header, "mcpcheck-other")},
+			{noParamHeader, roundtrip.Header(p.header)}, {otherParamHeader, roundtrip.Header(p.header, "mcpcheck-other")},
 		})
 	})
 }

@@ -12,23 +12,25 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var responseChecks = Suite{
 	"http/response-content-type": Watch(func(t *T, w Wire) {
-		full := func(r kit.RoundTripRecord) bool { return !kit.HasEmptyBody(r.Response) }
-		kit.JudgeRoundTrips(t, "HTTP answer to a request", kit.AcceptedRequests(w), full,
-			func(t *T, r kit.RoundTripRecord) {
-				t.Expect(r.Response.MediaType()).To(BeOneOf(kit.JSONType, kit.EventStreamType))
+		full := func(r RoundTripRecord) bool { return !roundtrip.HasEmptyBody(r.Response) }
+		JudgeRoundTrips(t, "HTTP answer to a request", AcceptedRequests(w), full,
+			func(t *T, r RoundTripRecord) {
+				t.Expect(r.Response.MediaType()).To(BeOneOf(roundtrip.JSONType, roundtrip.EventStreamType))
 			})
 	}),
 
 	"http/request-not-202": Watch(func(t *T, w Wire) {
-		kit.JudgeRoundTrips(t, "HTTP answer to a request", kit.AnsweredRequests(w), nil,
-			func(t *T, r kit.RoundTripRecord) {
+		JudgeRoundTrips(t, "HTTP answer to a request", AnsweredRequests(w), nil,
+			func(t *T, r RoundTripRecord) {
 				want := "the answer to " + r.Request.Method + " in a body or an event stream"
-				t.Expect(r.Response).To(Satisfy(want, func(a driver.HTTPResponse) bool { return !kit.HasEmptyBody(a) }))
+				t.Expect(r.Response).To(Satisfy(want, func(a driver.HTTPResponse) bool { return !roundtrip.HasEmptyBody(a) }))
 			})
 	}),
 
@@ -37,8 +39,8 @@ var responseChecks = Suite{
 		if r := RequestNoOp(t, s); r.IsStatusOnly() {
 			t.Retry("%s, too, is answered with %s", r.Method, Got(r))
 		}
-		kit.SkipUnlessAnswersInvalid(t)
-		kit.EachNamedRoundTrip(t, failingRequests(t, s), func(t *T, x kit.NamedRoundTrip) {
+		invalid.SkipUnlessAnswersInvalid(t)
+		roundtrip.EachNamedRoundTrip(t, failingRequests(t, s), func(t *T, x roundtrip.NamedRoundTrip) {
 			r := x.AwaitReply()
 			switch {
 			case r.Err != nil:
@@ -46,24 +48,24 @@ var responseChecks = Suite{
 			case r.Result() != nil:
 				t.Skip("it was answered with a result")
 			}
-			kit.RequireNotFromIntermediary(t, x.Response())
-			kit.SkipIfUnauthorized(t, x.Response())
+			roundtrip.RequireNotFromIntermediary(t, x.Response())
+			roundtrip.SkipIfUnauthorized(t, x.Response())
 			t.Expect(r).To(Satisfy("a JSON-RPC error", func(r driver.Reply) bool { return !r.IsStatusOnly() }))
 		})
 	}),
 
 	"http/json-reply-single-object": Watch(func(t *T, w Wire) {
-		inJSON := func(r kit.RoundTripRecord) bool {
-			return !kit.HasEmptyBody(r.Response) && r.Response.MediaType() == kit.JSONType
+		inJSON := func(r RoundTripRecord) bool {
+			return !roundtrip.HasEmptyBody(r.Response) && r.Response.MediaType() == roundtrip.JSONType
 		}
-		kit.JudgeRoundTrips(t, "answer in JSON", kit.AnsweredRequests(w), inJSON, func(t *T, r kit.RoundTripRecord) {
+		JudgeRoundTrips(t, "answer in JSON", AnsweredRequests(w), inJSON, func(t *T, r RoundTripRecord) {
 			t.Expect(r.Response.Body.String()).To(Satisfy("one JSON-RPC response and nothing else", isOneResponse))
 		})
 	}),
 
 	"http/success-status": Watch(func(t *T, w Wire) {
-		served := func(r kit.RoundTripRecord) bool { return r.IsOrdinary() && r.Request.IsRequest() && r.HasResult() }
-		kit.JudgeRoundTrips(t, "result over HTTP", kit.RoundTrips(w), served, func(t *T, r kit.RoundTripRecord) {
+		served := func(r RoundTripRecord) bool { return r.IsOrdinary() && r.Request.IsRequest() && r.HasResult() }
+		JudgeRoundTrips(t, "result over HTTP", RoundTrips(w), served, func(t *T, r RoundTripRecord) {
 			t.Expect(r.Response).To(Satisfy("HTTP 200 with the result", func(a driver.HTTPResponse) bool {
 				return a.StatusCode == http.StatusOK
 			}))
@@ -72,12 +74,12 @@ var responseChecks = Suite{
 
 	"http/error-body-shape": WatchWithSetup(func(t *T) { otherMethods(t); postMalformedJSON(t) }, func(t *T, w Wire) {
 		// What was sent in ordinary sessions is judged in the area jsonrpc.
-		looksLike := func(r kit.RoundTripRecord) bool {
-			return r.Request.Manual && kit.IsClientError(r.Response) &&
-				HasMember(kit.DecodeObject(r.Response.Body.Bytes()), "jsonrpc")
+		looksLike := func(r RoundTripRecord) bool {
+			return r.Request.Manual && roundtrip.IsClientError(r.Response) &&
+				HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()), "jsonrpc")
 		}
 		const what = "JSON-RPC message in the body of an HTTP error"
-		kit.JudgeRoundTrips(t, what, kit.RoundTrips(w), looksLike, func(t *T, r kit.RoundTripRecord) {
+		JudgeRoundTrips(t, what, RoundTrips(w), looksLike, func(t *T, r RoundTripRecord) {
 			wrong := errorProblem(r)
 			t.Expect(wrong == "").To(BeTrue("a JSON-RPC error", "%s in %s", wrong, r.Response))
 		})
@@ -85,29 +87,29 @@ var responseChecks = Suite{
 
 	"http/malformed-json-status": Probe(func(t *T) {
 		a := postMalformedJSON(t)
-		kit.RequireNotFromIntermediary(t, a)
+		roundtrip.RequireNotFromIntermediary(t, a)
 		t.Expect(a).To(Satisfy("HTTP 4xx", func(a driver.HTTPResponse) bool {
-			return kit.IsClientError(a) || a.OK() && isParseError(a)
+			return roundtrip.IsClientError(a) || a.OK() && isParseError(a)
 		}))
-		t.ExpectAdvice(a).To(Satisfy("HTTP 4xx", kit.IsClientError))
+		t.ExpectAdvice(a).To(Satisfy("HTTP 4xx", roundtrip.IsClientError))
 	}),
 
 	"http/unknown-method-404": Probe(func(t *T) {
 		s := t.Session()
-		x := kit.PostRequest(s, kit.ManualRequest{Method: kit.UnknownMethodName})
+		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: invalid.UnknownMethodName})
 		skipUnlessRejected(t, s, x)
-		r, a := x.AwaitReply(), kit.RequireHTTPResponse(t, x.Response())
+		r, a := x.AwaitReply(), roundtrip.RequireHTTPResponse(t, x.Response())
 		if r.Result() != nil {
 			t.Yield("it is answered with a result")
 		}
-		t.Expect(a).To(Satisfy("HTTP 404", kit.IsNotFound))
+		t.Expect(a).To(Satisfy("HTTP 404", roundtrip.IsNotFound))
 		t.Expect(r).To(Satisfy("a JSON-RPC error with it", hasMessage))
 	}),
 
 	"http/concurrent-posts": Probe(func(t *T) {
 		replies := concurrentReplies(t)
 		for _, r := range replies {
-			if r.Answered() && kit.IsNotFound(r.Frame.RoundTrip.Response()) {
+			if r.Answered() && roundtrip.IsNotFound(r.Frame.RoundTrip.Response()) {
 				t.WithReason(Died).Inconclusive("the server has ended the session: %s", Got(r))
 			}
 			t.Expect(r).To(Satisfy("each of twenty requests at a time served", hasMessage))
@@ -130,22 +132,22 @@ var responseChecks = Suite{
 
 // isParseError reports whether an answer is the JSON-RPC error for what is no JSON.
 func isParseError(a driver.HTTPResponse) bool {
-	return slices.ContainsFunc(kit.Bodies(a), func(body []byte) bool {
-		e, _ := kit.DecodeObject(body)["error"].(M)
+	return slices.ContainsFunc(roundtrip.Bodies(a), func(body []byte) bool {
+		e, _ := roundtrip.DecodeObject(body)["error"].(M)
 		return e["code"] == json.Number("-32700")
 	})
 }
 
 // isOneResponse reports whether a body is a JSON-RPC response, and all of it.
 func isOneResponse(body string) bool {
-	m := kit.DecodeObject([]byte(body))
+	m := roundtrip.DecodeObject([]byte(body))
 	return driver.IsJSON([]byte(body)) && !HasMember(m, "method") && (HasMember(m, "result") || HasMember(m, "error") ||
 		HasMember(m, "id"))
 }
 
 // errorProblem is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
-func errorProblem(r kit.RoundTripRecord) string {
-	m := kit.DecodeObject(r.Response.Body.Bytes())
+func errorProblem(r RoundTripRecord) string {
+	m := roundtrip.DecodeObject(r.Response.Body.Bytes())
 	e, _ := m["error"].(M)
 	code, _ := e["code"].(json.Number)
 	_, text := e["message"].(string)
@@ -170,7 +172,7 @@ func errorProblem(r kit.RoundTripRecord) string {
 func postMalformedJSON(t *T) driver.HTTPResponse {
 	return Step(t, "a body that is not JSON", func(t *T) driver.HTTPResponse {
 		s := t.SessionForInvalidInput()
-		a := kit.Post(s, `{"mcpcheck" !!`).AwaitEnd()
+		a := roundtrip.Post(s, `{"mcpcheck" !!`).AwaitEnd()
 		if a.StatusCode == 0 && TryNoOp(t, s).Err != nil {
 			t.Yield("the session did not survive it")
 		}
@@ -180,18 +182,18 @@ func postMalformedJSON(t *T) driver.HTTPResponse {
 
 // failingRequests are requests that cannot be served, sent one after the other: a server may refuse a second one at a
 // time. What comes of an unknown method without a handshake, http/unknown-method-404 judges.
-func failingRequests(t *T, s *driver.Session) (all []kit.NamedRoundTrip) {
+func failingRequests(t *T, s *driver.Session) (all []roundtrip.NamedRoundTrip) {
 	ask := func(name, method string, params M) {
-		request := kit.ManualRequest{Method: method, Params: params}
-		x := kit.RetryWhileBusy(s, func() *driver.RoundTrip { return kit.PostRequest(s, request) })
+		request := roundtrip.ManualRequest{Method: method, Params: params}
+		x := roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip { return roundtrip.PostRequest(s, request) })
 		x.AwaitEnd()
-		all = append(all, kit.NewNamedRoundTrip(s, name, x))
+		all = append(all, roundtrip.NewNamedRoundTrip(s, name, x))
 	}
 	if t.IsModern() {
-		ask("server/discover without clientCapabilities", "server/discover", kit.OmittedCapabilities)
+		ask("server/discover without clientCapabilities", "server/discover", handshake.OmittedCapabilities)
 		all = append(all, invalidRequests(t)...)
 	} else {
-		ask("an unknown method", kit.UnknownMethodName, nil)
+		ask("an unknown method", invalid.UnknownMethodName, nil)
 	}
 	if t.Server.Declares("tools") {
 		ask("tools/list with a cursor that is a number", "tools/list", M{"cursor": 5})
@@ -204,14 +206,14 @@ func failingRequests(t *T, s *driver.Session) (all []kit.NamedRoundTrip) {
 
 // invalidRequests are requests in versions that no server has, and with headers that do not fit. Elsewhere than on this
 // machine there are none: a gateway before the server, which goes by headers, need not know JSON-RPC.
-func invalidRequests(t *T) (all []kit.NamedRoundTrip) {
+func invalidRequests(t *T) (all []roundtrip.NamedRoundTrip) {
 	if !t.Site().IsLoopback() {
 		return nil
 	}
-	for _, version := range []string{kit.NewerVersion, kit.OlderVersion, kit.NonDateVersion} {
-		for _, c := range kit.VersionProbes(t, version) {
+	for _, version := range []string{handshake.NewerVersion, handshake.OlderVersion, handshake.NonDateVersion} {
+		for _, c := range handshake.VersionProbes(t, version) {
 			if f := c.Reply.Frame; f != nil {
-				all = append(all, kit.NamedRoundTrip{RoundTrip: f.RoundTrip, Subject: c.Subject()})
+				all = append(all, roundtrip.NamedRoundTrip{RoundTrip: f.RoundTrip, Subject: c.Subject()})
 			}
 		}
 	}
@@ -243,7 +245,7 @@ func concurrentReplies(t *T) (replies []driver.Reply) {
 	deadline := time.Now().Add(s.ReplyTimeout() + many*time.Since(begin))
 	var sent []*driver.RoundTrip
 	for range many {
-		sent = append(sent, kit.PostRequest(s, kit.ManualRequest{}))
+		sent = append(sent, roundtrip.PostRequest(s, roundtrip.ManualRequest{}))
 	}
 	for _, x := range sent {
 		replies = append(replies, s.AwaitFor(driver.Pending{ID: x.RequestID()}, time.Until(deadline)))

@@ -9,7 +9,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var resumptionChecks = Suite{
@@ -41,7 +44,7 @@ var resumptionChecks = Suite{
 		s := t.ExclusiveSession()
 		x := resumeAfter(s, "mcpcheck-unknown")
 		s.Barrier(s.Mark())
-		a := kit.AwaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
+		a := roundtrip.AwaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
 		if a.StatusCode == 0 && !a.Ended {
 			t.WithReason(Silent).Inconclusive("GET was not answered in time")
 		}
@@ -54,17 +57,17 @@ var resumptionChecks = Suite{
 		s, call, x, first := interruptCall(t)
 		id := x.RequestID()
 		again := resumeAfter(s, first.ID)
-		a := kit.AwaitCondition(again, 5*call.Duration+time.Second, func(a driver.HTTPResponse) bool {
-			return kit.ResponseInEvents(a.Events, id).Answered()
+		a := roundtrip.AwaitCondition(again, 5*call.Duration+time.Second, func(a driver.HTTPResponse) bool {
+			return roundtrip.ResponseInEvents(a.Events, id).Answered()
 		})
-		r := kit.ResponseInEvents(a.Events, id)
+		r := roundtrip.ResponseInEvents(a.Events, id)
 		if !r.Answered() && slices.ContainsFunc(a.Events, isResponse) {
 			t.Yield("the response has another id than the request")
 		}
 		if !r.Answered() && !resumeStream(t).isSuccessful() {
 			t.Inconclusive("what became of %s cannot be seen: %s", call.Tool.Name, a)
 		}
-		finished := r.Answered() && kit.ReplyKind(r) == kit.ReplyKind(call.Reply)
+		finished := r.Answered() && protocol.ReplyKind(r) == protocol.ReplyKind(call.Reply)
 		t.Expect(finished).To(BeTrue("the result of "+call.Tool.Name+", as without a dropped connection",
 			"%s", outcomeOf(recordedReply(s, r), a)))
 	}),
@@ -72,14 +75,14 @@ var resumptionChecks = Suite{
 
 // interruptCall makes calls, one after the other, up to the first whose connection can be dropped after its stream has
 // an event to resume it after, and before its response has come. It returns that call and its event.
-func interruptCall(t *T) (s *driver.Session, call kit.ToolCall, x *driver.RoundTrip, first driver.StreamEvent) {
+func interruptCall(t *T) (s *driver.Session, call toolcall.ToolCall, x *driver.RoundTrip, first driver.StreamEvent) {
 	var quick string
 	for _, call = range resumableCalls(t) {
 		s = t.ExclusiveSession()
-		x = kit.PostRequest(s, kit.ManualRequest{Method: "tools/call", Params: call.Params(s)})
+		x = roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: "tools/call", Params: call.Params(s)})
 		first = firstEventWithID(x)
 		a := x.Response()
-		if !a.Ended && !kit.ResponseInEvents(a.Events, x.RequestID()).Answered() && first.ID != "" {
+		if !a.Ended && !roundtrip.ResponseInEvents(a.Events, x.RequestID()).Answered() && first.ID != "" {
 			x.Abort()
 			return s, call, x, first
 		}
@@ -92,7 +95,7 @@ func interruptCall(t *T) (s *driver.Session, call kit.ToolCall, x *driver.RoundT
 // describeEvent is an event in a few words.
 func describeEvent(e driver.StreamEvent) string {
 	id := "no id"
-	if kit.HasEventID(e) {
+	if transcript.HasEventID(e) {
 		id = "id " + e.ID
 	}
 	return id + ", data " + e.Data.Brief()
@@ -115,21 +118,21 @@ func resumeStream(t *T) resumption {
 	}
 	return Step(t, "resumption", func(t *T) (r resumption) {
 		s := t.ExclusiveSession()
-		method, params := kit.OrdinaryRequest(t, s)
-		x := kit.PostRequest(s, kit.ManualRequest{Method: method, Params: params})
+		method, params := protocol.OrdinaryRequest(t, s)
+		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params})
 		first := firstEventWithID(x)
 		if first.ID == "" {
 			t.WithReason(NotOffered).Skip("event streams have no ids: they cannot be resumed")
 		}
 		x.Abort()
 		id := x.RequestID()
-		r.hasEarlyResponse = kit.ResponseInEvents(x.AwaitEnd().Events, id).Answered()
+		r.hasEarlyResponse = roundtrip.ResponseInEvents(x.AwaitEnd().Events, id).Answered()
 		r.isAmbiguous = slices.ContainsFunc(s.HTTP().RoundTrips(), func(other *driver.RoundTrip) bool {
 			return other != x && slices.ContainsFunc(other.Response().Events, func(e driver.StreamEvent) bool {
-				return kit.HasEventID(e) && e.ID == first.ID
+				return transcript.HasEventID(e) && e.ID == first.ID
 			})
 		})
-		r.isResponseID = kit.ResponseInEvents([]driver.StreamEvent{first}, id).Answered()
+		r.isResponseID = roundtrip.ResponseInEvents([]driver.StreamEvent{first}, id).Answered()
 		other := t.Request(s, method, params)
 		r.otherEvents = other.Request.RoundTrip.Response().Events
 		for _, f := range s.ReceivedSince(0) {
@@ -139,7 +142,7 @@ func resumeStream(t *T) resumption {
 		}
 		again := resumeAfter(s, first.ID)
 		Barrier(t, s, s.Mark())
-		r.response = kit.AwaitCondition(again, time.Second, func(a driver.HTTPResponse) bool {
+		r.response = roundtrip.AwaitCondition(again, time.Second, func(a driver.HTTPResponse) bool {
 			return r.isResponseID || r.containsResponse(a)
 		})
 		return r
@@ -168,9 +171,9 @@ func (r resumption) foreignEvent() string {
 // isForeign reports whether an event belongs to another stream. Its id alone does not say so: two streams may have the
 // same.
 func (r resumption) isForeign(e driver.StreamEvent) bool {
-	answers := func(id []byte) bool { return kit.ResponseInEvents([]driver.StreamEvent{e}, id).Answered() }
+	answers := func(id []byte) bool { return roundtrip.ResponseInEvents([]driver.StreamEvent{e}, id).Answered() }
 	return slices.ContainsFunc(r.otherIDs, answers) ||
-		kit.HasEventID(e) && e.IsDispatched() && slices.ContainsFunc(r.otherEvents,
+		transcript.HasEventID(e) && e.IsDispatched() && slices.ContainsFunc(r.otherEvents,
 			func(other driver.StreamEvent) bool {
 				return e.ID == other.ID && e.Data.Equal(other.Data)
 			})
@@ -178,14 +181,14 @@ func (r resumption) isForeign(e driver.StreamEvent) bool {
 
 // isResponse reports whether an event holds a response.
 func isResponse(e driver.StreamEvent) bool {
-	m := kit.DecodeObject(e.Data.Bytes())
+	m := roundtrip.DecodeObject(e.Data.Bytes())
 	return m != nil && !HasMember(m, "method") && (HasMember(m, "result") || HasMember(m, "error"))
 }
 
 // firstEventWithID is the first event of a stream, if it has an id.
 func firstEventWithID(x *driver.RoundTrip) driver.StreamEvent {
 	first, _ := x.AwaitEvent(func(e driver.StreamEvent) bool { return e.HasID || e.IsDispatched() })
-	if !kit.HasEventID(first) {
+	if !transcript.HasEventID(first) {
 		return driver.StreamEvent{}
 	}
 	return first
@@ -194,8 +197,8 @@ func firstEventWithID(x *driver.RoundTrip) driver.StreamEvent {
 // resumeAfter asks for what came after an event. A server may take a moment to see that the connection before is gone.
 func resumeAfter(s *driver.Session, id string) (x *driver.RoundTrip) {
 	for range 5 {
-		x = kit.Get(s, kit.Header("Last-Event-ID", id))
-		a := kit.AwaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
+		x = roundtrip.Get(s, roundtrip.Header("Last-Event-ID", id))
+		a := roundtrip.AwaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
 		if a.StatusCode != http.StatusConflict {
 			break
 		}
@@ -206,23 +209,23 @@ func resumeAfter(s *driver.Session, id string) (x *driver.RoundTrip) {
 
 // resumableCalls are the calls during which a ping was answered, on a stream that can be resumed before the result has
 // come, the quickest first. How long a call took would not tell: on a busy machine any may take a while.
-func resumableCalls(t *T) (list []kit.ToolCall) {
+func resumableCalls(t *T) (list []toolcall.ToolCall) {
 	if t.Server.Sessionless {
 		t.WithReason(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 	}
-	calls := kit.ValidCalls(t)
-	for _, c := range slices.SortedStableFunc(slices.Values(kit.AnsweredCalls(calls.List)), kit.CompareBySpeed) {
+	calls := toolcall.ValidCalls(t)
+	for _, c := range slices.SortedStableFunc(slices.Values(toolcall.AnsweredCalls(calls.List)), toolcall.CompareBySpeed) {
 		if x := c.Reply.Frame.RoundTrip; !c.PingAnsweredFirst || c.Reply.IsFailure() || x != c.Reply.Request.RoundTrip {
 			continue
 		}
 		first := firstEventWithID(c.Reply.Request.RoundTrip)
-		if kit.HasEventID(first) && !kit.ResponseInEvents([]driver.StreamEvent{first}, c.Reply.Frame.ID).Answered() {
+		if transcript.HasEventID(first) && !roundtrip.ResponseInEvents([]driver.StreamEvent{first}, c.Reply.Frame.ID).Answered() {
 			list = append(list, c)
 		}
 	}
 	if len(list) == 0 {
 		const what = "tool that was called takes a while, and answers on a stream that can be resumed"
-		kit.SkipNotObserved(t, what, calls.Uncalled, kit.AnyTool)
+		toolcall.SkipNotObserved(t, what, calls.Uncalled, toolcall.AnyTool)
 	}
 	return list
 }

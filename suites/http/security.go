@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // securityChecks are the checks of Origin, Host, binding and CORS.
@@ -30,7 +30,7 @@ var securityChecks = Suite{
 			t.Yield("a foreign Origin is not refused at all")
 		}
 		if k.Response.StatusCode != http.StatusForbidden {
-			requireLoopback(t, fmt.Sprintf("a foreign Origin is refused with %s", kit.FormatStatus(k.Response)))
+			requireLoopback(t, fmt.Sprintf("a foreign Origin is refused with %s", roundtrip.FormatStatus(k.Response)))
 		}
 		k.expect(t,
 			Satisfy("HTTP 403", func(k originProbe) bool { return k.Response.StatusCode == http.StatusForbidden }))
@@ -41,15 +41,15 @@ var securityChecks = Suite{
 			t.Yield("initialize with a foreign Origin is served")
 		}
 		s := t.NewProcess()
-		in := kit.NewManualSession(t, s)
+		in := roundtrip.NewManualSession(t, s)
 		in.Set("Origin", foreignOrigin)
 		knocks := []originProbe{requireDecided(t,
-			awaitProbe(s, http.MethodPost, kit.PostRequest(s, kit.ManualRequest{Header: in})))}
+			awaitProbe(s, http.MethodPost, roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in})))}
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
-			kit.AwaitHeaders(x)
-			k := originProbe{Request: kit.NewNamedRoundTrip(s, method, x),
-				Response: kit.RequireHTTPResponse(t, x.Response())}
+			roundtrip.AwaitHeaders(x)
+			k := originProbe{Request: roundtrip.NewNamedRoundTrip(s, method, x),
+				Response: roundtrip.RequireHTTPResponse(t, x.Response())}
 			knocks = append(knocks, k)
 		}
 		if slices.ContainsFunc(knocks, originProbe.isServed) {
@@ -67,7 +67,7 @@ var securityChecks = Suite{
 		}
 		byOrigin := k.NoOrigin.Response.StatusCode == http.StatusForbidden && (k.Own.isServed() ||
 			t.Server.ConnectResult != nil)
-		greeting, _ := kit.ConnectRequest(t)
+		greeting, _ := roundtrip.ConnectRequest(t)
 		t.Expect(!byOrigin).To(BeTrue(greeting+" served without Origin, as with it", "%s", k.NoOrigin))
 		requireDecided(t, k.NoOrigin)
 		t.Inconclusive("%s is not served, with an Origin or without: %s", greeting, k.NoOrigin)
@@ -91,8 +91,8 @@ var securityChecks = Suite{
 		skipUnlessLoopback(t)
 		if t.Server.Transport == "sse" {
 			for _, a := range sendSSEOriginProbes(t).Rebound {
-				kit.RequireHTTPResponse(t, a)
-				t.Expect(a).To(kit.BeHTTPError())
+				roundtrip.RequireHTTPResponse(t, a)
+				t.Expect(a).To(roundtrip.BeHTTPError())
 			}
 			return
 		}
@@ -115,7 +115,7 @@ var securityChecks = Suite{
 		skipUnlessLoopback(t)
 		answers := crossOriginResponses(t)
 		for _, a := range answers {
-			kit.RequireHTTPResponse(t, a)
+			roundtrip.RequireHTTPResponse(t, a)
 		}
 		for _, a := range answers {
 			allowed := a.Header.Get("Access-Control-Allow-Origin")
@@ -161,7 +161,7 @@ func requireLoopback(t *T, found string) {
 
 // originProbe is a greeting from somewhere.
 type originProbe struct {
-	Request  kit.NamedRoundTrip
+	Request  roundtrip.NamedRoundTrip
 	Response driver.HTTPResponse
 	Reply    driver.Reply
 }
@@ -172,7 +172,7 @@ func (k originProbe) Frames() []*driver.Frame { return k.Response.Frames() }
 // awaitProbe is a knock when it has been answered, or will not be.
 func awaitProbe(s *driver.Session, name string, x *driver.RoundTrip) originProbe {
 	r := x.AwaitReply()
-	return originProbe{Request: kit.NewNamedRoundTrip(s, name, x), Response: x.Response(), Reply: r}
+	return originProbe{Request: roundtrip.NewNamedRoundTrip(s, name, x), Response: x.Response(), Reply: r}
 }
 
 // eachProbe tries a check on knocks. What fails is named by where they come from.
@@ -211,7 +211,7 @@ func beRefused() types.GomegaMatcher { return Satisfy("a refusal", originProbe.i
 // requireDecided is a knock that was served or refused by the server itself. It ends a check that has no such knock to
 // judge.
 func requireDecided(t *T, k originProbe) originProbe {
-	kit.RequireNotFromIntermediary(t, k.Response)
+	roundtrip.RequireNotFromIntermediary(t, k.Response)
 	if k.isPending() {
 		t.Retry("neither served nor refused, %s: %s", k.Request.Subject.Name, k)
 	}
@@ -234,18 +234,18 @@ type originProbes struct {
 func sendOriginProbes(t *T) originProbes {
 	return Step(t, "visitors", func(t *T) (v originProbes) {
 		s := t.NewProcess()
-		own := kit.ServerURL(t)
+		own := roundtrip.ServerURL(t)
 		visit := func(name, host string, origin ...string) (answered func() originProbe) {
 			ask := func() *driver.RoundTrip {
-				method, params := kit.ConnectRequest(t)
-				header := http.Header{"Origin": origin, kit.SessionIDHeader: nil}
-				return kit.PostRequest(s, kit.ManualRequest{Method: method, Params: params, Header: header, Host: host})
+				method, params := roundtrip.ConnectRequest(t)
+				header := http.Header{"Origin": origin, roundtrip.SessionIDHeader: nil}
+				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params, Header: header, Host: host})
 			}
 			x := ask()
 			answered = func() originProbe {
 				k := awaitProbe(s, name, x)
 				if x.IsBusy() {
-					k = awaitProbe(s, name, kit.RetryWhileBusy(s, ask))
+					k = awaitProbe(s, name, roundtrip.RetryWhileBusy(s, ask))
 				}
 				return k
 			}
@@ -279,7 +279,7 @@ func sendOriginProbes(t *T) originProbes {
 func requireProbes(t *T, pick func(originProbes) []originProbe) (picked []originProbe) {
 	v := sendOriginProbes(t)
 	if !requireDecided(t, v.NoOrigin).isServed() {
-		greeting, _ := kit.ConnectRequest(t)
+		greeting, _ := roundtrip.ConnectRequest(t)
 		t.Inconclusive("%s without Origin is not served either: %s", greeting, v.NoOrigin)
 	}
 	for _, k := range pick(v) {
@@ -314,7 +314,7 @@ func sendPreflight(t *T, s *driver.Session) *driver.RoundTrip {
 		"Origin":                         {foreignOrigin},
 		"Access-Control-Request-Method":  {http.MethodPost},
 		"Access-Control-Request-Headers": {headers},
-		"Authorization":                  nil, kit.SessionIDHeader: nil, kit.VersionHeader: nil,
+		"Authorization":                  nil, roundtrip.SessionIDHeader: nil, roundtrip.VersionHeader: nil,
 	}})
 }
 
@@ -333,7 +333,7 @@ func sendSSEOriginProbes(t *T) sseOriginProbes {
 		late := M{"requestId": done.Request.ID, "reason": "mcpcheck"}
 		note := CompactJSON(M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late})
 		url := t.Site().URL()
-		host, page := reboundHost(kit.ServerURL(t)), kit.Header("Origin", foreignOrigin)
+		host, page := reboundHost(roundtrip.ServerURL(t)), roundtrip.Header("Origin", foreignOrigin)
 		sent := []*driver.RoundTrip{
 			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Host: host}),
 			s.HTTP().Do(driver.HTTPRequest{Host: host, Body: note}),
@@ -343,7 +343,7 @@ func sendSSEOriginProbes(t *T) sseOriginProbes {
 		}
 		var answers []driver.HTTPResponse
 		for _, x := range sent {
-			answers = append(answers, kit.AwaitHeaders(x))
+			answers = append(answers, roundtrip.AwaitHeaders(x))
 		}
 		return sseOriginProbes{Rebound: answers[:2], Foreign: answers[2:]}
 	})

@@ -9,7 +9,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var sessionChecks = Suite{
@@ -24,14 +28,14 @@ var sessionChecks = Suite{
 	"http/session-missing-get-400": Probe(func(t *T) {
 		skipUnlessSessions(t)
 		s := t.Session()
-		x := kit.Get(s, kit.Header(kit.SessionIDHeader))
+		x := roundtrip.Get(s, roundtrip.Header(roundtrip.SessionIDHeader))
 		a := x.AwaitHeaders()
 		x.Abort()
-		if usual := kit.ListeningResponse(t, s); !kit.IsStreamOr405(usual) && a.StatusCode == usual.StatusCode {
+		if usual := roundtrip.ListeningResponse(t, s); !roundtrip.IsStreamOr405(usual) && a.StatusCode == usual.StatusCode {
 			t.Yield("GET is answered like that in a session, too")
 		}
 		t.Expect(a).To(Satisfy("HTTP 400, HTTP 405 or an event stream", func(a driver.HTTPResponse) bool {
-			return a.StatusCode == http.StatusBadRequest || kit.IsStreamOr405(a)
+			return a.StatusCode == http.StatusBadRequest || roundtrip.IsStreamOr405(a)
 		}))
 	}),
 
@@ -39,16 +43,16 @@ var sessionChecks = Suite{
 		skipUnlessSessions(t)
 		s := t.Session()
 		id := s.HTTP().SessionID()
-		if kit.IsJWT(id) {
+		if invalid.IsJWT(id) {
 			t.Skip("the session ids are signed: one that is made up is malformed")
 		}
-		unknown := kit.Header(kit.SessionIDHeader, kit.MutatedID(id))
-		x := kit.PostRequest(s, kit.ManualRequest{Header: unknown})
+		unknown := roundtrip.Header(roundtrip.SessionIDHeader, roundtrip.MutatedID(id))
+		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: unknown})
 		r := x.AwaitReply()
 		if r.Result() != nil && isHandled(requestWithoutSessionID(t)) {
 			t.WithReason(NotOffered).Skip("the server needs no session id: it serves requests without one, too")
 		}
-		t.Expect(x.Response()).To(Satisfy("HTTP 404", kit.IsNotFound))
+		t.Expect(x.Response()).To(Satisfy("HTTP 404", roundtrip.IsNotFound))
 	}),
 
 	"http/session-terminated-404": Probe(func(t *T) {
@@ -58,19 +62,19 @@ var sessionChecks = Suite{
 		if e.IsIDReused {
 			t.Yield("the next session has the same id")
 		}
-		kit.EachNamedRoundTrip(t, e.LaterRequests, func(t *T, use kit.NamedRoundTrip) {
-			a := kit.RequireHTTPResponse(t, use.Response())
+		roundtrip.EachNamedRoundTrip(t, e.LaterRequests, func(t *T, use roundtrip.NamedRoundTrip) {
+			a := roundtrip.RequireHTTPResponse(t, use.Response())
 			if use.Method != http.MethodGet {
-				t.Expect(a).To(Satisfy("HTTP 404", kit.IsNotFound), "DELETE was answered with %s",
-					kit.FormatStatus(e.DeleteResponse))
+				t.Expect(a).To(Satisfy("HTTP 404", roundtrip.IsNotFound), "DELETE was answered with %s",
+					roundtrip.FormatStatus(e.DeleteResponse))
 				return
 			}
-			if a.StatusCode == e.GetResponse.StatusCode && !kit.IsStreamOr405(e.GetResponse) {
+			if a.StatusCode == e.GetResponse.StatusCode && !roundtrip.IsStreamOr405(e.GetResponse) {
 				t.Yield("GET is not served at all")
 			}
 			t.Expect(a).To(Satisfy("HTTP 404 or HTTP 405", func(a driver.HTTPResponse) bool {
-				return kit.IsNotFound(a) || a.StatusCode == http.StatusMethodNotAllowed
-			}), "DELETE was answered with %s", kit.FormatStatus(e.DeleteResponse))
+				return roundtrip.IsNotFound(a) || a.StatusCode == http.StatusMethodNotAllowed
+			}), "DELETE was answered with %s", roundtrip.FormatStatus(e.DeleteResponse))
 		})
 	}),
 
@@ -91,17 +95,17 @@ var sessionChecks = Suite{
 
 	"http/initialize-needs-no-session": Probe(func(t *T) {
 		s := t.NewProcess()
-		plain := kit.PostConnect(t, s, kit.Header(kit.SessionIDHeader))
+		plain := roundtrip.PostConnect(t, s, roundtrip.Header(roundtrip.SessionIDHeader))
 		if plain.AwaitReply().Result() != nil {
 			return
 		}
 		a := plain.Response()
-		kit.SkipIfUnauthorized(t, a)
-		if !a.OK() && !kit.MayRequireSession(a) {
+		roundtrip.SkipIfUnauthorized(t, a)
+		if !a.OK() && !roundtrip.MayRequireSession(a) {
 			t.WithReason(OtherCheck).Inconclusive("initialize is not served: %s", a)
 		}
 		const want = "initialize served without further headers, as with them"
-		t.DecidedBy(a).Expect(kit.RequiredConnectHeaders(t, s)).To(BeEmptyList[string](want),
+		t.DecidedBy(a).Expect(roundtrip.RequiredConnectHeaders(t, s)).To(BeEmptyList[string](want),
 			"it was answered with %s", a)
 		if t.Server.ConnectResult == nil { // else discovery has seen it served, and there may be one session only
 			t.WithReason(OtherCheck).Inconclusive("initialize is not served in any way: %s", a)
@@ -117,7 +121,7 @@ var sessionChecks = Suite{
 		}
 		answers := responsesWithoutSession(t)
 		served := slices.ContainsFunc(answers, driver.HTTPResponse.OK)
-		demanded := !served && slices.ContainsFunc(answers, kit.MayRequireSession)
+		demanded := !served && slices.ContainsFunc(answers, roundtrip.MayRequireSession)
 		t.Expect(!demanded).To(BeTrue("requests served without a session id, since initialize brought none",
 			"%s (a proxy may have removed the header Mcp-Session-Id)", answers[0]))
 		if !served {
@@ -130,9 +134,9 @@ var sessionChecks = Suite{
 		id := t.Session().HTTP().SessionID()
 		var forms []headerVariant
 		for _, name := range []string{"mcp-session-id", "MCP-SESSION-ID", "MCP-Session-Id"} {
-			forms = append(forms, headerVariant{name, kit.Header(name, id)})
+			forms = append(forms, headerVariant{name, roundtrip.Header(name, id)})
 		}
-		compareHeaders(t, kit.Header(kit.SessionIDHeader, id), forms)
+		compareHeaders(t, roundtrip.Header(roundtrip.SessionIDHeader, id), forms)
 	}),
 
 	"http/session-isolation": WatchWithSetup(func(t *T) { requestInTwoSessions(t) }, func(t *T, w Wire) {
@@ -174,7 +178,7 @@ func isHandled(r driver.Reply, a driver.HTTPResponse) bool {
 // requestWithoutSessionID is a request in a session that lacks the session id.
 func requestWithoutSessionID(t *T) (driver.Reply, driver.HTTPResponse) {
 	x := Step(t, "without session id", func(t *T) *driver.RoundTrip {
-		x := kit.PostRequest(t.Session(), kit.ManualRequest{Header: kit.Header(kit.SessionIDHeader)})
+		x := roundtrip.PostRequest(t.Session(), roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.SessionIDHeader)})
 		x.AwaitReply()
 		return x
 	})
@@ -187,25 +191,25 @@ func requestWithoutSessionID(t *T) (driver.Reply, driver.HTTPResponse) {
 type deletedSession struct {
 	GetResponse     driver.HTTPResponse
 	DeleteResponse  driver.HTTPResponse
-	LaterRequests   []kit.NamedRoundTrip // afterwards, with the id of the session
-	InitializeReply driver.Reply         // to initialize without it
-	IsIDReused      bool                 // the session that it began has the same id
+	LaterRequests   []roundtrip.NamedRoundTrip // afterwards, with the id of the session
+	InitializeReply driver.Reply               // to initialize without it
+	IsIDReused      bool                       // the session that it began has the same id
 }
 
 // deleteSession ends a session with DELETE and tries to use it.
 func deleteSession(t *T) deletedSession {
 	return Step(t, "ended session", func(t *T) (e deletedSession) {
 		s := t.NewProcess()
-		in := kit.NewManualSession(t, s)
-		e.GetResponse = kit.AwaitHeaders(kit.Get(s, in))
+		in := roundtrip.NewManualSession(t, s)
+		e.GetResponse = roundtrip.AwaitHeaders(roundtrip.Get(s, in))
 		if e.DeleteResponse = s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete,
 			Header: in}).AwaitEnd(); !e.DeleteResponse.OK() {
 			return e
 		}
-		again := kit.PostRequest(s, kit.ManualRequest{
-			ID: kit.StringIDOrDefault(t,
+		again := roundtrip.PostRequest(s, roundtrip.ManualRequest{
+			ID: invalid.StringIDOrDefault(t,
 				"mcpcheck-start-over"), Method: "initialize", Params: driver.ConnectParams(t.Revision),
-			Header: kit.Header(kit.SessionIDHeader),
+			Header: roundtrip.Header(roundtrip.SessionIDHeader),
 		})
 		deadline := time.Now().Add(gracePeriod(e.DeleteResponse, s))
 		for pause := initialDelay; ; pause *= 2 {
@@ -216,35 +220,37 @@ func deleteSession(t *T) deletedSession {
 			time.Sleep(pause)
 		}
 		e.InitializeReply = again.AwaitReply()
-		id := in.Get(kit.SessionIDHeader)
-		e.IsIDReused = id != "" && id == again.Response().Header.Get(kit.SessionIDHeader)
+		id := in.Get(roundtrip.SessionIDHeader)
+		e.IsIDReused = id != "" && id == again.Response().Header.Get(roundtrip.SessionIDHeader)
 		return e
 	})
 }
 
 // requestAll makes requests of every kind with the headers of a session, and waits for the answers.
-func requestAll(t *T, s *driver.Session, in http.Header) (uses []kit.NamedRoundTrip) {
+func requestAll(t *T, s *driver.Session, in http.Header) (uses []roundtrip.NamedRoundTrip) {
 	harmless, _ := s.NoOp()
-	lists := slices.DeleteFunc(kit.ListMethods(t.Server.Capabilities),
+	lists := slices.DeleteFunc(protocol.ListMethods(t.Server.Capabilities),
 		func(list string) bool { return list == harmless })
 	use := func(name string, make func() *driver.RoundTrip) {
-		x := kit.RetryWhileBusy(s, make)
-		kit.AwaitHeaders(x)
-		uses = append(uses, kit.NewNamedRoundTrip(s, name, x))
+		x := roundtrip.RetryWhileBusy(s, make)
+		roundtrip.AwaitHeaders(x)
+		uses = append(uses, roundtrip.NewNamedRoundTrip(s, name, x))
 	}
 	for _, method := range append([]string{harmless}, lists...) {
 		use(method,
-			func() *driver.RoundTrip { return kit.PostRequest(s, kit.ManualRequest{Method: method, Header: in}) })
+			func() *driver.RoundTrip {
+				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: in})
+			})
 	}
-	use("a notification", func() *driver.RoundTrip { return kit.PostInitialized(s, in) })
-	use("GET", func() *driver.RoundTrip { return kit.Get(s, in) })
+	use("a notification", func() *driver.RoundTrip { return roundtrip.PostInitialized(s, in) })
+	use("GET", func() *driver.RoundTrip { return roundtrip.Get(s, in) })
 	return uses
 }
 
 // isServing reports whether a request shows that its session goes on.
-func isServing(use kit.NamedRoundTrip) bool {
+func isServing(use roundtrip.NamedRoundTrip) bool {
 	a := use.Response()
-	return a.OK() || use.Method != http.MethodGet && !kit.IsNotFound(a)
+	return a.OK() || use.Method != http.MethodGet && !roundtrip.IsNotFound(a)
 }
 
 // A session that ends is asked for with growing pauses: initialDelay is the first.
@@ -252,7 +258,7 @@ const initialDelay = 50 * time.Millisecond
 
 // gracePeriod is how long a server may take to end a session after it has said so; with 202, that it will.
 func gracePeriod(deleted driver.HTTPResponse, s *driver.Session) time.Duration {
-	if kit.IsAccepted(deleted) {
+	if roundtrip.IsAccepted(deleted) {
 		return s.ReplyTimeout()
 	}
 	return 500 * time.Millisecond
@@ -264,13 +270,13 @@ func gracePeriod(deleted driver.HTTPResponse, s *driver.Session) time.Duration {
 // that ends the handshake, and a request.
 func responsesWithoutSession(t *T) (answers []driver.HTTPResponse) {
 	s := t.NewProcess()
-	in := kit.Header(kit.VersionHeader, t.Revision)
-	if hello := kit.PostConnect(t, s, nil); hello.AwaitReply().Result() == nil {
+	in := roundtrip.Header(roundtrip.VersionHeader, t.Revision)
+	if hello := roundtrip.PostConnect(t, s, nil); hello.AwaitReply().Result() == nil {
 		t.Retry("no session: initialize was answered with %s", hello.Response())
 	}
-	sent := []*driver.RoundTrip{kit.PostInitialized(s, in)}
-	for _, method := range append([]string{""}, kit.ListMethods(t.Server.Capabilities)...) {
-		sent = append(sent, kit.PostRequest(s, kit.ManualRequest{Method: method, Header: in}))
+	sent := []*driver.RoundTrip{roundtrip.PostInitialized(s, in)}
+	for _, method := range append([]string{""}, protocol.ListMethods(t.Server.Capabilities)...) {
+		sent = append(sent, roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: in}))
 	}
 	for _, x := range sent {
 		answers = append(answers, x.AwaitEnd())
@@ -287,17 +293,17 @@ func requestInTwoSessions(t *T) []*driver.RoundTrip {
 		a, b := t.ExclusiveSession(), t.ExclusiveSession()
 		both := []*driver.Session{a, b}
 		for _, s := range both {
-			kit.ListeningResponse(t, s) // on which the answers of the other session may come
+			roundtrip.ListeningResponse(t, s) // on which the answers of the other session may come
 		}
 		begin := time.Now()
 		RequestNoOp(t, a)
 		rounds := int(a.ReplyTimeout() / max(most*time.Since(begin), 1))
 		for i := range max(1, min(rounds, most)) {
-			one := kit.StringIDOrDefault(t, fmt.Sprint("mcpcheck-in-one-", i))
-			other := kit.StringIDOrDefault(t, fmt.Sprint("mcpcheck-in-other-", i))
+			one := invalid.StringIDOrDefault(t, fmt.Sprint("mcpcheck-in-one-", i))
+			other := invalid.StringIDOrDefault(t, fmt.Sprint("mcpcheck-in-other-", i))
 			sent = append(sent,
-				kit.PostRequest(a, kit.ManualRequest{ID: same + i}), kit.PostRequest(a, kit.ManualRequest{ID: one}),
-				kit.PostRequest(b, kit.ManualRequest{ID: same + i}), kit.PostRequest(b, kit.ManualRequest{ID: other}))
+				roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: same + i}), roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: one}),
+				roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: same + i}), roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: other}))
 		}
 		for _, x := range sent {
 			x.AwaitEnd()
@@ -305,7 +311,7 @@ func requestInTwoSessions(t *T) []*driver.RoundTrip {
 		for _, s := range both {
 			KeepIdle(t, s)
 		}
-		kit.CallTools(t)
+		toolcall.CallTools(t)
 		return sent
 	})
 }
@@ -352,12 +358,12 @@ func originalID(m *driver.Frame) json.RawMessage {
 
 // foreignProgress is the progress that came in a session of what another one has asked for.
 func foreignProgress(w Wire) (strays []foreignMessage) {
-	isStray := kit.ForeignProgress(w)
+	isStray := transcript.ForeignProgress(w)
 	for _, s := range w.CompleteSessions() {
 		for _, f := range s.ReceivedSince(0) {
 			for _, m := range f.Messages() {
 				if isStray(s, m) {
-					strays = append(strays, foreignMessage{m, "the progress of " + string(kit.ProgressTokenOf(m))})
+					strays = append(strays, foreignMessage{m, "the progress of " + string(transcript.ProgressTokenOf(m))})
 				}
 			}
 		}

@@ -9,17 +9,21 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var streamChecks = Suite{
 	"http/sse-response-eventually": WatchWithSetup(postAndCallTools, func(t *T, w Wire) {
-		streams, sullen := kit.PostStreams(t, w), kit.NeverAnswersWithErrors(kit.Transcripts(w))
+		streams, sullen := transcript.PostStreams(t, w), invalid.NeverAnswersWithErrors(transcript.Transcripts(w))
 		responded := map[string]bool{} // by method
 		for _, e := range streams {
 			responded[e.Name()] = responded[e.Name()] || e.HasResponse()
 		}
-		kit.EachStream(t, streams, func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, streams, func(t *T, e *transcript.SSEStream) {
 			switch {
 			case e.HasResponse() || e.ResponseOnGET:
 			case sullen && responded[e.Name()]:
@@ -30,7 +34,7 @@ var streamChecks = Suite{
 				t.Yield("the stream was closed early")
 			case e.ClosedByServer() && len(e.Resumptions) >= 5:
 				t.WithReason(Limit).Inconclusive("it was resumed %d times, and that is enough", len(e.Resumptions))
-			case kit.IsProbeID(e.RequestID()):
+			case invalid.IsProbeID(e.RequestID()):
 				t.Skip("another check judges the ids that it tries")
 			case e.Blocked:
 				t.Skip("an earlier request had no answer in time either")
@@ -50,7 +54,7 @@ var streamChecks = Suite{
 	}),
 
 	"http/sse-not-closed-early": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
-		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *T, e *transcript.SSEStream) {
 			if e.ResponseFrame() == nil && !e.ClosedByServer() {
 				t.Skip("neither the response came nor the end")
 			}
@@ -60,13 +64,13 @@ var streamChecks = Suite{
 	}),
 
 	"http/sse-early-close-needs-event-id": WatchWithSetup(postAndCallTools, func(t *T, w Wire) {
-		kit.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *T, e *transcript.SSEStream) {
 			t.Expect(e.IsResumable()).To(BeTrue("an event id, since the response is to come yet", "%s", e.HTTPResponse))
 		})
 	}),
 
-	"http/sse-retry-before-early-close": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		kit.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *T, e *kit.SSEStream) {
+	"http/sse-retry-before-early-close": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		transcript.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *T, e *transcript.SSEStream) {
 			if !e.IsResumable() {
 				t.Yield("it cannot be resumed")
 			}
@@ -79,24 +83,24 @@ var streamChecks = Suite{
 		if t.Server.Sessionless {
 			t.WithReason(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 		}
-		if len(kit.GetStreams(t, w)) == 0 {
+		if len(transcript.GetStreams(t, w)) == 0 {
 			t.WithReason(NotOffered).Skip("the server opens no event stream for GET: there is no way to come back")
 		}
-		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *T, e *transcript.SSEStream) {
 			i := slices.IndexFunc(e.HTTPResponse.Events,
 				func(e driver.StreamEvent) bool { return e.HasID || e.HasData })
 			if i < 0 {
 				t.WithReason(NotObserved).Skip("no event came")
 			}
 			first := e.HTTPResponse.Events[i]
-			t.Expect(kit.HasEventID(first) &&
+			t.Expect(transcript.HasEventID(first) &&
 				!first.IsDispatched()).To(BeTrue("a first event with an id and empty data",
 				"%s", describeContent(first)))
 		})
 	}),
 
 	"http/sse-stream-ends-after-response": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
-		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *T, e *transcript.SSEStream) {
 			response := e.ResponseFrame()
 			if response == nil {
 				t.WithReason(NotObserved).Skip("no response came on it")
@@ -124,7 +128,7 @@ var streamChecks = Suite{
 
 	"http/sse-event-ids-unique": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
 		var all []eventIDUse
-		for _, s := range kit.EstablishedSessions(t, w) {
+		for _, s := range transcript.EstablishedSessions(t, w) {
 			all = append(all, eventIDUses(t, s)...)
 		}
 		if len(all) == 0 {
@@ -136,7 +140,7 @@ var streamChecks = Suite{
 	}),
 
 	"http/sse-cache-headers": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
-		kit.EachStream(t, append(kit.PostStreams(t, w), kit.GetStreams(t, w)...), func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, append(transcript.PostStreams(t, w), transcript.GetStreams(t, w)...), func(t *T, e *transcript.SSEStream) {
 			control := strings.ToLower(strings.Join(e.HTTPResponse.Header.Values("Cache-Control"), ", "))
 			t.Expect(control).To(Satisfy("Cache-Control no-cache or no-store", func(value string) bool {
 				return strings.Contains(value, "no-cache") || strings.Contains(value, "no-store")
@@ -145,14 +149,14 @@ var streamChecks = Suite{
 	}),
 
 	"http/sse-x-accel-buffering": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
-		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *T, e *transcript.SSEStream) {
 			t.Expect(strings.ToLower(e.HTTPResponse.Header.Get("X-Accel-Buffering"))).To(BeOneOf("no"))
 		})
 	}),
 
-	"http/listen-keepalive": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		var idle []*kit.SSEStream
-		for _, e := range kit.PostStreams(t, w) {
+	"http/listen-keepalive": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		var idle []*transcript.SSEStream
+		for _, e := range transcript.PostStreams(t, w) {
 			if e.IsSubscription() && e.LastTime-e.Request.At >= maxIdle {
 				idle = append(idle, e)
 			}
@@ -160,7 +164,7 @@ var streamChecks = Suite{
 		if len(idle) == 0 {
 			t.WithReason(NotObserved).Skip("no stream of subscriptions/listen was open for %v", maxIdle)
 		}
-		kit.EachStream(t, idle, func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, idle, func(t *T, e *transcript.SSEStream) {
 			t.Expect(e.HTTPResponse.Comments > 0).To(BeTrue("a comment within "+maxIdle.String(), "none"))
 		})
 	}),
@@ -169,11 +173,11 @@ var streamChecks = Suite{
 		s := t.ExclusiveSession()
 		usual := RequestNoOp(t, s)
 		all := M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
-		x := kit.PostRequest(s, kit.ManualRequest{
-			ID: kit.StringIDOrDefault(t,
+		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{
+			ID: invalid.StringIDOrDefault(t,
 				"mcpcheck-dropped"), Method: "subscriptions/listen", Params: M{"notifications": all},
 		})
-		if a := kit.AwaitResponse(x); !a.IsStream {
+		if a := roundtrip.AwaitResponse(x); !a.IsStream {
 			t.WithReason(NotOffered).Skip("subscriptions/listen is answered with %s", a)
 		}
 		x.Abort()
@@ -181,8 +185,8 @@ var streamChecks = Suite{
 		t.Expect(TryNoOp(t, s)).To(beServedLike(usual), "the request after the dropped stream")
 	}),
 
-	"http/get-retry-before-close": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		var closed []*kit.SSEStream
+	"http/get-retry-before-close": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		var closed []*transcript.SSEStream
 		for _, e := range skipIfNoGETStreams(t, w) {
 			if e.ClosedByServer() && !isReplaced(e) {
 				closed = append(closed, e)
@@ -191,7 +195,7 @@ var streamChecks = Suite{
 		if len(closed) == 0 {
 			t.WithReason(NotObserved).Skip("the server closed no connection of a GET stream")
 		}
-		kit.EachStream(t, closed, func(t *T, e *kit.SSEStream) {
+		transcript.EachStream(t, closed, func(t *T, e *transcript.SSEStream) {
 			if !e.IsResumable() {
 				t.Skip("it had no event ids: the server has ended the stream, which it may")
 			}
@@ -228,7 +232,7 @@ func postConcurrently(t *T) {
 	Step(t, "several posts", func(t *T) bool {
 		ObserveLate(t, time.Now())
 		s := t.Session()
-		method, params := kit.OrdinaryRequest(t, s)
+		method, params := protocol.OrdinaryRequest(t, s)
 		mark := s.Mark()
 		var all []driver.Pending
 		for range 4 {
@@ -251,7 +255,7 @@ func postConcurrently(t *T) {
 // postAndCallTools does so, and calls the tools that may be called.
 func postAndCallTools(t *T) {
 	postConcurrently(t)
-	kit.CallTools(t)
+	toolcall.CallTools(t)
 }
 
 func hasRetry(e driver.StreamEvent) bool { return e.Retry != "" }
@@ -259,7 +263,7 @@ func hasRetry(e driver.StreamEvent) bool { return e.Retry != "" }
 // describeContent says of an event whether it has an id and data, and not which ones.
 func describeContent(e driver.StreamEvent) string {
 	id, data := "no id", "no data"
-	if kit.HasEventID(e) {
+	if transcript.HasEventID(e) {
 		id = "an id"
 	}
 	if e.IsDispatched() {
@@ -269,8 +273,8 @@ func describeContent(e driver.StreamEvent) string {
 }
 
 // skipIfNoGETStreams are the GET streams; it ends the check when there is none.
-func skipIfNoGETStreams(t *T, w Wire) []*kit.SSEStream {
-	streams := kit.GetStreams(t, w)
+func skipIfNoGETStreams(t *T, w Wire) []*transcript.SSEStream {
+	streams := transcript.GetStreams(t, w)
 	if len(streams) == 0 {
 		t.WithReason(NotOffered).Skip("the server opens no event stream for GET")
 	}
@@ -279,8 +283,8 @@ func skipIfNoGETStreams(t *T, w Wire) []*kit.SSEStream {
 
 // skipIfNoneClosedEarly are the streams that the server has closed before the response; it ends the check when there is
 // none.
-func skipIfNoneClosedEarly(t *T, w Wire) (streams []*kit.SSEStream) {
-	for _, e := range kit.PostStreams(t, w) {
+func skipIfNoneClosedEarly(t *T, w Wire) (streams []*transcript.SSEStream) {
+	for _, e := range transcript.PostStreams(t, w) {
 		if e.ClosedByServer() && e.ResponseFrame() == nil && !e.SessionTerminated { // else nothing is to come any more
 			streams = append(streams, e)
 		}
@@ -294,7 +298,7 @@ func skipIfNoneClosedEarly(t *T, w Wire) (streams []*kit.SSEStream) {
 // eventIDUse says of the event ids of a session that each was used once, or which was used twice first.
 type eventIDUse struct {
 	ID            string
-	First, Second *kit.SSEStream // of the id; nil: each was used once
+	First, Second *transcript.SSEStream // of the id; nil: each was used once
 }
 
 func (u eventIDUse) String() string {
@@ -305,7 +309,7 @@ func (u eventIDUse) String() string {
 }
 
 func (u eventIDUse) subject() (s Subject) {
-	for _, e := range []*kit.SSEStream{u.First, u.Second} {
+	for _, e := range []*transcript.SSEStream{u.First, u.Second} {
 		if e != nil {
 			s.Frames = append(s.Frames, e.Frames()...)
 		}
@@ -316,9 +320,9 @@ func (u eventIDUse) subject() (s Subject) {
 // eventIDUses is what became of the event ids of a session, if several streams have some. What was replayed because the
 // client wanted it does not count.
 func eventIDUses(t *T, s *driver.Session) (uses []eventIDUse) {
-	first := map[string]*kit.SSEStream{}
+	first := map[string]*transcript.SSEStream{}
 	identified := 0
-	for _, e := range kit.SessionStreams(t, s) {
+	for _, e := range transcript.SessionStreams(t, s) {
 		if e.IsResumption() || !e.IsResumable() {
 			continue
 		}
@@ -326,7 +330,7 @@ func eventIDUses(t *T, s *driver.Session) (uses []eventIDUse) {
 		last := ""
 		for _, event := range e.HTTPResponse.Events {
 			repeats := event.ID == last && !event.HasData // it says where the client is, once more
-			if !kit.HasEventID(event) || repeats {
+			if !transcript.HasEventID(event) || repeats {
 				continue
 			}
 			if of := first[event.ID]; of != nil {
@@ -343,10 +347,10 @@ func eventIDUses(t *T, s *driver.Session) (uses []eventIDUse) {
 
 // isReplaced reports whether the server has closed a GET stream when a check opened another one, in whose favour it
 // may.
-func isReplaced(e *kit.SSEStream) bool {
+func isReplaced(e *transcript.SSEStream) bool {
 	return slices.ContainsFunc(e.Session.HTTP().RoundTrips(), func(x *driver.RoundTrip) bool {
 		a := x.Response()
 		rival := x.IsManual() && x.Method == http.MethodGet && x.At <= e.LastTime
-		return rival && (a.StatusCode == 0 || e.LastTime < a.HeadersAt+kit.StreamReplaceWindow)
+		return rival && (a.StatusCode == 0 || e.LastTime < a.HeadersAt+transcript.StreamReplaceWindow)
 	})
 }

@@ -5,7 +5,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // codeChecks judge codes by how the specification divides those that JSON-RPC leaves to servers. What a code that it
@@ -13,7 +14,7 @@ import (
 var codeChecks = Suite{
 	"jsonrpc/reserved-error-codes": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
 		eachErrorCode(t, w, func(t *T, code int) {
-			undefined := -32099 <= code && code <= -32023 && !kit.IsRetiredCode(code)
+			undefined := -32099 <= code && code <= -32023 && !protocol.IsRetiredCode(code)
 			t.Expect(!undefined).To(BeTrue("no code of MCP that the specification does not define", "%d", code))
 			misplaced := code == headerMismatch && t.Server.Transport == "stdio"
 			t.Expect(!misplaced).To(BeTrue("no error about headers over stdio, where there are none", "%d", code))
@@ -22,13 +23,13 @@ var codeChecks = Suite{
 
 	"jsonrpc/retired-error-codes": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
 		eachErrorCode(t, w, func(t *T, code int) {
-			t.Expect(!kit.IsRetiredCode(code)).To(BeTrue("no code of an earlier revision", "%d", code))
+			t.Expect(!protocol.IsRetiredCode(code)).To(BeTrue("no code of an earlier revision", "%d", code))
 		})
 	}),
 
 	"jsonrpc/error-code-old-range": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
 		eachErrorCode(t, w, func(t *T, code int) {
-			if kit.IsRetiredCode(code) {
+			if protocol.IsRetiredCode(code) {
 				t.Yield("it has another meaning")
 			}
 			old := -32019 <= code && code <= -32000
@@ -42,9 +43,9 @@ const headerMismatch = -32020
 
 // triggerErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
 func triggerErrors(t *T) {
-	kit.SendUnknownMethod(t)
+	invalid.SendUnknownMethod(t)
 	if s := t.Session(); t.Server.Declares("resources") {
-		kit.TryInvalid(t, s, "resources/read", M{"uri": kit.UnknownURI})
+		invalid.TryInvalid(t, s, "resources/read", M{"uri": invalid.UnknownURI})
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // maxConcurrent is how many tools are called at a time, and maxSequential how many are called alone to find as many
@@ -19,7 +20,7 @@ const (
 // where strings are served. It wants an answer under each, and none that is what another tool has returned alone. A
 // tool whose results change from call to call proves nothing. Where there is a handshake, the calls have a session of
 // their own: what else they do to it is not held against the server.
-func expectOwnResults(t *T, valid []kit.ToolCall, named bool) {
+func expectOwnResults(t *T, valid []toolcall.ToolCall, named bool) {
 	s := t.Session()
 	calls, toolOf := distinctCalls(valid, s)
 	mark := s.Mark()
@@ -27,12 +28,12 @@ func expectOwnResults(t *T, valid []kit.ToolCall, named bool) {
 	for i, c := range calls {
 		var id any
 		if named && i%2 == 0 {
-			id = fmt.Sprintf("%s%d-%d", kit.PipelinedIDPrefix, mark, i)
+			id = fmt.Sprintf("%s%d-%d", invalid.PipelinedIDPrefix, mark, i)
 		}
 		all = append(all, resend(s, id, c))
 	}
 	for i, p := range all {
-		c, e := calls[i], kit.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
+		c, e := calls[i], invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
 		e.RequireNotBlocked(t)
 		expectID(t, driver.Reply{}, e) // an error is an answer: there may be a limit for calls
 		other, known := toolOf[resultText(e.Reply)]
@@ -46,7 +47,7 @@ func expectOwnResults(t *T, valid []kit.ToolCall, named bool) {
 
 // distinctCalls are calls of read-only tools that return each something of its own when nothing else is under way;
 // toolName says which by that. What they have returned before, among others, may have been mixed up already.
-func distinctCalls(valid []kit.ToolCall, s *driver.Session) (calls []kit.ToolCall, toolOf map[string]string) {
+func distinctCalls(valid []toolcall.ToolCall, s *driver.Session) (calls []toolcall.ToolCall, toolOf map[string]string) {
 	toolOf = map[string]string{}
 	alone := 0
 	for _, c := range valid {
@@ -66,7 +67,7 @@ func distinctCalls(valid []kit.ToolCall, s *driver.Session) (calls []kit.ToolCal
 }
 
 // resend makes a call once more, under an id or, where that is nil, one of the session's own.
-func resend(s *driver.Session, id any, c kit.ToolCall) driver.Pending {
+func resend(s *driver.Session, id any, c toolcall.ToolCall) driver.Pending {
 	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if id == nil {
 		return s.Request("tools/call", params)

@@ -4,7 +4,7 @@ import (
 	"unicode/utf8"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 )
 
 var envelopeChecks = Suite{
@@ -29,7 +29,7 @@ var envelopeChecks = Suite{
 
 	"jsonrpc/utf8-output": WatchWithSetup(func(t *T) {
 		if t.Server.Declares("tools") && MayCallUnknown(t) {
-			kit.TryInvalid(t, t.Session(), "tools/call", M{"name": "mcpcheck-ünknown-工具", "arguments": M{}})
+			invalid.TryInvalid(t, t.Session(), "tools/call", M{"name": "mcpcheck-ünknown-工具", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {
 		conforming := func(m Message) bool { return !m.AfterInvalidInput && m.LooksLikeMessage() }

@@ -9,29 +9,31 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var errorChecks = Suite{
 	"jsonrpc/error-echoes-request-id": WatchWithSetup(func(t *T) {
-		kit.SendUnknownMethod(t)
-		if kit.IntegerIDs(t); kit.StringIDs(t).AllServed() {
+		invalid.SendUnknownMethod(t)
+		if invalid.IntegerIDs(t); invalid.StringIDs(t).AllServed() {
 			s := t.Session()
-			kit.AwaitWithBarrier(s, s.Mark(), s.RequestWithID("mcpcheck-error", kit.UnknownMethodName, nil),
-				kit.ShortWait)
+			invalid.AwaitWithBarrier(s, s.Mark(), s.RequestWithID("mcpcheck-error", invalid.UnknownMethodName, nil),
+				protocol.ShortWait)
 		}
 	}, func(t *T, w Wire) {
-		errors := func(r *kit.Response) bool { return r.HasError }
-		kit.JudgeResponses(t, "error response", kit.Transcripts(w), errors, func(t *T, r *kit.Response) {
+		errors := func(r *transcript.Response) bool { return r.HasError }
+		transcript.JudgeResponses(t, "error response", transcript.Transcripts(w), errors, func(t *T, r *transcript.Response) {
 			if r.Call == nil && (r.GuessedCall == nil || r.GuessedCall.Cancelled ||
 				isNoOp(r.Session, r.GuessedCall.Request)) ||
-				r.Request != nil && kit.IsProbeID(r.Request.ID) {
+				r.Request != nil && invalid.IsProbeID(r.Request.ID) {
 				t.Skip("it answers no request, or one whose id another check judges")
 			}
 			if r.HasWrongID() && !areIDsRepeated(t, FrameID(r.Request)) {
 				t.Yield("results have other ids, too")
 			}
-			t.Expect(r.Frame).To(kit.HaveID(r.Request.ID))
+			t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID))
 		})
 	}),
 
@@ -67,7 +69,7 @@ var errorChecks = Suite{
 			if !ok {
 				t.Yield("the message is not a string")
 			}
-			if m.Request == nil && !kit.IsMissingID(m.ID) {
+			if m.Request == nil && !protocol.IsMissingID(m.ID) {
 				t.Yield("nothing waits for it")
 			}
 			if m.Request != nil && bytes.Contains(m.Request.Raw.Bytes(), []byte(`\n`)) {
@@ -94,9 +96,9 @@ var errorChecks = Suite{
 // areIDsRepeated reports whether ids of the kind of this one are repeated.
 func areIDsRepeated(t *T, id any) bool {
 	if _, ok := id.(string); ok {
-		return kit.StringIDs(t).AllServed()
+		return invalid.StringIDs(t).AllServed()
 	}
-	return kit.IntegerIDs(t).AllServed()
+	return invalid.IntegerIDs(t).AllServed()
 }
 
 // isNoOp reports whether a request is the session's harmless one.
@@ -106,7 +108,7 @@ func isNoOp(s *driver.Session, request *driver.Frame) bool {
 }
 
 // requestUnknownMethod sees to it that there is an error to judge.
-func requestUnknownMethod(t *T) { kit.SendUnknownMethod(t) }
+func requestUnknownMethod(t *T) { invalid.SendUnknownMethod(t) }
 
 // errorsIn are the responses that have an error and no result.
 func errorsIn(w Wire) Messages {

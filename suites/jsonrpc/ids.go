@@ -11,7 +11,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var idChecks = Suite{
@@ -30,70 +34,70 @@ var idChecks = Suite{
 	}),
 
 	"jsonrpc/response-id-echo-string": Probe(func(t *T) {
-		if isIDIgnored(kit.StringIDs(t), kit.IntegerIDs(t)) {
+		if isIDIgnored(invalid.StringIDs(t), invalid.IntegerIDs(t)) {
 			t.Yield("integers are not repeated either")
 		}
-		expectIDs(t, kit.StringIDs(t))
-		expectIDs(t, kit.OtherIDProbes(t, t.Session(), "string")...)
+		expectIDs(t, invalid.StringIDs(t))
+		expectIDs(t, invalid.OtherIDProbes(t, t.Session(), "string")...)
 	}),
 
 	"jsonrpc/response-id-falsy-values": Probe(func(t *T) {
 		var ids []any
-		if kit.IntegerIDs(t).AllServed() {
+		if invalid.IntegerIDs(t).AllServed() {
 			ids = append(ids, 0)
 		}
-		if kit.StringIDs(t).AllServed() {
+		if invalid.StringIDs(t).AllServed() {
 			ids = append(ids, "")
 		}
 		if len(ids) == 0 {
 			t.Yield("ids are not repeated")
 		}
-		expectIDs(t, Step(t, "falsy ids", func(t *T) kit.IDProbeResults {
+		expectIDs(t, Step(t, "falsy ids", func(t *T) invalid.IDProbeResults {
 			s := t.Session()
-			return kit.IDProbeResults{UsualReply: RequestNoOp(t, s), List: kit.ProbeEachID(t, s, ids)}
+			return invalid.IDProbeResults{UsualReply: RequestNoOp(t, s), List: invalid.ProbeEachID(t, s, ids)}
 		}))
 		if len(ids) == 2 {
 			// an id is used once in a session
-			expectIDs(t, kit.OtherIDProbes(t, t.SessionForInvalidInput(), "falsy")...)
+			expectIDs(t, invalid.OtherIDProbes(t, t.SessionForInvalidInput(), "falsy")...)
 		}
 	}),
 
 	"jsonrpc/response-id-unicode": Probe(func(t *T) {
-		if !kit.StringIDs(t).AllServed() {
+		if !invalid.StringIDs(t).AllServed() {
 			t.Yield("no string is served as id")
 		}
 		s := t.Session()
 		usual := RequestNoOp(t, s)
-		expectID(t, usual, kit.ProbeID(s, "raw é✓😀"))
+		expectID(t, usual, invalid.ProbeID(s, "raw é✓😀"))
 		mark := s.Mark()
-		p, _ := kit.NewNoOp(s, "escaped é✓😀")
-		s.Send([]byte(kit.ExpandLine(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
-		expectID(t, usual, kit.AwaitWithBarrier(s, mark, p, kit.ShortWait))
-		expectIDs(t, kit.OtherIDProbes(t, s, "unicode")...)
+		p, _ := protocol.NewNoOp(s, "escaped é✓😀")
+		s.Send([]byte(protocol.ExpandLine(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
+		expectID(t, usual, invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait))
+		expectIDs(t, invalid.OtherIDProbes(t, s, "unicode")...)
 	}),
 
 	"jsonrpc/pipelined-requests": Probe(func(t *T) {
-		if !kit.IntegerIDs(t).AllServed() {
+		if !invalid.IntegerIDs(t).AllServed() {
 			t.Yield("integers are not served as ids")
 		}
-		named, valid := kit.StringIDs(t).AllServed(), kit.ValidCalls(t).List
+		named, valid := invalid.StringIDs(t).AllServed(), toolcall.ValidCalls(t).List
 		s := t.Session()
-		kinds := kit.ReadOnlyRequests(t, s)
+		kinds := invalid.ReadOnlyRequests(t, s)
 		mark := s.Mark()
-		var queries []kit.ReadOnlyRequest
+		var queries []invalid.ReadOnlyRequest
 		var all []driver.Pending
 		for i := range 12 {
 			q := kinds[i%len(kinds)].Variant(i)
 			queries = append(queries, q)
 			if named && i%2 == 1 {
-				id := fmt.Sprintf("%s%d-%d", kit.PipelinedIDPrefix, mark, i)
+				id := fmt.Sprintf("%s%d-%d", invalid.PipelinedIDPrefix, mark, i)
 				all = append(all, s.RequestWithID(id, q.Method, q.Params))
 			} else {
 				all = append(all, s.Request(q.Method, q.Params))
 			}
 		}
 		for i, p := range all {
-			e := kit.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
+			e := invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
 			e.RequireNotBlocked(t)
 			expectID(t, queries[i].UsualReplyDuring(t, s, e), e)
 			mistaken := queries[i].MismatchReason(e.Reply, queries)
@@ -125,28 +129,28 @@ var idChecks = Suite{
 // requestWithCapabilities asks for lists as a client that can be asked for anything.
 func requestWithCapabilities(t *T) {
 	s := t.Session()
-	meta := M{"_meta": M{driver.MetaCapabilities: kit.CapableConnectParams(t.Revision)["capabilities"]}}
+	meta := M{"_meta": M{driver.MetaCapabilities: handshake.CapableConnectParams(t.Revision)["capabilities"]}}
 	harmless, _ := s.NoOp()
 	t.TryRequest(s, harmless, meta)
-	if list, served := kit.ListMethod(t); served {
+	if list, served := protocol.ListMethod(t); served {
 		t.TryRequest(s, list, meta)
 	}
 	ObserveLate(t, time.Now())
 }
 
 // integerIDProbes are the echoes of integers.
-func integerIDProbes(t *T) []kit.IDProbeResults {
-	all := []kit.IDProbeResults{kit.IntegerIDs(t)}
+func integerIDProbes(t *T) []invalid.IDProbeResults {
+	all := []invalid.IDProbeResults{invalid.IntegerIDs(t)}
 	if !all[0].AllServed() {
 		return all
 	}
-	return append(all, Step(t, "integer ids of other requests", func(t *T) []kit.IDProbeResults {
-		return kit.OtherIDProbes(t, t.Session(), "integer")
+	return append(all, Step(t, "integer ids of other requests", func(t *T) []invalid.IDProbeResults {
+		return invalid.OtherIDProbes(t, t.Session(), "integer")
 	})...)
 }
 
 // expectIDs wants answers under all ids.
-func expectIDs(t *T, all ...kit.IDProbeResults) {
+func expectIDs(t *T, all ...invalid.IDProbeResults) {
 	for _, echoes := range all {
 		for _, e := range echoes.List {
 			expectID(t, echoes.UsualReply, e)
@@ -156,29 +160,29 @@ func expectIDs(t *T, all ...kit.IDProbeResults) {
 
 // isIDIgnored reports whether the first answers to requests with ids of two kinds have one and the same id, or both
 // none: whatever that of the request is, it is not read.
-func isIDIgnored(some, others kit.IDProbeResults) bool {
+func isIDIgnored(some, others invalid.IDProbeResults) bool {
 	a, b := some.List[0].Reply, others.List[0].Reply
 	if !a.Answered() || !b.Answered() || a.IsStatusOnly() || b.IsStatusOnly() {
 		return false
 	}
-	return kit.IsMissingID(a.Frame.ID) && kit.IsMissingID(b.Frame.ID) || bytes.Equal(a.Frame.ID, b.Frame.ID)
+	return protocol.IsMissingID(a.Frame.ID) && protocol.IsMissingID(b.Frame.ID) || bytes.Equal(a.Frame.ID, b.Frame.ID)
 }
 
 // requireRepeatedIDs ends a check of the id under which a strange request was answered, where those of harmless ones
 // are not repeated either.
 func requireRepeatedIDs(t *T) {
-	if !kit.IntegerIDs(t).AllServed() {
+	if !invalid.IntegerIDs(t).AllServed() {
 		t.Yield("the ids of harmless requests are not repeated either")
 	}
 }
 
 // expectID wants an answer under the id, of the kind that is usual.
-func expectID(t *T, usual driver.Reply, e kit.IDProbeResult) {
+func expectID(t *T, usual driver.Reply, e invalid.IDProbeResult) {
 	if _, down := ServerDown(t); down && e.Reply.Err != nil { // no other request would have had an answer
 		t.Inconclusive("%v", Explain(e.Reply.Err))
 	}
 	RequireNotLate(t, e.Reply)
-	t.Expect(e).To(kit.HaveRequestID(e.ID))
+	t.Expect(e).To(invalid.HaveRequestID(e.ID))
 	t.Expect(e.Reply).To(beAnsweredLike(usual))
 }
 
@@ -191,9 +195,9 @@ func beAnsweredLike(usual driver.Reply) types.GomegaMatcher {
 
 // expectResultIDs wants the id of the request in every result, of the requests whose ids are of a kind.
 func expectResultIDs(t *T, w Wire, kind func(id any) bool) {
-	results := func(r *kit.Response) bool { return r.HasResult && r.Call != nil && kind(FrameID(r.Request)) }
-	kit.JudgeResponses(t, "result", kit.Transcripts(w), results, func(t *T, r *kit.Response) {
-		t.Expect(r.Frame).To(kit.HaveID(r.Request.ID), "the result of %s", r.Request.Method)
+	results := func(r *transcript.Response) bool { return r.HasResult && r.Call != nil && kind(FrameID(r.Request)) }
+	transcript.JudgeResponses(t, "result", transcript.Transcripts(w), results, func(t *T, r *transcript.Response) {
+		t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID), "the result of %s", r.Request.Method)
 	})
 }
 

@@ -4,14 +4,15 @@ import (
 	"maps"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // A connection may break off at any time, and over HTTP any session may have ended the server of them all. So a request
 // that was lost in one of these ways is made once more, in a session of its own: what is lost again has no answer.
 
 // isLost reports whether a request was lost in one of these ways.
-func isLost(w Wire, x *kit.Call) bool {
+func isLost(w Wire, x *transcript.Call) bool {
 	return x.Response == nil && (x.IsConnectionClosed() || x.SessionEnded() && x.OtherSessionActive(w))
 }
 
@@ -19,7 +20,7 @@ func isLost(w Wire, x *kit.Call) bool {
 const maxRetries = 10
 
 // retryReason says why it is not for the server that a request was lost; empty when it was lost again.
-func (all *runCalls) retryReason(t *T, x *kit.Call) string {
+func (all *runCalls) retryReason(t *T, x *transcript.Call) string {
 	params, _ := x.Request.JSON()["params"].(M)
 	params = maps.Clone(params)
 	delete(params, "_meta") // which the session makes
@@ -31,7 +32,7 @@ func (all *runCalls) retryReason(t *T, x *kit.Call) string {
 	case len(all.retryReasons) == maxRetries:
 		return "the connection broke off, and the request was not made once more"
 	}
-	if !kit.IsConnectionLost(t.TryRequest(t.ExclusiveSession(), x.Request.Method, params)) {
+	if !protocol.IsConnectionLost(t.TryRequest(t.ExclusiveSession(), x.Request.Method, params)) {
 		why = "the connection broke off, and not when the request was made once more"
 	}
 	all.retryReasons[key] = why

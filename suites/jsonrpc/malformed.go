@@ -6,33 +6,34 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 var malformedChecks = Suite{
 	"jsonrpc/parse-error-reported": Probe(func(t *T) {
-		r := kit.MalformedReplies(t, kit.NotJSON)[0].Reply
+		r := invalid.MalformedReplies(t, invalid.NotJSON)[0].Reply
 		if hasNoCode(r) {
 			t.Skip("over HTTP a status of an error is enough")
 		}
-		kit.SkipUnlessServerRejects(t, r)
+		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError(-32700))
 	}),
 
 	"jsonrpc/parse-error-id": Probe(func(t *T) {
-		r := kit.MalformedReplies(t, kit.NotJSON)[0].Reply
+		r := invalid.MalformedReplies(t, invalid.NotJSON)[0].Reply
 		if r.Error() == nil {
 			t.WithReason(NotObserved).Skip("no error was returned")
 		}
-		t.Expect(r.Frame).To(kit.HaveNoID())
+		t.Expect(r.Frame).To(invalid.HaveNoID())
 	}),
 
 	"jsonrpc/invalid-envelope-is-error": Probe(func(t *T) {
-		all := kit.MalformedReplies(t, invalidEnvelopes...)
+		all := invalid.MalformedReplies(t, invalidEnvelopes...)
 		for _, r := range all {
-			kit.SkipUnlessServerRejects(t, r.Reply)
-			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
-			if r.Name == kit.NumericMethod { // the others may be read leniently
+			invalid.SkipUnlessServerRejects(t, r.Reply)
+			t.Expect(r.Reply).To(invalid.BeAnswerFor(r.Name))
+			if r.Name == invalid.NumericMethod { // the others may be read leniently
 				t.Expect(r.Reply).To(beErrorFor(r.Name))
 			}
 		}
@@ -43,11 +44,11 @@ var malformedChecks = Suite{
 
 	"jsonrpc/invalid-envelope-echoes-id": Probe(func(t *T) {
 		refused := false
-		for _, r := range kit.MalformedReplies(t, invalidEnvelopes...) {
-			if r.Reply.Error() != nil && !kit.MayLackID(r.Reply.Frame) {
+		for _, r := range invalid.MalformedReplies(t, invalidEnvelopes...) {
+			if r.Reply.Error() != nil && !protocol.MayLackID(r.Reply.Frame) {
 				refused = true
 				requireRepeatedIDs(t)
-				t.Expect(r.Reply.Frame).To(kit.HaveID(r.ID))
+				t.Expect(r.Reply.Frame).To(invalid.HaveID(r.ID))
 			}
 		}
 		if !refused {
@@ -56,12 +57,12 @@ var malformedChecks = Suite{
 	}),
 
 	"jsonrpc/params-must-be-object": Probe(func(t *T) {
-		all := kit.MalformedReplies(t, "params that are a string", "params that are an array")
+		all := invalid.MalformedReplies(t, "params that are a string", "params that are an array")
 		for _, r := range all {
-			kit.SkipUnlessServerRejects(t, r.Reply)
-			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
+			invalid.SkipUnlessServerRejects(t, r.Reply)
+			t.Expect(r.Reply).To(invalid.BeAnswerFor(r.Name))
 			requireRepeatedIDs(t)
-			t.Expect(r.Reply.Frame).To(kit.HaveID(r.ID))
+			t.Expect(r.Reply.Frame).To(invalid.HaveID(r.ID))
 		}
 		for _, r := range withCode(all) {
 			t.ExpectAdvice(r.Reply).To(BeError(-32600, -32602))
@@ -69,24 +70,24 @@ var malformedChecks = Suite{
 	}),
 
 	"jsonrpc/null-id-not-answered-with-result": Probe(func(t *T) {
-		r := kit.MalformedReplies(t, "a request with id null")[0].Reply
-		kit.SkipIfUnsolicitedResponses(t, r)
+		r := invalid.MalformedReplies(t, "a request with id null")[0].Reply
+		invalid.SkipIfUnsolicitedResponses(t, r)
 		t.Expect(r).NotTo(BeResult())
 	}),
 
 	"jsonrpc/invalid-id-type": Probe(func(t *T) {
 		for _, id := range []string{"true", "{}", "70090.5"} {
-			p := kit.SendMalformed(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,$harmless}`, id))
-			kit.ExpectAlive(t, p.SessionErr)
-			if r := kit.ReplyToMalformed(p, json.RawMessage(id)); r.Answered() && !kit.IsMissingID(r.Frame.ID) {
-				t.Expect(r.Frame).To(kit.HaveID(json.RawMessage(id)))
+			p := invalid.SendMalformed(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,$harmless}`, id))
+			invalid.ExpectAlive(t, p.SessionErr)
+			if r := invalid.ReplyToMalformed(p, json.RawMessage(id)); r.Answered() && !protocol.IsMissingID(r.Frame.ID) {
+				t.Expect(r.Frame).To(invalid.HaveID(json.RawMessage(id)))
 			}
 		}
 	}),
 }
 
 // invalidEnvelopes are those of malformed whose envelope is wrong.
-var invalidEnvelopes = []string{"a request without jsonrpc", "a request of jsonrpc 1.0", kit.NumericMethod}
+var invalidEnvelopes = []string{"a request without jsonrpc", "a request of jsonrpc 1.0", invalid.NumericMethod}
 
 // hasNoCode reports whether the answer is an HTTP error with no JSON-RPC error in it.
 func hasNoCode(r driver.Reply) bool {
@@ -96,7 +97,7 @@ func hasNoCode(r driver.Reply) bool {
 
 // withCode leaves out what was refused by a bare HTTP error, which has no code: what is not a request need not be
 // answered in JSON-RPC.
-func withCode(all []kit.MalformedReply) (rest []kit.MalformedReply) {
+func withCode(all []invalid.MalformedReply) (rest []invalid.MalformedReply) {
 	for _, r := range all {
 		if !hasNoCode(r.Reply) {
 			rest = append(rest, r)

@@ -8,7 +8,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // methodNotFound is the code of the error for a method that is unknown.
@@ -16,19 +18,19 @@ const methodNotFound = -32601
 
 var methodChecks = Suite{
 	"jsonrpc/unknown-method-is-error": Probe(func(t *T) {
-		e := kit.SendUnknownMethod(t)
+		e := invalid.SendUnknownMethod(t)
 		if e.UnknownIDResponse != nil {
 			t.Yield("it was answered under another id")
 		}
 		t.Expect(e.Reply).To(BeError())
-		if list, _ := kit.ListMethod(t); list != "" {
-			method := kit.UnknownMethodOf(path.Dir(list))
-			t.Expect(kit.TryInvalid(t, t.Session(), method, nil)).To(BeError(), method)
+		if list, _ := protocol.ListMethod(t); list != "" {
+			method := invalid.UnknownMethodOf(path.Dir(list))
+			t.Expect(invalid.TryInvalid(t, t.Session(), method, nil)).To(BeError(), method)
 		}
 	}),
 
 	"jsonrpc/unknown-method-code": Probe(func(t *T) {
-		r := kit.SendUnknownMethod(t).Reply
+		r := invalid.SendUnknownMethod(t).Reply
 		if _, ok := r.Code(); !ok {
 			t.Yield("no error with a code came")
 		}
@@ -37,17 +39,17 @@ var methodChecks = Suite{
 
 	"jsonrpc/removed-method-ping":                removedMethodCheck("ping", nil),
 	"jsonrpc/removed-method-logging-setlevel":    removedMethodCheck("logging/setLevel", M{"level": "info"}),
-	"jsonrpc/removed-method-resources-subscribe": removedMethodCheck("resources/subscribe", M{"uri": kit.UnknownURI}),
+	"jsonrpc/removed-method-resources-subscribe": removedMethodCheck("resources/subscribe", M{"uri": invalid.UnknownURI}),
 	"jsonrpc/removed-method-resources-unsubscribe": removedMethodCheck("resources/unsubscribe",
-		M{"uri": kit.UnknownURI}),
+		M{"uri": invalid.UnknownURI}),
 
 	"jsonrpc/undeclared-method-not-found": Probe(func(t *T) {
-		kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		methods := undeclaredMethods(t)
 		if len(methods) == 0 {
 			t.Skip("the server declares every family")
 		}
-		switch unknown := kit.SendUnknownMethod(t).Reply; {
+		switch unknown := invalid.SendUnknownMethod(t).Reply; {
 		case !unknown.Answered():
 			t.Yield("the server leaves unknown methods unanswered")
 		case unknown.Result() != nil:
@@ -56,7 +58,7 @@ var methodChecks = Suite{
 		s := t.SessionForInvalidInput()
 		var all []driver.Reply
 		for _, method := range methods {
-			r := kit.AwaitWithBarrier(s, s.Mark(), s.Request(method, methodParams[method]), kit.ShortWait).Reply
+			r := invalid.AwaitWithBarrier(s, s.Mark(), s.Request(method, methodParams[method]), protocol.ShortWait).Reply
 			if method == "prompts/list" && r.Result() != nil {
 				t.Yield("%s is served", method)
 			}
@@ -89,7 +91,7 @@ var methodChecks = Suite{
 			if plain.Result() == nil {
 				continue
 			}
-			reply, _ := kit.Compare(t, kit.SameSuccess, plain, ask(M{}), ask(r.extra))
+			reply, _ := protocol.Compare(t, protocol.SameSuccess, plain, ask(M{}), ask(r.extra))
 			t.Expect(reply).To(BeResult())
 			served = append(served, r.method)
 		}
@@ -99,23 +101,23 @@ var methodChecks = Suite{
 		if served[0] == harmless {
 			const line = `{"jsonrpc":"2.0","id":70051,$harmless,"mcpcheck":true}`
 			const want = "a result despite an unknown top-level member"
-			p := kit.SendMalformed(t, line)
-			r := kit.ReplyToMalformed(p, kit.IDInLine(p.Line))
+			p := invalid.SendMalformed(t, line)
+			r := invalid.ReplyToMalformed(p, invalid.IDInLine(p.Line))
 			t.ExpectAdvice(r).To(Satisfy(want, func(r driver.Reply) bool { return r.Result() != nil }))
 		}
 	}),
 
 	"jsonrpc/member-names-case-sensitive": Probe(func(t *T) {
-		t.Expect(kit.MalformedReplies(t, "member names in capitals")[0].Reply).NotTo(BeResult())
+		t.Expect(invalid.MalformedReplies(t, "member names in capitals")[0].Reply).NotTo(BeResult())
 	}),
 }
 
 // removedMethodCheck wants a method that earlier revisions had to be as unknown as one that none has.
 func removedMethodCheck(method string, params M) Check {
 	return Probe(func(t *T) {
-		unknown, _ := kit.SendUnknownMethod(t).Reply.Code()
-		r := kit.TryInvalid(t, t.SessionForInvalidInput(), method, params)
-		kit.SkipUnlessServerRejects(t, r)
+		unknown, _ := invalid.SendUnknownMethod(t).Reply.Code()
+		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), method, params)
+		invalid.SkipUnlessServerRejects(t, r)
 		if code, isError := r.Code(); isError && code == unknown && code != methodNotFound {
 			t.Yield("any unknown method is answered with %d", code)
 		}

@@ -5,17 +5,18 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 var notificationChecks = Suite{
 	"jsonrpc/notification-no-response": Probe(func(t *T) {
 		s := t.Session()
-		cancellation := kit.NewCancellation(s)
+		cancellation := invalid.NewCancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)
 		Barrier(t, s, mark)
-		kit.ExpectNoReply(t, s, mark)
+		invalid.ExpectNoReply(t, s, mark)
 	}),
 
 	"jsonrpc/unknown-notification-ignored": Probe(func(t *T) {
@@ -24,19 +25,19 @@ var notificationChecks = Suite{
 		mark := s.Mark()
 		s.Notify("notifications/mcpcheck/unknown", nil)
 		_, err := s.Barrier(mark)
-		kit.ExpectAlive(t, err)
-		kit.ExpectIgnored(t, s, mark)
+		invalid.ExpectAlive(t, err)
+		invalid.ExpectIgnored(t, s, mark)
 	}),
 
 	"jsonrpc/request-method-without-id": Probe(func(t *T) {
-		p := kit.SendMalformed(t, kit.RequestWithoutID)
+		p := invalid.SendMalformed(t, invalid.RequestWithoutID)
 		if p.SessionErr != nil {
 			t.Yield("the session did not survive it")
 		}
-		r := kit.ReplyToMalformed(p, nil)
-		kit.SkipIfUnsolicitedResponses(t, r)
+		r := invalid.ReplyToMalformed(p, nil)
+		invalid.SkipIfUnsolicitedResponses(t, r)
 		if r.Answered() && !isHTTPRefusal(r) {
-			kit.SkipIfRepliesToNotifications(t)
+			invalid.SkipIfRepliesToNotifications(t)
 		}
 		t.Expect(r).NotTo(BeResult())
 		if isHTTPRefusal(r) {
@@ -46,11 +47,11 @@ var notificationChecks = Suite{
 	}),
 
 	"jsonrpc/notification-method-with-id": Probe(func(t *T) {
-		r := kit.ReplyToMalformed(kit.SendMalformed(t, kit.NotificationWithID), kit.IDInLine(kit.NotificationWithID))
-		kit.SkipUnlessServerRejects(t, r)
+		r := invalid.ReplyToMalformed(invalid.SendMalformed(t, invalid.NotificationWithID), invalid.IDInLine(invalid.NotificationWithID))
+		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeAnswered())
 		requireRepeatedIDs(t)
-		t.Expect(r.Frame).To(kit.HaveID(kit.IDInLine(kit.NotificationWithID)))
+		t.Expect(r.Frame).To(invalid.HaveID(invalid.IDInLine(invalid.NotificationWithID)))
 		t.ExpectAdvice(r).To(BeError())
 	}),
 
@@ -63,4 +64,4 @@ var notificationChecks = Suite{
 }
 
 // isHTTPRefusal reports whether the answer is an HTTP error that names no request.
-func isHTTPRefusal(r driver.Reply) bool { return r.Answered() && kit.MayLackID(r.Frame) }
+func isHTTPRefusal(r driver.Reply) bool { return r.Answered() && protocol.MayLackID(r.Frame) }

@@ -8,18 +8,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var responseChecks = Suite{
-	"jsonrpc/single-response-per-request": WatchWithSetup(kit.NotifyAndIdle, func(t *T, w Wire) {
-		answers := func(r *kit.Response) bool { return r.Call != nil || r.DuplicateOf != nil }
-		kit.JudgeResponses(t, "response to a request", kit.Transcripts(w), answers, func(t *T, r *kit.Response) {
+	"jsonrpc/single-response-per-request": WatchWithSetup(handshake.NotifyAndIdle, func(t *T, w Wire) {
+		answers := func(r *transcript.Response) bool { return r.Call != nil || r.DuplicateOf != nil }
+		transcript.JudgeResponses(t, "response to a request", transcript.Transcripts(w), answers, func(t *T, r *transcript.Response) {
 			switch {
 			case r.DuplicateOf == nil:
 			case r.DuplicateOf.Cancelled && r.MaybeForNotification:
 				t.Yield("it may be a reply to the cancellation")
-			case kit.IsOnGETStream(t, r.WireFrame) || kit.IsOnGETStream(t, r.DuplicateOf.Response):
+			case invalid.IsOnGETStream(t, r.WireFrame) || invalid.IsOnGETStream(t, r.DuplicateOf.Response):
 				t.Yield("it came on the GET stream as well")
 			case r.Session.OtherSessionUsedID(r.ID):
 				t.Yield("another session has asked under that id, too")
@@ -29,16 +34,16 @@ var responseChecks = Suite{
 		})
 	}),
 
-	"jsonrpc/no-unsolicited-response": WatchWithSetup(kit.NotifyAndIdle, func(t *T, w Wire) {
-		early := kit.ServerSpokeFirst(w)
-		once := func(r *kit.Response) bool { return r.DuplicateOf == nil }
-		kit.JudgeResponses(t, "response", kit.Transcripts(w), once, func(t *T, r *kit.Response) {
+	"jsonrpc/no-unsolicited-response": WatchWithSetup(handshake.NotifyAndIdle, func(t *T, w Wire) {
+		early := handshake.ServerSpokeFirst(w)
+		once := func(r *transcript.Response) bool { return r.DuplicateOf == nil }
+		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), once, func(t *T, r *transcript.Response) {
 			switch {
 			case r.HasWrongID():
 				t.Yield("it answers %s", r.Request.Method)
-			case r.Call == nil && kit.IsOnGETStream(t, r.WireFrame):
+			case r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame):
 				t.Yield("it came on a GET stream")
-			case early && r.Call == nil && kit.IsBeforeConnectReply(r.Message):
+			case early && r.Call == nil && handshake.IsBeforeConnectReply(r.Message):
 				t.Yield("the server does not wait for initialize")
 			case r.Call == nil && r.Session.OtherSessionUsedID(r.ID):
 				t.Yield("it may be for another session")
@@ -46,7 +51,7 @@ var responseChecks = Suite{
 				t.Skip("it may be meant for a request that has no answer")
 			case r.Call == nil && r.MaybeForNotification:
 				t.Yield("it may be a reply to a notification")
-			case kit.IsMissingID(r.ID):
+			case protocol.IsMissingID(r.ID):
 				t.Yield("it has no id")
 			}
 			t.Expect(r.Call != nil).To(BeTrue("responses to requests only",
@@ -54,10 +59,10 @@ var responseChecks = Suite{
 		})
 	}),
 
-	"jsonrpc/no-response-without-id": WatchWithSetup(kit.NotifyAndIdle, func(t *T, w Wire) {
-		all := func(*kit.Response) bool { return true }
-		kit.JudgeResponses(t, "response", kit.Transcripts(w), all, func(t *T, r *kit.Response) {
-			if r.Call == nil && kit.IsOnGETStream(t, r.WireFrame) {
+	"jsonrpc/no-response-without-id": WatchWithSetup(handshake.NotifyAndIdle, func(t *T, w Wire) {
+		all := func(*transcript.Response) bool { return true }
+		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), all, func(t *T, r *transcript.Response) {
+			if r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame) {
 				t.Yield("it came on a GET stream")
 			}
 			t.Expect(!r.IsUnsolicited()).To(BeTrue("the id of a request in each response",
@@ -65,10 +70,10 @@ var responseChecks = Suite{
 		})
 	}),
 
-	"jsonrpc/every-request-answered": WatchWithSetup(kit.AskLists, func(t *T, w Wire) {
+	"jsonrpc/every-request-answered": WatchWithSetup(protocol.AskLists, func(t *T, w Wire) {
 		all := runCallsIn(t, w)
 		hung := unansweredCallsIn(all.calls)
-		Judge(t, "answer", all.calls, all.subject, func(t *T, x *kit.Call) {
+		Judge(t, "answer", all.calls, all.subject, func(t *T, x *transcript.Call) {
 			if excess := x.LimitErr(); excess != nil {
 				t.Inconclusive("%v", excess)
 			}
@@ -93,11 +98,11 @@ var responseChecks = Suite{
 
 // runCalls are those of a run, and which of them call tools that are listed.
 type runCalls struct {
-	calls           []*kit.Call
-	tools           map[*kit.Call]Subject // by the requests that call them
-	firstToolCall   *kit.Call             // of these; nil when there is none
-	toolsUnanswered bool                  // there are some, and none was answered
-	ignoresErrors   bool                  // what is to be refused has no answer
+	calls           []*transcript.Call
+	tools           map[*transcript.Call]Subject // by the requests that call them
+	firstToolCall   *transcript.Call             // of these; nil when there is none
+	toolsUnanswered bool                         // there are some, and none was answered
+	ignoresErrors   bool                         // what is to be refused has no answer
 	// results have come under another id than that of their request, or under none
 	hasOtherIDs    bool
 	pendingMethods []string          // methods of those whose answers were still on their way when they were due
@@ -105,16 +110,16 @@ type runCalls struct {
 }
 
 func runCallsIn(t *T, w Wire) *runCalls {
-	dialogues := kit.Transcripts(w)
+	dialogues := transcript.Transcripts(w)
 	all := &runCalls{
-		tools: map[*kit.Call]Subject{}, ignoresErrors: kit.NeverAnswersWithErrors(dialogues),
+		tools: map[*transcript.Call]Subject{}, ignoresErrors: invalid.NeverAnswersWithErrors(dialogues),
 		retryReasons: map[string]string{},
 	}
 	for _, d := range dialogues {
 		all.calls = append(all.calls, d.Calls...)
 	}
 	listed := map[string]Subject{}
-	for _, tool := range slices.Backward(kit.ListedTools(t)) { // the first of a name
+	for _, tool := range slices.Backward(toolcall.ListedTools(t)) { // the first of a name
 		listed[tool.Name] = tool
 	}
 	answered := false
@@ -138,14 +143,14 @@ func runCallsIn(t *T, w Wire) *runCalls {
 }
 
 // callsListedTool reports whether a request calls a tool that is listed.
-func (all *runCalls) callsListedTool(x *kit.Call) bool {
+func (all *runCalls) callsListedTool(x *transcript.Call) bool {
 	_, has := all.tools[x]
 	return has
 }
 
 // subject is a request as a subject. Behind a call without a known tool is one of a tool that is listed: without it,
 // another check would judge the answer.
-func (all *runCalls) subject(x *kit.Call) Subject {
+func (all *runCalls) subject(x *transcript.Call) Subject {
 	subject := x.Subject()
 	if x.Request.Method == "tools/call" && !all.callsListedTool(x) && all.firstToolCall != nil {
 		subject.SourceFrames = append(subject.SourceFrames, all.firstToolCall.Request)
@@ -155,7 +160,7 @@ func (all *runCalls) subject(x *kit.Call) Subject {
 
 // exemptReason is why it is not for jsonrpc/every-request-answered to report that a request, one of all, has no answer;
 // empty when it is.
-func exemptReason(t *T, w Wire, x *kit.Call, all *runCalls) string {
+func exemptReason(t *T, w Wire, x *transcript.Call, all *runCalls) string {
 	other := otherCheckReason(t, x, all)
 	control, down := ServerDown(t)
 	switch {
@@ -184,7 +189,7 @@ func exemptReason(t *T, w Wire, x *kit.Call, all *runCalls) string {
 		return "nobody read its stderr: stdio/responsive-without-stderr-reader"
 	case x.ExitedZero():
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
-	case x.SessionEnded() && x.EndedAfterDecline():
+	case x.SessionEnded() && client.EndedAfterDecline(x):
 		return "the client did not agree to what it was asked for: elicitation/decline-handled, " +
 			"elicitation/error-reply-handled, sampling/rejection-handled, roots/error-tolerated"
 	case isLost(w, x):
@@ -214,11 +219,11 @@ func exemptReason(t *T, w Wire, x *kit.Call, all *runCalls) string {
 
 // otherCheckReason says which answers another check judges, that to a request, one of all, among them; empty when none
 // does.
-func otherCheckReason(t *T, x *kit.Call, all *runCalls) string {
+func otherCheckReason(t *T, x *transcript.Call, all *runCalls) string {
 	harmless, _ := x.Session.NoOp()
 	judged := []string{harmless, t.Server.ConnectMethod(), "ping", "tools/list", "tasks/result"}
 	switch method := x.Request.Method; {
-	case slices.Contains(judged, method), kit.IsUnknownMethod(method):
+	case slices.Contains(judged, method), invalid.IsUnknownMethod(method):
 		return "another check judges the answers to " + method
 	case method == "tools/call" && !all.callsListedTool(x) && (x.SessionEnded() || !all.toolsUnanswered):
 		return "another check judges calls without a known tool"
@@ -228,22 +233,22 @@ func otherCheckReason(t *T, x *kit.Call, all *runCalls) string {
 
 // isAnyAnswered reports whether any of the requests was answered that are judged elsewhere for the same reason.
 func isAnyAnswered(t *T, judged string, all *runCalls) bool {
-	return slices.ContainsFunc(all.calls, func(x *kit.Call) bool {
+	return slices.ContainsFunc(all.calls, func(x *transcript.Call) bool {
 		return x.Response != nil && otherCheckReason(t, x, all) == judged
 	})
 }
 
 // hasAnswered reports whether any request of a method was answered.
 func (all *runCalls) hasAnswered(method string) bool {
-	return slices.ContainsFunc(all.calls, func(x *kit.Call) bool {
+	return slices.ContainsFunc(all.calls, func(x *transcript.Call) bool {
 		return x.Response != nil && x.Request.Method == method
 	})
 }
 
 // isBlocked reports whether a request, one of all, came in its session after one that is judged elsewhere, of a kind
 // that is never answered, and nothing was answered there any more: it may have had to wait for that.
-func isBlocked(t *T, x *kit.Call, all *runCalls) bool {
-	return x.NothingAnsweredAfter() && slices.ContainsFunc(all.calls, func(y *kit.Call) bool {
+func isBlocked(t *T, x *transcript.Call, all *runCalls) bool {
+	return x.NothingAnsweredAfter() && slices.ContainsFunc(all.calls, func(y *transcript.Call) bool {
 		if y.Session != x.Session || y.Response != nil || y.Request.At >= x.Request.At {
 			return false
 		}
@@ -253,7 +258,7 @@ func isBlocked(t *T, x *kit.Call, all *runCalls) bool {
 }
 
 // undeclaredReason says that the session's capabilities do not cover the method; empty when they do.
-func undeclaredReason(x *kit.Call) string {
+func undeclaredReason(x *transcript.Call) string {
 	family, verb, _ := strings.Cut(x.Request.Method, "/")
 	if family == "completion" {
 		family = "completions"
@@ -268,7 +273,7 @@ func undeclaredReason(x *kit.Call) string {
 
 // hasInvalidArguments reports whether a call of a listed tool has to be answered soon: its arguments are invalid even
 // without those that the tool does not know.
-func hasInvalidArguments(t *T, x *kit.Call, tool Subject) bool {
+func hasInvalidArguments(t *T, x *transcript.Call, tool Subject) bool {
 	params, _ := x.Request.JSON()["params"].(M)
 	arguments := Member(params, "arguments")
 	args, ok := arguments.(M)

@@ -5,27 +5,27 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // unansweredCalls are the calls of tools that were given up for want of an answer, unless an equal one was answered.
 type unansweredCalls struct {
-	blocking  []*kit.Call // while which nothing was answered in the session, not even a ping
-	slowTools []string    // other tools that had no answer in time: they may run for long
+	blocking  []*transcript.Call // while which nothing was answered in the session, not even a ping
+	slowTools []string           // other tools that had no answer in time: they may run for long
 }
 
-func unansweredCallsIn(all []*kit.Call) (h unansweredCalls) {
+func unansweredCallsIn(all []*transcript.Call) (h unansweredCalls) {
 	held := map[*driver.Session]bool{} // what was asked in it later may have had to wait
 	for i, x := range all {
 		switch {
 		case !x.TimedOut || x.OpensStream || held[x.Session], x.IsReceiving():
 			continue
 		case x.NothingAnsweredAfter() && slices.ContainsFunc(all[i+1:],
-			func(y *kit.Call) bool { return y.Session == x.Session }):
+			func(y *transcript.Call) bool { return y.Session == x.Session }):
 			held[x.Session] = true // else nothing was tried meanwhile
 		}
 		switch name := toolName(x); {
-		case slices.ContainsFunc(all, func(y *kit.Call) bool { return y.Response != nil && sameCall(x, y) }):
+		case slices.ContainsFunc(all, func(y *transcript.Call) bool { return y.Response != nil && sameCall(x, y) }):
 		case held[x.Session]:
 			h.blocking = append(h.blocking, x)
 		case !slices.Contains(h.slowTools, name):
@@ -36,15 +36,15 @@ func unansweredCallsIn(all []*kit.Call) (h unansweredCalls) {
 }
 
 // toolName is the name of the tool that a request calls.
-func toolName(x *kit.Call) string {
+func toolName(x *transcript.Call) string {
 	params, _ := x.Request.JSON()["params"].(M)
 	name, _ := params["name"].(string)
 	return name
 }
 
 // sameCall reports whether two requests call the same tool with the same arguments.
-func sameCall(x, y *kit.Call) bool {
-	arguments := func(x *kit.Call) string {
+func sameCall(x, y *transcript.Call) bool {
+	arguments := func(x *transcript.Call) string {
 		params, _ := x.Request.JSON()["params"].(M)
 		return string(CompactJSON(params["arguments"]))
 	}

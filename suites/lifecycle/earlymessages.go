@@ -6,7 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 )
 
 // earlyMessageChecks are the checks of what a server says before it is its turn, at whatever time. For each a session
@@ -14,7 +14,7 @@ import (
 var earlyMessageChecks = Suite{
 	"lifecycle/server-does-not-speak-first": WatchWithSetup(func(t *T) {
 		if t.Server.Transport != "http" {
-			kit.StartIdleSession(t)
+			handshake.StartIdleSession(t)
 		}
 	}, func(t *T, w Wire) {
 		if t.Server.Transport == "http" {
@@ -27,10 +27,10 @@ var earlyMessageChecks = Suite{
 
 	"lifecycle/no-server-requests-before-initialized": WatchWithSetup(func(t *T) {
 		if t.Server.Transport != "http" { // where there is no stream yet to speak on
-			kit.RunScenario(t, kit.Scenario{DelayInitialized: true}).RequireConnected(t)
+			handshake.RunScenario(t, handshake.Scenario{DelayInitialized: true}).RequireConnected(t)
 		}
 	}, func(t *T, w Wire) {
-		early := kit.ServerSpokeFirst(w)
+		early := handshake.ServerSpokeFirst(w)
 		eachWaitingPeriod(t, w, untilInitialized, func(t *T, m *driver.Frame) {
 			switch {
 			case m.IsRequest() && early:

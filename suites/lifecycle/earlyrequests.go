@@ -3,12 +3,14 @@ package lifecycle
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 var earlyRequestChecks = Suite{
 	"lifecycle/ping-before-initialized": ProcessProbe(func(t *T) {
-		o := kit.RunScenario(t, kit.Scenario{PingBeforeInitialized: true})
+		o := handshake.RunScenario(t, handshake.Scenario{PingBeforeInitialized: true})
 		if pingFails(o.EarlyPingReply, o.NoOpReply) {
 			t.Yield("ping fails after the handshake as well")
 		}
@@ -16,7 +18,7 @@ var earlyRequestChecks = Suite{
 	}),
 
 	"lifecycle/ping-before-initialize": ProcessProbe(func(t *T) {
-		o := kit.RunScenario(t, kit.Scenario{PingFirst: true})
+		o := handshake.RunScenario(t, handshake.Scenario{PingFirst: true})
 		t.Expect(o.ConnectReply).To(BeResult(), "initialize after an early ping")
 		if pingFails(o.FirstPingReply, o.NoOpReply) {
 			t.Yield("ping fails after the handshake as well")
@@ -29,8 +31,8 @@ var earlyRequestChecks = Suite{
 
 	"lifecycle/gates-before-initialize": ProcessProbe(func(t *T) {
 		skipIfSessionless(t)
-		kit.RequireListMethod(t)
-		o := kit.RunScenario(t, kit.Scenario{ListFirst: true})
+		protocol.RequireListMethod(t)
+		o := handshake.RunScenario(t, handshake.Scenario{ListFirst: true})
 		o.BeforeInitialize.SkipIfServerExits(t)
 		o.BeforeInitialize.RequireLateAnswer(t)
 		t.Expect(o.ConnectReply).To(BeResult(), "initialize after the early requests")
@@ -53,20 +55,20 @@ var earlyRequestChecks = Suite{
 
 	"lifecycle/request-before-initialized-notification": ProcessProbe(func(t *T) {
 		g := requestsBeforeInitialized(t)
-		kit.SkipUnlessServerRejects(t, g.EarlyList)
+		invalid.SkipUnlessServerRejects(t, g.EarlyList)
 		g.SkipIfServerExits(t)
 		t.Expect(g.EarlyList).To(BeAnswered(), "%s before initialized", g.ListMethod)
 		t.Expect(g.LateList).To(BeAnswered(), "%s after initialized", g.ListMethod)
-		if _, served := kit.ListMethod(t); served {
+		if _, served := protocol.ListMethod(t); served {
 			t.Expect(g.LateList).To(BeResult(), "%s after initialized", g.ListMethod)
 		}
 	}),
 }
 
 // requestsBeforeInitialized is what came of requests between initialize and initialized.
-func requestsBeforeInitialized(t *T) kit.EarlyRequests {
-	kit.RequireListMethod(t)
-	o := kit.RunScenario(t, kit.Scenario{ListBeforeInitialized: true})
+func requestsBeforeInitialized(t *T) handshake.EarlyRequests {
+	protocol.RequireListMethod(t)
+	o := handshake.RunScenario(t, handshake.Scenario{ListBeforeInitialized: true})
 	o.RequireConnected(t)
 	o.BeforeInitialized.RequireLateAnswer(t)
 	return o.BeforeInitialized

@@ -3,12 +3,15 @@ package lifecycle
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var initializeChecks = Suite{
 	"lifecycle/initialize-succeeds": ProcessProbe(func(t *T) {
-		r := kit.ConnectReplyFor(t, t.Server.Requested)
+		r := handshake.ConnectReplyFor(t, t.Server.Requested)
 		if refusesVersion(r) {
 			t.Yield("the version was refused")
 		}
@@ -19,8 +22,8 @@ var initializeChecks = Suite{
 			t.Yield("the transport did not carry it")
 		case r.IsStatusOnly():
 			t.Yield("the POST was not accepted")
-		case t.Server.Transport == "http" && r.Answered() && kit.MayRequireSession(r.Frame.RoundTrip.Response()) &&
-			len(kit.RequiredConnectHeaders(t, t.NewProcess())) > 0:
+		case t.Server.Transport == "http" && r.Answered() && roundtrip.MayRequireSession(r.Frame.RoundTrip.Response()) &&
+			len(roundtrip.RequiredConnectHeaders(t, t.NewProcess())) > 0:
 			t.Yield("it is served with further headers")
 		}
 		t.Expect(r).To(BeResult())
@@ -53,18 +56,18 @@ var initializeChecks = Suite{
 	}).WhenConnectRefused(),
 
 	"lifecycle/newer-client-fields-tolerated": ProcessProbe(func(t *T) {
-		t.Expect(kit.RunScenario(t, kit.Scenario{NewerFields: true}).ConnectReply).To(BeResult())
+		t.Expect(handshake.RunScenario(t, handshake.Scenario{NewerFields: true}).ConnectReply).To(BeResult())
 	}),
 
 	"lifecycle/initialize-missing-fields": ProcessProbe(func(t *T) {
-		kit.SkipUnlessAnswersInvalid(t)
-		o := kit.RunScenario(t, kit.Scenario{IncompleteInitialize: true})
-		t.Each(kit.IncompleteConnectParams(t.Revision), func(t *T, form Subject) {
+		invalid.SkipUnlessAnswersInvalid(t)
+		o := handshake.RunScenario(t, handshake.Scenario{IncompleteInitialize: true})
+		t.Each(handshake.IncompleteConnectParams(t.Revision), func(t *T, form Subject) {
 			r, tried := o.IncompleteReplies[form.Name]
 			if !tried {
 				t.Retry("another one ended the server, or had no answer")
 			}
-			kit.SkipUnlessServerRejects(t, r)
+			invalid.SkipUnlessServerRejects(t, r)
 			t.Expect(r).To(BeAnswered())
 			t.ExpectAdvice(r).To(BeError())
 		})
@@ -72,18 +75,18 @@ var initializeChecks = Suite{
 
 	"lifecycle/second-initialize": Probe(func(t *T) {
 		s := t.SessionForInvalidInput()
-		again := kit.TryInvalid(t, s, "initialize", driver.ConnectParams(t.Revision))
-		kit.SkipUnlessServerRejects(t, again)
+		again := invalid.TryInvalid(t, s, "initialize", driver.ConnectParams(t.Revision))
+		invalid.SkipUnlessServerRejects(t, again)
 		t.Expect(again).To(BeAnswered())
 		later := TryNoOp(t, s)
 		t.Expect(later).To(BeAnswered(), "%s after a second initialize", later.Method)
 	}),
 
 	"lifecycle/initialized-accepted": ProcessProbe(func(t *T) {
-		o := kit.RunScenario(t, kit.Scenario{InitializedForm: "none"})
+		o := handshake.RunScenario(t, handshake.Scenario{InitializedForm: "none"})
 		o.RequireConnected(t)
 		if len(o.InitializedReplies) > 0 {
-			kit.SkipIfRepliesToNotifications(t)
+			invalid.SkipIfRepliesToNotifications(t)
 		}
 		t.Expect(o.InitializedReplies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
 		t.Expect(o.NoOpReply).To(BeAnswered(), "%s after initialized", o.NoOpReply.Method)
@@ -91,9 +94,9 @@ var initializeChecks = Suite{
 
 	"lifecycle/initialized-without-params": ProcessProbe(func(t *T) {
 		Each(t, []string{"{}", "_meta"}, NamedSubject, func(t *T, form string) {
-			o := kit.RunScenario(t, kit.Scenario{InitializedForm: form})
+			o := handshake.RunScenario(t, handshake.Scenario{InitializedForm: form})
 			o.RequireConnected(t)
-			switch plain := kit.RunScenario(t, kit.Scenario{InitializedForm: "none"}); {
+			switch plain := handshake.RunScenario(t, handshake.Scenario{InitializedForm: "none"}); {
 			case !plain.NoOpReply.Answered(): // over HTTP the other forms may be the cause
 				t.WithReason(OtherCheck).Retry("after the plain form ping is not answered either")
 			case len(plain.InitializedReplies) > 0:
@@ -101,7 +104,7 @@ var initializeChecks = Suite{
 			}
 			t.Expect(o.InitializedReplies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
 			t.Expect(o.NoOpReply).To(BeAnswered(), "%s after initialized", o.NoOpReply.Method)
-			if method, served := kit.ListMethod(t); served {
+			if method, served := protocol.ListMethod(t); served {
 				t.Expect(o.ListReply).To(BeResult(), "%s after initialized", method)
 			}
 		})

@@ -9,12 +9,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // operationChecks are the checks of what a server sends while it serves.
 var operationChecks = Suite{
-	"lifecycle/operation-matches-negotiated-version": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"lifecycle/operation-matches-negotiated-version": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		messages := w.Messages().Negotiated(t.Revision).Filter("message but the handshake", func(m Message) bool {
 			return m.Request == nil || m.Request.Method != "initialize"
 		})
@@ -33,12 +36,12 @@ var operationChecks = Suite{
 		})
 	}),
 
-	"lifecycle/no-undeclared-client-features": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		early := kit.ServerSpokeFirst(w)
+	"lifecycle/no-undeclared-client-features": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		early := handshake.ServerSpokeFirst(w)
 		t.Judge(w.Requests(), func(t *T, m Message) {
 			since, _ := schemas.MethodSince(m.Method)
 			switch {
-			case early && kit.IsBeforeConnectReply(m):
+			case early && handshake.IsBeforeConnectReply(m):
 				t.Yield("the server does not wait for initialize")
 			case since > t.Revision && m.Session.NegotiatedRevision() == t.Revision:
 				t.Yield("a method of a later revision")
@@ -50,13 +53,13 @@ var operationChecks = Suite{
 		})
 	}),
 
-	"lifecycle/no-undeclared-notifications": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"lifecycle/no-undeclared-notifications": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		bound := w.Notifications().Filter("notification that is bound to a capability", func(m Message) bool {
 			return notificationCapabilities[m.Method] != declaration{} && m.Session.NegotiatedRevision() != "" &&
 				m.Session.ConnectResult != nil
 		})
 		t.Judge(bound, func(t *T, m Message) {
-			kit.SkipUnlessCapabilities(t, m.Session.ConnectResult)
+			handshake.SkipUnlessCapabilities(t, m.Session.ConnectResult)
 			need := notificationCapabilities[m.Method]
 			if need.isMalformedIn(m.Session.Capabilities) {
 				t.Yield("the capability is not an object of flags")
@@ -99,7 +102,7 @@ var operationChecks = Suite{
 
 // hasDeclaredCapability reports whether the client has declared what a request of the server needs.
 func hasDeclaredCapability(m Message) bool {
-	feature := kit.CapabilityOfRequest[m.Method]
+	feature := client.CapabilityOfRequest[m.Method]
 	declared, _ := m.Session.ConnectParams["capabilities"].(M)
 	return feature == "" || declared[feature] != nil
 }
@@ -163,7 +166,7 @@ type listChange struct {
 // isReportedElsewhere reports whether a check of the family reports it, as tools/list-changed-sent does: a list that
 // valid calls have changed, without an announcement.
 func (c listChange) isReportedElsewhere() bool {
-	others := func(f *driver.Frame) bool { return f.User != kit.ValidCallsName }
+	others := func(f *driver.Frame) bool { return f.User != toolcall.ValidCallsName }
 	return !c.announced && !slices.ContainsFunc(c.frames, others)
 }
 
@@ -174,7 +177,7 @@ func (c listChange) subject() Subject {
 // listChanges compares the successive listings of a session, for the families that declare listChanged. A list that is
 // another one only for so long that an announcement may be yet to come has not changed.
 func listChanges(s *driver.Session) (changes []listChange) {
-	for family, key := range kit.ListKeys {
+	for family, key := range protocol.ListKeys {
 		capability, _ := s.Capabilities[family].(M)
 		if capability["listChanged"] != true {
 			continue
@@ -187,11 +190,11 @@ func listChanges(s *driver.Session) (changes []listChange) {
 				continue
 			}
 			announced := slices.ContainsFunc(all[old:last+1], func(l listing) bool { return l.announced })
-			if !announced && all[last].at-all[first].at < kit.ListChangedTimeout {
+			if !announced && all[last].at-all[first].at < toolcall.ListChangedTimeout {
 				continue
 			}
 			before, after := all[old], all[first]
-			what, behind := kit.Difference(before.names, after.names), slices.Concat(before.frames, after.frames)
+			what, behind := protocol.Difference(before.names, after.names), slices.Concat(before.frames, after.frames)
 			changes = append(changes, listChange{s, family, what, announced, behind})
 			old = last
 		}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // shutdownChecks are the checks of how a session over stdio ends.
@@ -22,12 +23,12 @@ var shutdownChecks = Suite{
 		RequireSecondSession(t) // for the end of stdin shows more
 		s := SessionToEnd(t)
 		s.Stdio().Terminate()
-		_, gone := s.Stdio().AwaitExit(kit.ExitTimeout)
+		_, gone := s.Stdio().AwaitExit(handshake.ExitTimeout)
 		t.Expect(gone).To(BeTrue("the process gone within 5s of SIGTERM", "a process that still runs"))
 	}),
 
 	"lifecycle/stdio-clean-exit": ShutdownProbe(func(t *T) {
-		e := kit.CloseStdin(t)
+		e := handshake.CloseStdin(t)
 		if !e.ExitedByItself {
 			t.Yield("the process did not exit by itself")
 		}
@@ -36,7 +37,7 @@ var shutdownChecks = Suite{
 	}),
 
 	"lifecycle/in-flight-request-at-eof": ProcessProbe(func(t *T) {
-		o := kit.RunScenario(t, kit.Scenario{CloseStdin: true})
+		o := handshake.RunScenario(t, handshake.Scenario{CloseStdin: true})
 		if silence := new(driver.TimeoutError); errors.As(o.ConnectReply.Err, &silence) {
 			t.Inconclusive("%v", silence) // it is slow, and still at it
 		}
@@ -106,7 +107,7 @@ func unrequestedExit(s *driver.Session) (e serverExit, unprompted bool) {
 		case f.Side == driver.FromClient && f.IsRequest():
 			open[driver.IDKey(f.ID)] = f
 		case f.Side == driver.FromClient:
-			delete(open, kit.CancelledID(f))
+			delete(open, transcript.CancelledID(f))
 		case f.Side == driver.FromServer && f.IsResponse():
 			delete(open, driver.IDKey(f.RequestID()))
 		}

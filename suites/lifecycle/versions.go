@@ -8,23 +8,24 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 var versionChecks = Suite{
 	"lifecycle/version-echo-supported": ProcessProbe(func(t *T) {
 		offered := returnedVersions(t)
 		Each(t, slices.Sorted(maps.Keys(offered)), NamedSubject, func(t *T, version string) {
-			r := kit.ConnectReplyFor(t, version)
+			r := handshake.ConnectReplyFor(t, version)
 			t.DecidedBy(r).Expect(versionOf(r)).To(BeOneOf[any](version), "it was offered in answer to %s",
 				offered[version])
 		})
 	}),
 
 	"lifecycle/version-fallback": ProcessProbe(func(t *T) {
-		kit.InitializeAll(t, kit.UnpublishedVersions)
-		Each(t, kit.Sorted(kit.UnpublishedVersions), NamedSubject, func(t *T, version string) {
-			r := kit.ConnectReplyFor(t, version)
+		handshake.InitializeAll(t, protocol.UnpublishedVersions)
+		Each(t, protocol.Sorted(protocol.UnpublishedVersions), NamedSubject, func(t *T, version string) {
+			r := handshake.ConnectReplyFor(t, version)
 			t.Expect(r).To(BeAnswered())
 			if refusesVersion(r) {
 				t.ExpectShould(r).To(BeResult())
@@ -41,8 +42,8 @@ var versionChecks = Suite{
 		if len(supported) == 0 {
 			t.WithReason(NotOffered).Skip("no supported version is known")
 		}
-		Each(t, kit.Sorted(kit.UnpublishedVersions), NamedSubject, func(t *T, version string) {
-			r := kit.ConnectReplyFor(t, version)
+		Each(t, protocol.Sorted(protocol.UnpublishedVersions), NamedSubject, func(t *T, version string) {
+			r := handshake.ConnectReplyFor(t, version)
 			offer, ok := versionOf(r).(string)
 			if !ok || offer == version || offer > NewestLegacy {
 				t.Yield("the unknown version was echoed or refused")
@@ -57,7 +58,7 @@ var versionChecks = Suite{
 			switch {
 			case !ok:
 				t.Yield("protocolVersion is not a string")
-			case slices.Contains(kit.UnpublishedVersions, version):
+			case slices.Contains(protocol.UnpublishedVersions, version):
 				t.Yield("a made-up version was echoed")
 			case slices.Contains(ModernRevisions, version):
 				t.WithReason(Limit).Inconclusive("%s has no handshake, and %s does not know it", version, NewestLegacy)
@@ -75,11 +76,11 @@ var versionChecks = Suite{
 // returnedVersions are the versions that the server returned whatever it was asked for, each with the version that was
 // asked for. What is not a version is not an offer: lifecycle/version-known-date and -fallback judge it.
 func returnedVersions(t *T) map[string]string {
-	all := slices.Concat(LegacyRevisions, kit.UnpublishedVersions)
-	kit.InitializeAll(t, all)
+	all := slices.Concat(LegacyRevisions, protocol.UnpublishedVersions)
+	handshake.InitializeAll(t, all)
 	offered := map[string]string{}
 	for _, version := range all {
-		got, _ := versionOf(kit.ConnectReplyFor(t, version)).(string)
+		got, _ := versionOf(handshake.ConnectReplyFor(t, version)).(string)
 		if slices.Contains(LegacyRevisions, got) || isDate(got) && got >= ModernRevisions[0] {
 			offered[got] = version
 		}

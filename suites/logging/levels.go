@@ -3,7 +3,10 @@ package logging
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 const setLevelMethod = "logging/setLevel"
@@ -13,9 +16,9 @@ var levelChecks = Suite{
 	"logging/set-level-works": Probe(func(t *T) {
 		s := t.Session()
 		level := func(level string) Subject { return NamedSubject(level) }
-		Each(t, kit.LogLevels, level, func(t *T, level string) {
+		Each(t, toolcall.LogLevels, level, func(t *T, level string) {
 			r := t.TryRequest(s, setLevelMethod, M{"level": level})
-			kit.SkipUnlessObject(t, r)
+			protocol.SkipUnlessObject(t, r)
 			t.Expect(r).To(BeResult())
 		})
 		t.TryRequest(s, setLevelMethod, M{"level": "info"})
@@ -24,8 +27,8 @@ var levelChecks = Suite{
 	"logging/invalid-level": Probe(func(t *T) {
 		value := func(value any) Subject { return NamedSubject(Show(value)) }
 		Each(t, []any{"verbose", "INFO", 3}, value, func(t *T, value any) {
-			r := kit.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, M{"level": value})
-			t.Expect(r).To(BeError(kit.InvalidParams))
+			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, M{"level": value})
+			t.Expect(r).To(BeError(protocol.InvalidParams))
 		})
 	}).InModern(Probe(func(t *T) {
 		s := t.SessionForInvalidInput()
@@ -33,23 +36,23 @@ var levelChecks = Suite{
 			t.Yield("it is not served with any level")
 		}
 		method, _ := s.NoOp()
-		r := kit.RequestInvalid(t, s, method, M{"_meta": M{driver.MetaLogLevel: "loud"}})
-		t.Expect(r).To(BeError(kit.InvalidParams))
+		r := invalid.RequestInvalid(t, s, method, M{"_meta": M{driver.MetaLogLevel: "loud"}})
+		t.Expect(r).To(BeError(protocol.InvalidParams))
 	})),
 
 	"logging/set-level-missing": Probe(func(t *T) {
-		t.Expect(kit.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, M{})).To(BeError())
+		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, M{})).To(BeError())
 	}),
 
 	"logging/level-respected": Probe(func(t *T) {
 		for _, c := range callAtLevels(t).levels {
 			for _, m := range c.logs {
-				if kit.LogLevelIndex(m) < 0 {
+				if toolcall.LogLevelIndex(m) < 0 {
 					t.Yield("it has no known level")
 				}
-				t.DecidedBy(m).Expect(kit.LogLevelIndex(m) >= c.level).To(BeTrue(kit.LogLevels[c.level]+" or above",
+				t.DecidedBy(m).Expect(toolcall.LogLevelIndex(m) >= c.level).To(BeTrue(toolcall.LogLevels[c.level]+" or above",
 					"%s",
-					kit.LogLevels[kit.LogLevelIndex(m)]))
+					toolcall.LogLevels[toolcall.LogLevelIndex(m)]))
 			}
 		}
 	}),
@@ -81,7 +84,7 @@ const noSessionsReason = "the server has no sessions in which a level could hold
 
 // logsByLevel is what a tool logs with different levels.
 type logsByLevel struct {
-	logger        kit.ToolCall
+	logger        toolcall.ToolCall
 	before, after []*driver.Frame // without a handshake: without a level, before and after a call with one
 	levels        []levelLogs
 }
@@ -99,7 +102,7 @@ func callAtLevels(t *T) logsByLevel {
 		t.WithReason(NotOffered).Skip(noSessionsReason)
 	}
 	return Step(t, "log messages by level", func(t *T) (all logsByLevel) {
-		loggers, s := kit.LoggingCalls(t), t.Session()
+		loggers, s := toolcall.LoggingCalls(t), t.Session()
 		for _, all.logger = range loggers {
 			all.before = nil
 			if t.IsModern() {
@@ -127,7 +130,7 @@ func callAtLevels(t *T) logsByLevel {
 		case !t.IsModern():
 			setSessionLevel(t, s, "info")
 		case t.Site() == nil && !t.IsQuick():
-			s.Sleep(kit.ShortWait) // what is logged now is late: no other request is under way
+			s.Sleep(protocol.ShortWait) // what is logged now is late: no other request is under way
 		}
 		return all
 	})
@@ -136,7 +139,7 @@ func callAtLevels(t *T) logsByLevel {
 // hasLowerLevel reports whether one of some log messages is of a lesser level than the highest.
 func hasLowerLevel(logs []*driver.Frame) bool {
 	for _, m := range logs {
-		if level := kit.LogLevelIndex(m); 0 <= level && level < len(kit.LogLevels)-1 {
+		if level := toolcall.LogLevelIndex(m); 0 <= level && level < len(toolcall.LogLevels)-1 {
 			return true
 		}
 	}
@@ -144,8 +147,8 @@ func hasLowerLevel(logs []*driver.Frame) bool {
 }
 
 // logsAt is what a call logs when the client wants log messages from a level on.
-func logsAt(t *T, s *driver.Session, logger kit.ToolCall, level string) (c levelLogs) {
-	for kit.LogLevels[c.level] != level {
+func logsAt(t *T, s *driver.Session, logger toolcall.ToolCall, level string) (c levelLogs) {
+	for toolcall.LogLevels[c.level] != level {
 		c.level++
 	}
 	meta := M{driver.MetaLogLevel: level}
@@ -167,14 +170,14 @@ func setSessionLevel(t *T, s *driver.Session, level string) {
 }
 
 // logsOf are the log messages that come while a call runs in a session. It ends a check whose call is not served.
-func logsOf(t *T, s *driver.Session, c kit.ToolCall, meta M) (logs []*driver.Frame) {
+func logsOf(t *T, s *driver.Session, c toolcall.ToolCall, meta M) (logs []*driver.Frame) {
 	mark := s.Mark()
 	r := RequireServerReply(t, s.AwaitLongRunning(c.Repeat(s, meta)))
 	if r.Result() == nil {
 		t.Retry("%s, which was served before, was answered with %s", c.Tool.Name, Got(r))
 	}
 	for _, f := range s.ReceivedSince(mark) {
-		if kit.IsLogMessage(f) && !kit.IsOnOtherStream(f, r.Request) {
+		if toolcall.IsLogMessage(f) && !transcript.IsOnOtherStream(f, r.Request) {
 			logs = append(logs, f)
 		}
 	}

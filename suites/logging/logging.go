@@ -8,29 +8,32 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // Checks are those of the area.
 var Checks = MergeSuites(levelChecks, perRequestChecks, Suite{
-	"logging/capability-declared": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"logging/capability-declared": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		sent := logMessages(t, w).Filter("log message", func(m Message) bool { return m.Session.ConnectResult != nil })
 		t.Judge(sent, func(t *T, m Message) {
-			kit.SkipUnlessCapabilities(t, m.Session.ConnectResult)
+			handshake.SkipUnlessCapabilities(t, m.Session.ConnectResult)
 			t.Expect(HasMember(m.Session.Capabilities, "logging")).To(BeTrue("the capability logging",
 				"a log message without it"))
 		})
 	}),
 
-	"logging/message-schema": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"logging/message-schema": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		t.Judge(logMessages(t, w), func(t *T, m Message) {
-			broken := kit.Violations(t, "logging/message-schema", "LoggingMessageNotification", m.JSON())
+			broken := protocol.Violations(t, "logging/message-schema", "LoggingMessageNotification", m.JSON())
 			t.Expect(broken).To(BeEmptyList[string]("one of the eight levels, data, and a string as logger, or none"))
 		})
 	}),
 
-	"logging/no-secrets": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		secrets := kit.Secrets(t)
+	"logging/no-secrets": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		secrets := toolcall.Secrets(t)
 		if len(secrets) == 0 {
 			t.WithReason(NotGiven).Skip("the server was given no secret that it could log")
 		}
@@ -44,7 +47,7 @@ var Checks = MergeSuites(levelChecks, perRequestChecks, Suite{
 		})
 	}),
 
-	"logging/rate-limited": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"logging/rate-limited": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		by := map[*driver.Session][]Message{}
 		all := logMessages(t, w)
 		for _, m := range all.List {
@@ -52,7 +55,7 @@ var Checks = MergeSuites(levelChecks, perRequestChecks, Suite{
 		}
 		first := all.Filter(all.Kind, func(m Message) bool { return by[m.Session][0].Frame == m.Frame })
 		Judge(t, first.Kind, first.List, floodSubject, func(t *T, m Message) {
-			n := kit.PeakPerTwoSeconds(by[m.Session], func(m Message) time.Duration { return m.At })
+			n := transcript.PeakPerTwoSeconds(by[m.Session], func(m Message) time.Duration { return m.At })
 			t.ExpectShould(n <= maxLogs(m.Session)).To(BeTrue("about 100 log messages a second at most",
 				"%d within two seconds", n))
 		})
@@ -66,10 +69,10 @@ func floodSubject(m Message) Subject { return Subject{Value: m.JSON()} }
 // logMessages are the log messages of the run. Without any, a check does not apply.
 func logMessages(t *T, w Wire) Messages {
 	all := w.Notifications().Negotiated(t.Revision).Filter("log message", func(m Message) bool {
-		return kit.IsLogMessage(m.Frame)
+		return toolcall.IsLogMessage(m.Frame)
 	})
 	if len(all.List) == 0 {
-		kit.SkipNotObserved(t, "log message came", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+		toolcall.SkipNotObserved(t, "log message came", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}
 	return all
 }

@@ -5,7 +5,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // perRequestChecks are the checks of log messages that each request asks for itself.
@@ -18,7 +19,7 @@ var perRequestChecks = Suite{
 		}
 		Each(t, all, requestLog.subject, func(t *T, l requestLog) {
 			switch {
-			case kit.SubscriptionIDOf(l.Frame) != Absent{} || l.request != nil && l.request.Request.OpensStream():
+			case transcript.SubscriptionIDOf(l.Frame) != Absent{} || l.request != nil && l.request.Request.OpensStream():
 				t.Yield("it is on a subscription")
 			case l.isLate:
 				t.Yield("its request was answered before")
@@ -43,7 +44,7 @@ var perRequestChecks = Suite{
 	"logging/on-own-stream": WatchWithSetup(callForLateLogs, func(t *T, w Wire) {
 		wanted := slices.DeleteFunc(requestLogs(t, w), func(l requestLog) bool { return l.level() == nil })
 		if len(wanted) == 0 {
-			kit.SkipNotObserved(t, "log message came", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "log message came", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 		}
 		Each(t, wanted, requestLog.subject, func(t *T, l requestLog) {
 			t.Expect(l.isLate).To(BeOneOf(false), "after the answer to the request")
@@ -54,8 +55,8 @@ var perRequestChecks = Suite{
 // requestLog is a log message without a handshake, and the request that it is about.
 type requestLog struct {
 	Message
-	request *kit.TrackedRequest // nil: none was under way
-	isLate  bool                // it was answered before
+	request *transcript.TrackedRequest // nil: none was under way
+	isLate  bool                       // it was answered before
 }
 
 // level is the one that the request asks for; nil when it asks for none.
@@ -63,7 +64,7 @@ func (l requestLog) level() any {
 	if l.request == nil {
 		return nil
 	}
-	return kit.RequestedLogLevel(l.request.Request)
+	return toolcall.RequestedLogLevel(l.request.Request)
 }
 
 // levelIn is the level of a log message.
@@ -81,9 +82,9 @@ func (l requestLog) subject() Subject {
 
 // requestLogs are the log messages of the run, with their requests.
 func requestLogs(t *T, w Wire) (all []requestLog) {
-	for _, s := range kit.EstablishedSessions(t, Wire{Sessions: w.CompleteSessions()}) {
-		kit.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, asked []*kit.TrackedRequest) {
-			if kit.IsLogMessage(m) {
+	for _, s := range transcript.EstablishedSessions(t, Wire{Sessions: w.CompleteSessions()}) {
+		transcript.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, asked []*transcript.TrackedRequest) {
+			if toolcall.IsLogMessage(m) {
 				l := requestLog{Message: Message{Frame: m, Session: s}}
 				l.request, l.isLate = requestOf(m, asked)
 				all = append(all, l)
@@ -95,10 +96,10 @@ func requestLogs(t *T, w Wire) (all []requestLog) {
 
 // requestOf is the request that a log message is about: the one on whose stream it came or, on a channel that requests
 // share, one under way, best of those that ask for log messages; or the last that did, which was answered before.
-func requestOf(m *driver.Frame, asked []*kit.TrackedRequest) (of *kit.TrackedRequest, late bool) {
-	var done *kit.TrackedRequest
+func requestOf(m *driver.Frame, asked []*transcript.TrackedRequest) (of *transcript.TrackedRequest, late bool) {
+	var done *transcript.TrackedRequest
 	for _, a := range slices.Backward(asked) {
-		wants := kit.RequestedLogLevel(a.Request) != nil
+		wants := toolcall.RequestedLogLevel(a.Request) != nil
 		switch {
 		case m.RoundTrip != nil && m.RoundTrip == a.Request.RoundTrip:
 			return a, a.Response != nil
@@ -135,13 +136,13 @@ func callWithoutLevel(t *T) {
 	if t.Server.Declares("logging") {
 		callAtLevels(t)
 	} else {
-		kit.CallTools(t)
+		toolcall.CallTools(t)
 	}
 }
 
 // callForLateLogs calls tools, those that log one at a time as well, and has the run wait for what they log late.
 func callForLateLogs(t *T) {
-	kit.CallToolsAndObserveLate(t)
+	toolcall.CallToolsAndObserveLate(t)
 	if t.Server.Declares("logging") {
 		Deferred(t, func() { callAtLevels(t) })
 	}

@@ -8,7 +8,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // missingCapability is the error of a request that needs more than its client has declared.
@@ -17,12 +19,12 @@ const missingCapability = -32021
 // capabilityChecks are the checks of what servers ask of clients that cannot do everything, and of other requests.
 var capabilityChecks = Suite{
 	"mrtr/only-supported-methods": WatchWithSetup(requestOtherMethods, func(t *T, w Wire) {
-		final := kit.ModernResults(t, w).Filter("result of another method", func(m Message) bool {
-			return !kit.MayRequireInput(m) && !kit.IsTaskResponse(m)
+		final := protocol.ModernResults(t, w).Filter("result of another method", func(m Message) bool {
+			return !protocol.MayRequireInput(m) && !protocol.IsTaskResponse(m)
 		})
 		t.Judge(final, func(t *T, m Message) {
-			kind := kit.ResultOf(m)["resultType"]
-			if kind == "input_required" && kit.IsAlwaysComplete(m.Request.Method) {
+			kind := protocol.ResultOf(m)["resultType"]
+			if kind == "input_required" && protocol.IsAlwaysComplete(m.Request.Method) {
 				t.Yield("%s asks for input", m.Request.Method)
 			}
 			if strings.HasPrefix(m.Request.Method, "skills/") {
@@ -41,14 +43,14 @@ var capabilityChecks = Suite{
 		Each(t, retriesWithoutCapabilities(t), (*loopRetry).subject, func(t *T, x *loopRetry) {
 			was := x.outcome(t, x.LastReply)
 			switch {
-			case kit.IsInputRequired(t, x.reply):
+			case toolcall.IsInputRequired(t, x.reply):
 				t.Yield("it asks all the same")
 			case x.reply.Result() != nil && (!x.reply.IsFailure() || was == outcomeToolError):
 				t.WithReason(NotObserved).Skip("it does without what it asks for")
 			case was == outcomeError || was == outcomeNoResponse:
 				t.Yield("it fails with the capabilities as well: %s", Got(x.LastReply))
 			}
-			kit.RequireNotRateLimited(t, t.Session(), x.reply, missingCapability)
+			toolcall.RequireNotRateLimited(t, t.Session(), x.reply, missingCapability)
 			t.ExpectShould(x.reply.Result() == nil).To(BeTrue("error -32021", "%s", x.reply))
 			t.Expect(x.reply).To(BeError(missingCapability))
 		})
@@ -77,10 +79,10 @@ var capabilityChecks = Suite{
 // requestOtherMethods asks for what is never answered by asking for input, with a client that would answer.
 func requestOtherMethods(t *T) {
 	s := t.Session()
-	able := kit.WithCapabilities(nil, kit.AllModernCapabilities)
+	able := protocol.WithCapabilities(nil, protocol.AllModernCapabilities)
 	method, _ := s.NoOp()
 	t.TryRequest(s, method, able)
-	for _, list := range kit.ListMethods(t.Server.Capabilities) {
+	for _, list := range protocol.ListMethods(t.Server.Capabilities) {
 		if KnownUnanswered(t, list) == nil {
 			t.TryRequest(s, list, able)
 		}
@@ -93,11 +95,11 @@ func requestOtherMethods(t *T) {
 // requestCompletion asks for completion of an argument of the first prompt that has one.
 func requestCompletion(t *T, s *driver.Session) {
 	for _, prompt := range t.Server.Prompts {
-		for _, argument := range kit.ObjectsIn(prompt["arguments"]) {
-			t.TryRequest(s, "completion/complete", kit.WithCapabilities(M{
+		for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
+			t.TryRequest(s, "completion/complete", protocol.WithCapabilities(M{
 				"ref":      M{"type": "ref/prompt", "name": prompt["name"]},
 				"argument": M{"name": argument["name"], "value": ""},
-			}, kit.AllModernCapabilities))
+			}, protocol.AllModernCapabilities))
 			return
 		}
 	}
@@ -108,10 +110,10 @@ func undeclaredCheck(capability, method string) Check {
 	return Probe(func(t *T) {
 		asking := func(a inputLoop) bool { return a.requestsMethod(method) }
 		all := requireLoops(t, "request that asks for "+method+" was made", asking)
-		others := maps.Clone(kit.AllModernCapabilities)
+		others := maps.Clone(protocol.AllModernCapabilities)
 		delete(others, capability)
 		eachLoop(t, all, func(t *T, x *loopRetry) {
-			c := kit.RunInvalidInputLoop(t, t.Session(), x.Method, kit.WithCapabilities(x.params, others))
+			c := toolcall.RunInvalidInputLoop(t, t.Session(), x.Method, protocol.WithCapabilities(x.params, others))
 			for _, r := range c.InputReplies {
 				x.reply = r
 				t.Expect(!hasInputRequest(r, method)).To(BeTrue("no "+method+" for a client without "+capability,
@@ -130,7 +132,7 @@ func retriesWithoutCapabilities(t *T) []*loopRetry {
 	return Step(t, "client without capabilities", func(t *T) (trials []*loopRetry) {
 		for _, a := range all {
 			trials = append(trials,
-				&loopRetry{a, kit.RequestInvalid(t, t.Session(), a.Method, kit.WithCapabilities(a.params, M{}))})
+				&loopRetry{a, invalid.RequestInvalid(t, t.Session(), a.Method, protocol.WithCapabilities(a.params, M{}))})
 		}
 		return trials
 	})

@@ -7,13 +7,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // inputLoop is a request that the server answers by asking for input, and how that went on with a client that can
 // answer everything.
 type inputLoop struct {
-	*kit.InputLoop
+	*toolcall.InputLoop
 	name   string // of the tool or prompt, or the URI of the resource
 	params M      // with which it can be made again
 }
@@ -27,11 +29,11 @@ const (
 
 // inputLoops are those of the run: tools that may be called, prompts and resources.
 func inputLoops(t *T) (all []inputLoop) {
-	calls := kit.ValidCalls(t)
+	calls := toolcall.ValidCalls(t)
 	for _, call := range slices.Concat(calls.List, calls.UnfinishedLoops) {
 		params := M{"name": call.Tool.Name, "arguments": call.Arguments}
 		all = append(all,
-			inputLoop{call.InputLoop, call.Tool.Name, kit.WithCapabilities(params, kit.AllModernCapabilities)})
+			inputLoop{call.InputLoop, call.Tool.Name, protocol.WithCapabilities(params, protocol.AllModernCapabilities)})
 	}
 	all = append(all, Step(t, "prompts and resources", itemLoops)...)
 	return slices.DeleteFunc(all, func(a inputLoop) bool { return len(a.InputReplies) == 0 })
@@ -40,8 +42,8 @@ func inputLoops(t *T) (all []inputLoop) {
 // itemLoops are the first prompts and resources.
 func itemLoops(t *T) (all []inputLoop) {
 	add := func(method, name string, params M) {
-		params = kit.WithCapabilities(params, kit.AllModernCapabilities)
-		all = append(all, inputLoop{kit.RunInputLoop(t, t.Session(), method, params), name, params})
+		params = protocol.WithCapabilities(params, protocol.AllModernCapabilities)
+		all = append(all, inputLoop{toolcall.RunInputLoop(t, t.Session(), method, params), name, params})
 	}
 	for _, prompt := range t.Server.Prompts[:min(len(t.Server.Prompts), maxItems)] {
 		if name, isString := prompt["name"].(string); isString {
@@ -59,7 +61,7 @@ func itemLoops(t *T) (all []inputLoop) {
 // requiredPromptArguments are those that a prompt cannot do without.
 func requiredPromptArguments(prompt M) M {
 	arguments := M{}
-	for _, argument := range kit.ObjectsIn(prompt["arguments"]) {
+	for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
 		if name, _ := argument["name"].(string); argument["required"] == true {
 			arguments[name] = "mcpcheck"
 		}
@@ -76,7 +78,7 @@ func requireLoops(t *T, what string, keep func(inputLoop) bool) []inputLoop {
 	}
 	all = slices.DeleteFunc(all, wrong)
 	if len(all) == 0 {
-		kit.SkipNotObserved(t, what, kit.ValidCalls(t).Uncalled, kit.AnyTool)
+		toolcall.SkipNotObserved(t, what, toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}
 	return all
 }
@@ -95,7 +97,7 @@ func requireContinuingLoops(t *T, what string, keep func(inputLoop) bool) []inpu
 		t.Yield("no %s goes on when it is answered", what)
 	}
 	handy := slices.DeleteFunc(willing,
-		func(a inputLoop) bool { return len(kit.RequestState(a.InputReplies[0])) > maxStateBytes })
+		func(a inputLoop) bool { return len(toolcall.RequestState(a.InputReplies[0])) > maxStateBytes })
 	if len(handy) == 0 {
 		t.WithReason(Limit).
 			Inconclusive("the requestState is longer than %s, too long for mcpcheck to try it many times",
@@ -148,7 +150,7 @@ func (a inputLoop) requestsMethod(method string) bool {
 func (a inputLoop) violatedChecks(t *T) (checks []string) {
 	for _, r := range a.InputReplies {
 		for _, broken := range schemas.ValidateMessage(t.Revision, "InputRequiredResult", r.Result()) {
-			checks = append(checks, kit.OwnerOf(broken, t.Revision))
+			checks = append(checks, protocol.OwnerOf(broken, t.Revision))
 		}
 	}
 	slices.Sort(checks)
@@ -175,7 +177,7 @@ func (a inputLoop) replyAfter(round int) driver.Reply {
 // isStuck reports whether the server has asked for the same until mcpcheck gave up.
 func (a inputLoop) isStuck() bool {
 	other := func(r driver.Reply) bool { return !a.repeatsFirstRound(r) }
-	return len(a.InputReplies) > kit.MaxInputRounds && !slices.ContainsFunc(a.InputReplies, other)
+	return len(a.InputReplies) > toolcall.MaxInputRounds && !slices.ContainsFunc(a.InputReplies, other)
 }
 
 // repeatsFirstRound reports whether a reply asks for what the first round asks for. Keys may be new ones, and URLs.
@@ -211,7 +213,7 @@ func (a inputLoop) outcome(t *T, r driver.Reply) string {
 		return outcomeNoResponse
 	case r.Result() == nil:
 		return outcomeError
-	case !kit.IsInputRequired(t, r):
+	case !toolcall.IsInputRequired(t, r):
 		if r.IsFailure() {
 			return outcomeToolError
 		}
@@ -230,10 +232,10 @@ func (x *loopRetry) start(t *T, s *driver.Session) (first driver.Reply, response
 
 // responses are the answers to a first reply, which is to ask for input.
 func (x *loopRetry) responsesTo(t *T, first driver.Reply) M {
-	if x.reply = first; !kit.IsInputRequired(t, first) {
+	if x.reply = first; !toolcall.IsInputRequired(t, first) {
 		t.Retry("it asked for input before, and now there is %s", Got(first))
 	}
-	responses, err := kit.InputResponses(t, first)
+	responses, err := toolcall.InputResponses(t, first)
 	if err != nil {
 		t.Retry("%v", err)
 	}
@@ -248,13 +250,13 @@ func (x *loopRetry) send(t *T, s *driver.Session, params M) driver.Reply {
 
 // sendInvalid makes the request with params that are to be refused.
 func (x *loopRetry) sendInvalid(t *T, s *driver.Session, params M) driver.Reply {
-	x.reply = kit.RequestInvalid(t, s, x.Method, params)
+	x.reply = invalid.RequestInvalid(t, s, x.Method, params)
 	return x.reply
 }
 
 // retry makes the request again with answers, and says what that comes to.
 func (x *loopRetry) retry(t *T, s *driver.Session, first driver.Reply, responses M) string {
-	return x.outcome(t, x.send(t, s, kit.RetryParams(x.params, first, responses)))
+	return x.outcome(t, x.send(t, s, toolcall.RetryParams(x.params, first, responses)))
 }
 
 // usualOutcome is what the request came to when the first round was answered.

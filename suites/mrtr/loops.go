@@ -5,7 +5,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // loopChecks are the checks of requests that come again with valid answers.
@@ -37,8 +38,8 @@ var loopChecks = Suite{
 		all := requireContinuingLoops(t, "tool that asks for input was called", inputLoop.isToolCall)
 		eachLoop(t, all, func(t *T, x *loopRetry) {
 			s := t.Session()
-			first := kit.PostRequest(s, kit.ManualRequest{
-				Method: x.Method, Params: x.params, Header: kit.Header("Connection", "close"),
+			first := roundtrip.PostRequest(s, roundtrip.ManualRequest{
+				Method: x.Method, Params: x.params, Header: roundtrip.Header("Connection", "close"),
 			}).AwaitReply()
 			t.Expect(x.retry(t, s, first, x.responsesTo(t, first))).To(BeOneOf(x.usualOutcome(t)))
 		})
@@ -57,11 +58,11 @@ var loopChecks = Suite{
 				s.AwaitLongRunning(p)
 			}
 			first := x.send(t, s, x.params)
-			kit.RequireNotRateLimited(t, s, first)
+			toolcall.RequireNotRateLimited(t, s, first)
 			t.Expect(first).To(BeResult(), "once more, after %d times without a retry", times)
 			came := x.retry(t, s, first, x.responsesTo(t, first))
 			if came != x.usualOutcome(t) {
-				kit.RequireNotRateLimited(t, s, x.reply)
+				toolcall.RequireNotRateLimited(t, s, x.reply)
 			}
 			t.Expect(came).To(BeOneOf(x.usualOutcome(t)), "the retry after that")
 		})

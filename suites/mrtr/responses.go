@@ -6,7 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // unrequestedResponses are responses to what no server has asked for.
@@ -23,7 +23,7 @@ var responseChecks = Suite{
 			s := t.Session()
 			for _, given := range []M{{}, unrequestedResponses} {
 				first, _ := x.start(t, s)
-				params := withMember(kit.RetryParams(x.params, first, nil), "inputResponses", given)
+				params := withMember(toolcall.RetryParams(x.params, first, nil), "inputResponses", given)
 				came := x.outcome(t, x.send(t, s, params))
 				if came == outcomeFinal {
 					t.WithReason(NotObserved).Skip("it does without what it asks for")
@@ -52,7 +52,7 @@ var responseChecks = Suite{
 				if !spoil(t, inputRequestsOf(first), given) {
 					continue
 				}
-				came := x.outcome(t, x.sendInvalid(t, s, kit.RetryParams(x.params, first, given)))
+				came := x.outcome(t, x.sendInvalid(t, s, toolcall.RetryParams(x.params, first, given)))
 				t.Expect(came != outcomeFinal).To(BeTrue("an error, or a result that asks", "%s for %s", came,
 					Show(given)))
 			}

@@ -8,7 +8,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // stateChecks are the checks of requestState that is not the one that belongs to a request.
@@ -18,8 +21,8 @@ var stateChecks = Suite{
 			s := t.SessionForInvalidInput()
 			for _, quarter := range []int{1, 2, 3} {
 				first, given := x.start(t, s)
-				params := kit.RetryParams(x.params, first, given)
-				x.sendInvalid(t, s, withMember(params, "requestState", tamperedState(kit.RequestState(first), quarter)))
+				params := toolcall.RetryParams(x.params, first, given)
+				x.sendInvalid(t, s, withMember(params, "requestState", tamperedState(toolcall.RequestState(first), quarter)))
 				x.expectRejected(t, "a state with another character in it")
 			}
 		})
@@ -37,46 +40,46 @@ var stateChecks = Suite{
 			first, _ := a.start(t, s)
 			x.inputLoop = other
 			asked, given := x.start(t, s)
-			x.sendInvalid(t, s, withMember(kit.RetryParams(x.params, asked, given), "requestState",
-				kit.RequestState(first)))
+			x.sendInvalid(t, s, withMember(toolcall.RetryParams(x.params, asked, given), "requestState",
+				toolcall.RequestState(first)))
 			x.expectRejected(t, "the state of "+a.String())
 		})
 	}),
 
 	"mrtr/state-bound-to-principal": Probe(func(t *T) {
-		second := kit.BearerHeader(t.Credentials.SecondPrincipal)
+		second := roundtrip.BearerHeader(t.Credentials.SecondPrincipal)
 		if t.Credentials.SecondPrincipal == "" {
 			t.WithReason(NotGiven).Skip("no second token was given (--token-env second=VARIABLE)")
 		}
 		s := t.Session()
-		if r := kit.PostRequest(s, kit.ManualRequest{Header: second}).AwaitReply(); r.Result() == nil {
+		if r := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: second}).AwaitReply(); r.Result() == nil {
 			t.WithReason(NotGiven).Inconclusive("the server does not accept the second token: %s", Got(r))
 		}
 		eachLoop(t, requireStateLoops(t), func(t *T, x *loopRetry) {
 			first, given := x.start(t, s)
-			params := kit.RetryParams(x.params, first, given)
-			x.reply = kit.PostRequest(s,
-				kit.ManualRequest{Method: x.Method, Params: params, Header: second}).AwaitReply()
+			params := toolcall.RetryParams(x.params, first, given)
+			x.reply = roundtrip.PostRequest(s,
+				roundtrip.ManualRequest{Method: x.Method, Params: params, Header: second}).AwaitReply()
 			x.expectRejected(t, "the state of another principal")
 		})
 	}),
 
 	"mrtr/unknown-state-tolerated": Probe(func(t *T) {
 		const internalError = -32603
-		calls := slices.DeleteFunc(kit.AnsweredCalls(kit.ValidCalls(t).List), func(c kit.ToolCall) bool {
+		calls := slices.DeleteFunc(toolcall.AnsweredCalls(toolcall.ValidCalls(t).List), func(c toolcall.ToolCall) bool {
 			code, _ := c.Reply.Code()
 			return code == internalError
 		})
 		if len(calls) == 0 {
-			kit.SkipNotObserved(t, "tool was called that has no internal error", kit.ValidCalls(t).Uncalled,
-				kit.AnyTool)
+			toolcall.SkipNotObserved(t, "tool was called that has no internal error", toolcall.ValidCalls(t).Uncalled,
+				toolcall.AnyTool)
 		}
 		params := M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
-		r := kit.TryInvalid(t, t.SessionForInvalidInput(), "tools/call",
-			kit.WithCapabilities(params, kit.AllModernCapabilities))
-		t.Expect(!kit.IsServerExit(r)).To(BeTrue("an error, or the state ignored", "%s", r))
+		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "tools/call",
+			protocol.WithCapabilities(params, protocol.AllModernCapabilities))
+		t.Expect(!protocol.IsServerExit(r)).To(BeTrue("an error, or the state ignored", "%s", r))
 		if r.Err != nil {
-			kit.SkipUnlessServerRejects(t, r)
+			invalid.SkipUnlessServerRejects(t, r)
 			t.Retry("%v", Explain(r.Err))
 		}
 		if code, _ := r.Code(); code == internalError {
@@ -89,7 +92,7 @@ var stateChecks = Suite{
 func requireStateLoops(t *T) []inputLoop {
 	return requireContinuingLoops(t, "request that gives a requestState and then is done was made",
 		func(a inputLoop) bool {
-			return stateText(kit.RequestState(a.InputReplies[0])) != "" && len(a.InputReplies) == 1
+			return stateText(toolcall.RequestState(a.InputReplies[0])) != "" && len(a.InputReplies) == 1
 		})
 }
 
@@ -118,7 +121,7 @@ func (x *loopRetry) expectRejected(t *T, what string) {
 	if x.outcome(t, x.reply) != outcomeFinal {
 		return
 	}
-	kit.SkipUnlessServerRejects(t, x.reply)
+	invalid.SkipUnlessServerRejects(t, x.reply)
 	if !HasProtectedState(t, x.name) {
 		t.WithReason(NotGiven).
 			Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+

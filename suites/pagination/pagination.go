@@ -10,7 +10,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are the checks of the area.
@@ -22,13 +23,13 @@ var cursorChecks = Suite{
 		pages := w.Results().Negotiated(t.Revision).Filter("page of a list", isPage)
 		t.Judge(pages, func(t *T, m Message) {
 			if bytes.Contains(m.Raw.Bytes(), []byte("nextCursor")) { // else it need not be decoded
-				t.Expect(Member(kit.ResultOf(m), "nextCursor")).To(beStringOrAbsent())
+				t.Expect(Member(protocol.ResultOf(m), "nextCursor")).To(beStringOrAbsent())
 			}
 		})
 	}),
 
 	"pagination/cursor-continues": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l kit.PagedList, w walk) {
+		eachLongList(t, func(t *T, l protocol.PagedList, w walk) {
 			refused := w.refusedPage()
 			if refused == nil {
 				w.requirePages(t)
@@ -43,7 +44,7 @@ var cursorChecks = Suite{
 	}),
 
 	"pagination/stable-cursor": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l kit.PagedList, _ walk) {
+		eachLongList(t, func(t *T, l protocol.PagedList, _ walk) {
 			s := t.Session()
 			mark := s.Mark()
 			var again driver.Reply
@@ -63,7 +64,7 @@ var cursorChecks = Suite{
 	}),
 
 	"pagination/no-cursor-first-page": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l kit.PagedList, _ walk) {
+		eachLongList(t, func(t *T, l protocol.PagedList, _ walk) {
 			s := t.Session()
 			var first, last driver.Reply
 			for range maxTries {
@@ -74,7 +75,7 @@ var cursorChecks = Suite{
 					return
 				}
 				if slices.ContainsFunc(l.Keys(last.Result()), isOneOf(l.Keys(first.Result()))) {
-					t.Inconclusive("the list changes meanwhile: %s", kit.Difference(
+					t.Inconclusive("the list changes meanwhile: %s", protocol.Difference(
 						l.Keys(first.Result()), l.Keys(last.Result())))
 				}
 			}
@@ -83,20 +84,20 @@ var cursorChecks = Suite{
 	}),
 
 	"pagination/invalid-cursor": Probe(func(t *T) {
-		eachList(t, func(t *T, l kit.PagedList, w walk) {
-			r := kit.RequestInvalid(t, t.SessionForInvalidInput(), l.Method, M{"cursor": "mcpcheck-invalid-cursor"})
+		eachList(t, func(t *T, l protocol.PagedList, w walk) {
+			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), l.Method, M{"cursor": "mcpcheck-invalid-cursor"})
 			if r.Result() != nil && !w.paged {
 				t.FailAt(Advice, "error -32602", "%s: the server has one page, and ignores cursors", r)
 			}
-			t.Expect(r).To(BeError(kit.InvalidParams))
+			t.Expect(r).To(BeError(protocol.InvalidParams))
 		})
 	}),
 
 	"pagination/non-string-cursor": Probe(func(t *T) {
-		eachList(t, func(t *T, l kit.PagedList, _ walk) {
-			r := kit.TryInvalid(t, t.SessionForInvalidInput(), l.Method, M{"cursor": 42})
-			kit.SkipUnlessServerRejects(t, r)
-			t.Expect(r).To(BeError(kit.InvalidParams))
+		eachList(t, func(t *T, l protocol.PagedList, _ walk) {
+			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), l.Method, M{"cursor": 42})
+			invalid.SkipUnlessServerRejects(t, r)
+			t.Expect(r).To(BeError(protocol.InvalidParams))
 		})
 	}),
 }
@@ -104,7 +105,7 @@ var cursorChecks = Suite{
 // listChecks are the checks of lists that are followed from page to page.
 var listChecks = Suite{
 	"pagination/terminates": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l kit.PagedList, w walk) {
+		eachLongList(t, func(t *T, l protocol.PagedList, w walk) {
 			if l.Method == "tools/list" {
 				t.Skip("tools have a check of their own")
 			}
@@ -118,7 +119,7 @@ var listChecks = Suite{
 	}),
 
 	"pagination/no-duplicates-or-gaps": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l kit.PagedList, w walk) {
+		eachLongList(t, func(t *T, l protocol.PagedList, w walk) {
 			w.requireEnd(t)
 			s := t.Session()
 			mark := s.Mark()
@@ -134,7 +135,7 @@ var listChecks = Suite{
 				}
 			}
 			requireUnchanged(t, s, mark, l)
-			t.Fail("the same items whenever the list is followed", "%s", kit.Difference(before, listKeys(t, s, l)))
+			t.Fail("the same items whenever the list is followed", "%s", protocol.Difference(before, listKeys(t, s, l)))
 		})
 	}),
 }
@@ -144,7 +145,7 @@ const maxTries = 3
 
 // requestLists asks for each list that the server declares, so that there are pages to judge.
 func requestLists(t *T) {
-	for _, l := range kit.DeclaredLists(t) {
+	for _, l := range protocol.DeclaredLists(t) {
 		if KnownUnanswered(t, l.Method) == nil {
 			t.TryRequest(t.Session(), l.Method, nil)
 		}
@@ -154,7 +155,7 @@ func requestLists(t *T) {
 // isPage reports whether a message is a page of a list that the specification lets have pages.
 func isPage(m Message) bool {
 	return m.Request != nil && (m.Request.Method == "tasks/list" ||
-		slices.ContainsFunc(kit.PagedLists, func(l kit.PagedList) bool { return l.Method == m.Request.Method }))
+		slices.ContainsFunc(protocol.PagedLists, func(l protocol.PagedList) bool { return l.Method == m.Request.Method }))
 }
 
 func beStringOrAbsent() types.GomegaMatcher {
@@ -173,7 +174,7 @@ type walk struct {
 
 // walkList follows a list, once for all checks. A session may end on the way, as the server likes: it is followed again
 // in another one then.
-func walkList(t *T, l kit.PagedList) walk {
+func walkList(t *T, l protocol.PagedList) walk {
 	return Step(t, "walk through "+l.Method, func(t *T) (w walk) {
 		if w.err = KnownUnanswered(t, l.Method); w.err != nil {
 			return w
@@ -229,16 +230,16 @@ func (w walk) requireEnd(t *T) {
 
 // eachList tries a check on each list that the server declares, as far as it is one. All are walked before it has a
 // session for itself: who walks one may want that.
-func eachList(t *T, run func(*T, kit.PagedList, walk)) {
-	all := kit.DeclaredLists(t)
+func eachList(t *T, run func(*T, protocol.PagedList, walk)) {
+	all := protocol.DeclaredLists(t)
 	if len(all) == 0 {
 		t.WithReason(NotDeclared).Skip("the server declares no list")
 	}
-	walks := make(map[kit.PagedList]walk, len(all))
+	walks := make(map[protocol.PagedList]walk, len(all))
 	for _, l := range all {
 		walks[l] = walkList(t, l)
 	}
-	Each(t, all, kit.PagedList.Subject, func(t *T, l kit.PagedList) {
+	Each(t, all, protocol.PagedList.Subject, func(t *T, l protocol.PagedList) {
 		w := walks[l]
 		if w.err != nil && !w.paged {
 			t.Retry("%v", Explain(w.err))
@@ -248,8 +249,8 @@ func eachList(t *T, run func(*T, kit.PagedList, walk)) {
 }
 
 // eachLongList is eachList for those that have more than one page.
-func eachLongList(t *T, run func(*T, kit.PagedList, walk)) {
-	eachList(t, func(t *T, l kit.PagedList, w walk) {
+func eachLongList(t *T, run func(*T, protocol.PagedList, walk)) {
+	eachList(t, func(t *T, l protocol.PagedList, w walk) {
 		if !w.paged {
 			t.WithReason(NotOffered).Skip("no list has more than one page")
 		}
@@ -258,7 +259,7 @@ func eachLongList(t *T, run func(*T, kit.PagedList, walk)) {
 }
 
 // skipUnlessSecondPage is the cursor of the second page as the list is now.
-func skipUnlessSecondPage(t *T, s *driver.Session, l kit.PagedList) (cursor string) {
+func skipUnlessSecondPage(t *T, s *driver.Session, l protocol.PagedList) (cursor string) {
 	first := t.Request(s, l.Method, nil)
 	cursor, paged := first.Result()["nextCursor"].(string)
 	if !paged {
@@ -268,13 +269,13 @@ func skipUnlessSecondPage(t *T, s *driver.Session, l kit.PagedList) (cursor stri
 }
 
 // listKeys is what a list has, on all of its pages.
-func listKeys(t *T, s *driver.Session, l kit.PagedList) (keys []string) {
+func listKeys(t *T, s *driver.Session, l protocol.PagedList) (keys []string) {
 	FollowPages(t, s, l.Method, l.Member, func(page M) { keys = append(keys, l.Keys(page)...) })
 	return keys
 }
 
 // requireUnchanged ends a check when the server has said since the mark that the list has changed.
-func requireUnchanged(t *T, s *driver.Session, mark int, l kit.PagedList) {
+func requireUnchanged(t *T, s *driver.Session, mark int, l protocol.PagedList) {
 	if slices.ContainsFunc(s.ReceivedSince(mark), func(f *driver.Frame) bool { return f.Method == l.ChangedMethod() }) {
 		t.Inconclusive("the list changes all the time, as the server says itself")
 	}
@@ -282,7 +283,7 @@ func requireUnchanged(t *T, s *driver.Session, mark int, l kit.PagedList) {
 
 // sameItems reports whether two pages have the same items, in whatever order, as far as both go: how long a page is,
 // the server decides each time.
-func sameItems(l kit.PagedList, a, b driver.Reply) bool {
+func sameItems(l protocol.PagedList, a, b driver.Reply) bool {
 	short, long := a.Result(), b.Result()
 	if len(l.Keys(short)) > len(l.Keys(long)) {
 		short, long = long, short
@@ -300,10 +301,10 @@ func isOneOf(keys []string) func(string) bool {
 }
 
 // uniqueKeys are the items, each once.
-func uniqueKeys(keys []string) []string { return slices.Compact(kit.Sorted(keys)) }
+func uniqueKeys(keys []string) []string { return slices.Compact(protocol.Sorted(keys)) }
 
 // hasNameCheck reports whether another check judges that each item is listed once: one of names or URIs.
-func hasNameCheck(l kit.PagedList) bool { return l.Member != "resourceTemplates" }
+func hasNameCheck(l protocol.PagedList) bool { return l.Member != "resourceTemplates" }
 
 // duplicateKeys are the items that were listed before.
 func duplicateKeys(keys []string) (again []string) {

@@ -5,7 +5,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var Checks = Suite{
@@ -39,14 +40,14 @@ var Checks = Suite{
 		for _, params := range []M{nil, {}} {
 			t.Expect(t.TryRequest(s, "ping", params)).To(BeResult())
 		}
-		if t.TryRequest(s, "ping", M{"_meta": kit.UnknownMeta}).Result() == nil {
+		if t.TryRequest(s, "ping", M{"_meta": protocol.UnknownMeta}).Result() == nil {
 			t.Yield("it is not served with _meta")
 		}
 	}),
 
 	"ping/during-long-request": Probe(func(t *T) {
-		var slow []kit.ToolCall
-		for _, c := range kit.ValidCalls(t).List {
+		var slow []toolcall.ToolCall
+		for _, c := range toolcall.ValidCalls(t).List {
 			if c.IsLong {
 				slow = append(slow, c)
 			}
@@ -57,8 +58,8 @@ var Checks = Suite{
 		if len(slow) == 0 {
 			t.WithReason(NotObserved).Inconclusive("no called tool runs long enough to test this")
 		}
-		tool := func(c kit.ToolCall) Subject { return c.Tool }
-		Each(t, slow, tool, func(t *T, c kit.ToolCall) {
+		tool := func(c toolcall.ToolCall) Subject { return c.Tool }
+		Each(t, slow, tool, func(t *T, c toolcall.ToolCall) {
 			t.Expect(c.PingAnsweredFirst).To(BeTrue("ping answered while the tool runs",
 				"its answer after that of the tool, which took %v", c.Duration))
 		})
@@ -105,7 +106,7 @@ func maxPings(seconds float64) int { return 5 + int(seconds) }
 
 // expectEmpty wants a result without members; _meta is allowed everywhere.
 func expectEmpty(t *T, r driver.Reply) {
-	kit.SkipUnlessObject(t, r)
+	protocol.SkipUnlessObject(t, r)
 	t.Expect(r).To(BeResult())
 	for name := range r.Result() {
 		t.Expect(name).To(BeOneOf("_meta"))

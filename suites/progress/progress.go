@@ -10,12 +10,14 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // Checks are those of the area.
 var Checks = MergeSuites(tokenChecks, Suite{
-	"progress/strictly-increasing": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"progress/strictly-increasing": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		pairs := reportPairs(reports(t, w))
 		if len(pairs) == 0 {
 			t.WithReason(NotObserved).Skip("no request was reported on twice")
@@ -31,7 +33,7 @@ var Checks = MergeSuites(tokenChecks, Suite{
 	}),
 
 	"progress/stops-after-response": WatchWithSetup(callForLateReports, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.ProgressNotification).Subject, func(t *T, r *kit.ProgressNotification) {
+		Each(t, reports(t, w), (*transcript.ProgressNotification).Subject, func(t *T, r *transcript.ProgressNotification) {
 			const astray = time.Second // in which what came over another stream may have crossed the answer
 			switch {
 			case r.ForRequest == nil:
@@ -50,25 +52,25 @@ var Checks = MergeSuites(tokenChecks, Suite{
 		})
 	}),
 
-	"progress/params-valid": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.ProgressNotification).Subject, func(t *T, r *kit.ProgressNotification) {
-			broken := kit.Violations(t, "progress/params-valid", "ProgressNotification", r.JSON())
+	"progress/params-valid": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*transcript.ProgressNotification).Subject, func(t *T, r *transcript.ProgressNotification) {
+			broken := protocol.Violations(t, "progress/params-valid", "ProgressNotification", r.JSON())
 			t.Expect(broken).To(BeEmptyList[string]("progress, a number, and members of the right types"))
 		})
 	}),
 
-	"progress/rate-limited": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"progress/rate-limited": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		all := reportsByToken(t, w)
 		if len(all) == 0 {
 			reports(t, w)
 		}
 		Each(t, all, tokenReports.subject, func(t *T, f tokenReports) {
-			n := kit.PeakPerTwoSeconds(f.reports, func(m *driver.Frame) time.Duration { return m.At })
+			n := transcript.PeakPerTwoSeconds(f.reports, func(m *driver.Frame) time.Duration { return m.At })
 			t.ExpectShould(n <= maxReports).To(BeTrue("about 50 reports a second at most", "%d within two seconds", n))
 		})
 	}),
 
-	"progress/server-token-valid": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"progress/server-token-valid": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		asking := w.Requests().Negotiated(t.Revision).Filter("request that asks for progress", func(m Message) bool {
 			return HasMember(metaOf(m.Frame), "progressToken")
 		})
@@ -81,8 +83,8 @@ var Checks = MergeSuites(tokenChecks, Suite{
 		})
 	}),
 
-	"progress/on-request-stream": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.ProgressNotification).Subject, func(t *T, r *kit.ProgressNotification) {
+	"progress/on-request-stream": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*transcript.ProgressNotification).Subject, func(t *T, r *transcript.ProgressNotification) {
 			switch {
 			case r.ForRequest == nil:
 				t.Yield("it is of no request")
@@ -100,13 +102,13 @@ var Checks = MergeSuites(tokenChecks, Suite{
 const maxReports = 100
 
 // reports are those of the run. Without any, a check does not apply.
-func reports(t *T, w Wire) []*kit.ProgressNotification {
-	all := kit.ProgressNotifications(t, w)
+func reports(t *T, w Wire) []*transcript.ProgressNotification {
+	all := transcript.ProgressNotifications(t, w)
 	if len(all) == 0 {
 		if len(reportsByToken(t, w)) > 0 {
 			t.WithReason(Limit).Inconclusive("progress came in sessions of which mcpcheck keeps the end only")
 		}
-		kit.SkipNotObserved(t, "progress was reported", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+		toolcall.SkipNotObserved(t, "progress was reported", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}
 	return all
 }
@@ -114,9 +116,9 @@ func reports(t *T, w Wire) []*kit.ProgressNotification {
 // callForLateReports calls tools and, when any of them reports its progress, has the run wait for reports that come
 // late.
 func callForLateReports(t *T) {
-	calls := kit.ValidCalls(t)
+	calls := toolcall.ValidCalls(t)
 	for _, c := range calls.List {
-		if len(kit.ProgressIn(c.Session, c.Session.FramesSince(0))) > 0 {
+		if len(transcript.ProgressIn(c.Session, c.Session.FramesSince(0))) > 0 {
 			ObserveLate(t, calls.EndTime)
 			return
 		}
@@ -124,19 +126,21 @@ func callForLateReports(t *T) {
 }
 
 // reportPair is two reports of one request, one right after the other on one channel.
-type reportPair struct{ earlier, later *kit.ProgressNotification }
+type reportPair struct {
+	earlier, later *transcript.ProgressNotification
+}
 
 func (p reportPair) subject() Subject {
 	return Subject{Frames: []*driver.Frame{p.earlier.Frame, p.later.Frame}}
 }
 
 // reportPairs pairs each report with the last one before it on its channel.
-func reportPairs(reports []*kit.ProgressNotification) (pairs []reportPair) {
+func reportPairs(reports []*transcript.ProgressNotification) (pairs []reportPair) {
 	type channel struct {
-		of *kit.TrackedRequest
+		of *transcript.TrackedRequest
 		on *driver.RoundTrip
 	}
-	last := map[channel]*kit.ProgressNotification{}
+	last := map[channel]*transcript.ProgressNotification{}
 	for _, r := range reports {
 		if r.ForRequest == nil {
 			continue
@@ -162,11 +166,11 @@ func (f tokenReports) subject() Subject {
 // reportsByToken are those of the run, also in sessions of which only the end is kept: a flood is one there, too. What
 // is under a token that nobody has given is left to progress/known-token.
 func reportsByToken(t *T, w Wire) (all []tokenReports) {
-	for _, s := range kit.EstablishedSessions(t, w) {
-		given, under := kit.ProgressTokens(s), map[string][]*driver.Frame{}
-		kit.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, _ []*kit.TrackedRequest) {
-			if kit.IsProgress(m) {
-				token := driver.IDKey(kit.ProgressTokenOf(m))
+	for _, s := range transcript.EstablishedSessions(t, w) {
+		given, under := transcript.ProgressTokens(s), map[string][]*driver.Frame{}
+		transcript.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, _ []*transcript.TrackedRequest) {
+			if transcript.IsProgress(m) {
+				token := driver.IDKey(transcript.ProgressTokenOf(m))
 				under[token] = append(under[token], m)
 			}
 		})
@@ -181,7 +185,7 @@ func reportsByToken(t *T, w Wire) (all []tokenReports) {
 }
 
 // progressValue is how far a request is, as a report has it.
-func progressValue(r *kit.ProgressNotification) (value *big.Float, ok bool) {
+func progressValue(r *transcript.ProgressNotification) (value *big.Float, ok bool) {
 	const bits = 256
 	value, _, err := big.ParseFloat(string(jsonNumber(r.Params()["progress"])), 10, bits, big.ToNearestEven)
 	return value, err == nil
@@ -196,7 +200,7 @@ func jsonNumber(v any) json.Number {
 // metaOf is the _meta of the params of a message.
 func metaOf(f *driver.Frame) M {
 	params, _ := f.JSON()["params"].(M)
-	return kit.MetaOf(params)
+	return protocol.MetaOf(params)
 }
 
 // isTokenInUse reports whether an earlier request of the server in the session has the same token, and no answer yet

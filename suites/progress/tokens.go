@@ -5,13 +5,14 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // tokenChecks are the checks of the tokens by which reports say what they are about.
 var tokenChecks = Suite{
-	"progress/known-token": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.ProgressNotification).Subject, func(t *T, r *kit.ProgressNotification) {
+	"progress/known-token": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*transcript.ProgressNotification).Subject, func(t *T, r *transcript.ProgressNotification) {
 			switch {
 			case r.ForRequest != nil && r.EarlierResponse != nil:
 				t.Skip("the request was answered before")
@@ -25,9 +26,11 @@ var tokenChecks = Suite{
 	}),
 
 	"progress/token-type-preserved": WatchWithSetup(callWithTokens, func(t *T, w Wire) {
-		stray := func(r *kit.ProgressNotification) bool { return r.ForRequest == nil && r.SimilarTokenRequest == nil }
-		given, subject := slices.DeleteFunc(reports(t, w), stray), (*kit.ProgressNotification).Subject
-		Judge(t, "progress for a token that was given", given, subject, func(t *T, r *kit.ProgressNotification) {
+		stray := func(r *transcript.ProgressNotification) bool {
+			return r.ForRequest == nil && r.SimilarTokenRequest == nil
+		}
+		given, subject := slices.DeleteFunc(reports(t, w), stray), (*transcript.ProgressNotification).Subject
+		Judge(t, "progress for a token that was given", given, subject, func(t *T, r *transcript.ProgressNotification) {
 			t.Expect(r.ForRequest != nil).To(BeTrue("the token as it was given", "%s", Show(r.Token())))
 		})
 		if !usesBothTokenTypes(t) {
@@ -36,10 +39,10 @@ var tokenChecks = Suite{
 	}),
 
 	"progress/not-without-token": WatchWithSetup(callWithoutToken, func(t *T, w Wire) {
-		for _, r := range kit.ProgressNotifications(t, w) {
+		for _, r := range transcript.ProgressNotifications(t, w) {
 			if r.TokenNotRequested {
-				Each(t, []*kit.ProgressNotification{r}, (*kit.ProgressNotification).Subject,
-					func(t *T, r *kit.ProgressNotification) {
+				Each(t, []*transcript.ProgressNotification{r}, (*transcript.ProgressNotification).Subject,
+					func(t *T, r *transcript.ProgressNotification) {
 						t.Fail("no progress of a request without a token", "some for %s", Show(r.Token()))
 					})
 			}
@@ -64,7 +67,7 @@ var tokenChecks = Suite{
 // it did so for each type, be the token of another one.
 func usesBothTokenTypes(t *T) bool {
 	return Step(t, "calls with tokens of both types", func(t *T) bool {
-		call, s := kit.CallWithProgress(t), t.Session()
+		call, s := toolcall.CallWithProgress(t), t.Session()
 		mark := s.Mark()
 		var sent []driver.Pending
 		for _, token := range []any{0, 70102, "70103"} {
@@ -74,7 +77,7 @@ func usesBothTokenTypes(t *T) bool {
 			RequireServerReply(t, s.AwaitLongRunning(p))
 		}
 		var number, text bool
-		for _, r := range kit.ProgressIn(s, s.FramesSince(mark)) {
+		for _, r := range transcript.ProgressIn(s, s.FramesSince(mark)) {
 			switch Show(r.Token()) {
 			case "0", "70102", `"0"`, `"70102"`:
 				number = true
@@ -91,7 +94,7 @@ func callWithTokens(t *T) { usesBothTokenTypes(t) }
 // callWithoutToken calls a tool that reports its progress without a token.
 func callWithoutToken(t *T) {
 	Step(t, "a call without a token", func(t *T) driver.Reply {
-		call, s := kit.CallWithProgress(t), t.Session()
+		call, s := toolcall.CallWithProgress(t), t.Session()
 		r := RequireServerReply(t, s.AwaitLongRunning(call.Repeat(s, nil)))
 		if !r.Answered() {
 			t.Retry("%v", Explain(r.Err))

@@ -5,14 +5,15 @@ import (
 	"regexp"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // contentChecks are the checks of what comes of getting prompts.
 var contentChecks = Suite{
 	"prompts/get-result-schema": Probe(func(t *T) {
 		eachResult(t, func(t *T, result M) {
-			rules := kit.Violations(t, "prompts/get-result-schema", "GetPromptResult", result)
+			rules := protocol.Violations(t, "prompts/get-result-schema", "GetPromptResult", result)
 			t.Expect(rules).To(BeEmptyList[string]("a valid GetPromptResult"))
 		})
 	}),
@@ -26,7 +27,7 @@ var contentChecks = Suite{
 
 	"prompts/content-types": Probe(func(t *T) {
 		eachBlock(t, "", func(t *T, block M) {
-			t.Expect(Member(block, "type")).To(BeOneOf(kit.ContentTypes(t.Revision)...))
+			t.Expect(Member(block, "type")).To(BeOneOf(toolcall.ContentTypes(t.Revision)...))
 		})
 	}),
 
@@ -40,8 +41,8 @@ var contentChecks = Suite{
 
 	"prompts/embedded-resource": Probe(func(t *T) {
 		eachBlock(t, "resource", func(t *T, block M) {
-			resource := kit.ExpectEmbeddedResource(t, block)
-			t.Expect(resource["uri"]).To(Satisfy("an absolute URI", kit.IsAbsoluteURI))
+			resource := toolcall.ExpectEmbeddedResource(t, block)
+			t.Expect(resource["uri"]).To(Satisfy("an absolute URI", toolcall.IsAbsoluteURI))
 			t.ExpectShould(Member(resource, "mimeType")).To(BeString())
 		})
 	}),
@@ -53,17 +54,17 @@ var mediaTypePattern = regexp.MustCompile("^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&
 // expectMedia wants base64 data of a type that is one, and begins so.
 func expectMedia(t *T, block M, prefix string) {
 	t.Expect(Member(block, "mimeType")).To(Satisfy("a MIME type, type/subtype", mediaTypePattern.MatchString))
-	kit.ExpectMedia(t, block, prefix)
+	toolcall.ExpectMedia(t, block, prefix)
 }
 
 // eachResult tries a check on what came of prompts.
 func eachResult(t *T, run func(*T, M)) {
-	eachPromptResult(t, func(t *T, _ *kit.FetchedPrompt, result M) { run(t, result) })
+	eachPromptResult(t, func(t *T, _ *toolcall.FetchedPrompt, result M) { run(t, result) })
 }
 
 // eachPromptResult is eachResult for who wants to know what was asked for.
-func eachPromptResult(t *T, run func(*T, *kit.FetchedPrompt, M)) {
-	Each(t, kit.GetPrompts(t).RequireAny(t).List, (*kit.FetchedPrompt).Subject, func(t *T, got *kit.FetchedPrompt) {
+func eachPromptResult(t *T, run func(*T, *toolcall.FetchedPrompt, M)) {
+	Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject, func(t *T, got *toolcall.FetchedPrompt) {
 		result := got.Result(t)
 		if result == nil {
 			t.Yield("no prompt was got")
@@ -75,9 +76,9 @@ func eachPromptResult(t *T, run func(*T, *kit.FetchedPrompt, M)) {
 // eachMessage tries a check on the messages of a kind in all results; what names them in the reason. Content may be
 // made of the arguments: nothing is held against one that has a value which mcpcheck has made up.
 func eachMessage(t *T, what string, of func(message M) bool, run func(*T, M)) {
-	eachPromptResult(t, func(t *T, got *kit.FetchedPrompt, result M) {
+	eachPromptResult(t, func(t *T, got *toolcall.FetchedPrompt, result M) {
 		var seen []Subject
-		for i, message := range kit.ObjectsIn(result["messages"]) {
+		for i, message := range protocol.ObjectsIn(result["messages"]) {
 			if of(message) {
 				seen = append(seen, Subject{Name: "message " + Show(i+1), Value: message})
 			}
@@ -86,8 +87,8 @@ func eachMessage(t *T, what string, of func(message M) bool, run func(*T, M)) {
 			t.WithReason(NotObserved).Skip("no %s was seen in a prompt", what)
 		}
 		t.Each(seen, func(t *T, message Subject) {
-			if got.HasPlaceholder && bytes.Contains(CompactJSON(message.Value), CompactJSON(kit.Placeholder)) {
-				t.Inconclusive("it has a value that mcpcheck has made up for an argument: %s", kit.Placeholder)
+			if got.HasPlaceholder && bytes.Contains(CompactJSON(message.Value), CompactJSON(toolcall.Placeholder)) {
+				t.Inconclusive("it has a value that mcpcheck has made up for an argument: %s", toolcall.Placeholder)
 			}
 			run(t, message.Value)
 		})

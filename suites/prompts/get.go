@@ -8,13 +8,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // getChecks are the checks of requests for prompts that the server lists.
 var getChecks = Suite{
 	"prompts/get-works": Probe(func(t *T) {
-		Each(t, kit.GetPrompts(t).RequireAny(t).List, (*kit.FetchedPrompt).Subject, func(t *T, got *kit.FetchedPrompt) {
+		Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject, func(t *T, got *toolcall.FetchedPrompt) {
 			if got.Result(t) != nil {
 				return
 			}
@@ -41,8 +43,8 @@ var getChecks = Suite{
 	"prompts/missing-required-argument": Probe(func(t *T) {
 		eachPromptWithRequired(t, func(t *T, prompt Subject, s *driver.Session) {
 			for _, params := range []M{{"name": prompt.Name}, {"name": prompt.Name, "arguments": M{}}} {
-				r := kit.RequestInvalid(t, s, "prompts/get", kit.WithAllCapabilities(t, params))
-				if kit.IsInputRequired(t, r) {
+				r := invalid.RequestInvalid(t, s, "prompts/get", toolcall.WithAllCapabilities(t, params))
+				if toolcall.IsInputRequired(t, r) {
 					t.Skip("the server asks for what is missing")
 				}
 				t.Expect(r).To(BeError(-32602))
@@ -51,34 +53,34 @@ var getChecks = Suite{
 	}),
 
 	"prompts/unknown-argument": Probe(func(t *T) {
-		eachPrompt(t, func(t *T, got *kit.FetchedPrompt) {
+		eachPrompt(t, func(t *T, got *toolcall.FetchedPrompt) {
 			s := t.Session()
-			usual := kit.AskFunc(t, s, "prompts/get", got.Params)
+			usual := protocol.AskFunc(t, s, "prompts/get", got.Params)
 			other := func() driver.Reply {
 				return t.TryRequest(s, "prompts/get", withArgument(got.Params, "mcpcheck_extra", "1"))
 			}
 			breaks := func(r driver.Reply) bool { code, _ := r.Code(); return code == -32603 || !r.Answered() }
 			alike := func(a, b driver.Reply) bool { return breaks(a) == breaks(b) }
-			r, _ := kit.Compare(t, alike, got.LastReply, usual, other)
-			kit.SkipUnlessServerRejects(t, r)
+			r, _ := protocol.Compare(t, alike, got.LastReply, usual, other)
+			invalid.SkipUnlessServerRejects(t, r)
 			t.Expect(r).To(BeAnswered())
 			t.Expect(!breaks(r)).To(BeTrue("a result, or error -32602", "%s", r))
 		})
 	}),
 
 	"prompts/non-string-argument": Probe(func(t *T) {
-		var got *kit.FetchedPrompt
+		var got *toolcall.FetchedPrompt
 		argument := ""
-		eachPrompt(t, func(_ *T, one *kit.FetchedPrompt) {
-			if names := namesOf(kit.ObjectsIn(one.Prompt.Value["arguments"])); got == nil && len(names) > 0 {
+		eachPrompt(t, func(_ *T, one *toolcall.FetchedPrompt) {
+			if names := namesOf(protocol.ObjectsIn(one.Prompt.Value["arguments"])); got == nil && len(names) > 0 {
 				got, argument = one, names[0]
 			}
 		})
 		if got == nil {
 			t.WithReason(NotOffered).Skip("no prompt that was got has arguments")
 		}
-		r := kit.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", withArgument(got.Params, argument, 5))
-		kit.SkipUnlessServerRejects(t, r)
+		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", withArgument(got.Params, argument, 5))
+		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError())
 	}),
 }
@@ -88,9 +90,9 @@ var clientErrorPattern = regexp.MustCompile(
 	`(?i)elicitation|sampling|\broots\b|capabilit|client does(?: not|n't) support`)
 
 // eachPrompt tries a check on the prompts that were got, as far as there is time.
-func eachPrompt(t *T, run func(*T, *kit.FetchedPrompt)) {
-	allowance := kit.NewCallBudget()
-	Each(t, kit.GetPrompts(t).RequireAny(t).List, (*kit.FetchedPrompt).Subject, func(t *T, got *kit.FetchedPrompt) {
+func eachPrompt(t *T, run func(*T, *toolcall.FetchedPrompt)) {
+	allowance := toolcall.NewCallBudget()
+	Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject, func(t *T, got *toolcall.FetchedPrompt) {
 		if got.Result(t) == nil {
 			t.Yield("no prompt was got")
 		}
@@ -103,18 +105,18 @@ func eachPrompt(t *T, run func(*T, *kit.FetchedPrompt)) {
 
 // listedAfterGet are the names that are listed once what is listed was got.
 func listedAfterGet(t *T) []string {
-	kit.GetPrompts(t)
+	toolcall.GetPrompts(t)
 	return Step(t, "prompts listed, once they were got", func(t *T) []string {
-		return kit.ItemNames(t, t.Session(), "prompts", M{})
+		return protocol.ItemNames(t, t.Session(), "prompts", M{})
 	})
 }
 
 // eachPromptWithRequired tries a check on the prompts that require arguments, as far as there is time.
 func eachPromptWithRequired(t *T, run func(*T, Subject, *driver.Session)) {
-	allowance := kit.NewCallBudget()
-	prompts := slices.DeleteFunc(kit.ListedPrompts(t), func(prompt Subject) bool {
+	allowance := toolcall.NewCallBudget()
+	prompts := slices.DeleteFunc(toolcall.ListedPrompts(t), func(prompt Subject) bool {
 		_, named := prompt.Value["name"].(string)
-		return !named || len(kit.RequiredArguments(prompt)) == 0
+		return !named || len(toolcall.RequiredArguments(prompt)) == 0
 	})
 	if len(prompts) == 0 {
 		t.WithReason(NotOffered).Skip("no prompt requires an argument")

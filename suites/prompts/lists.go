@@ -4,15 +4,16 @@ import (
 	"slices"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var listChecks = Suite{
-	"prompts/capability-declared": Probe(func(t *T) { kit.ExpectDeclared(t, "prompts") }),
+	"prompts/capability-declared": Probe(func(t *T) { toolcall.ExpectDeclared(t, "prompts") }),
 
-	"prompts/list-works": Probe(func(t *T) { kit.ExpectList(t, "prompts") }),
+	"prompts/list-works": Probe(func(t *T) { toolcall.ExpectList(t, "prompts") }),
 
-	"prompts/list-params-optional": Probe(func(t *T) { kit.ExpectParamsOptional(t, kit.PagedLists[1]) }),
+	"prompts/list-params-optional": Probe(func(t *T) { protocol.ExpectParamsOptional(t, protocol.PagedLists[1]) }),
 
 	"prompts/list-result-schema": Probe(func(t *T) {
 		pages := listPages(t)
@@ -20,7 +21,7 @@ var listChecks = Suite{
 			t.WithReason(NotOffered).Skip("the server lists no prompt")
 		}
 		t.Each(pages, func(t *T, page Subject) {
-			rules := kit.Violations(t, "prompts/list-result-schema", "ListPromptsResult", page.Value)
+			rules := protocol.Violations(t, "prompts/list-result-schema", "ListPromptsResult", page.Value)
 			t.Expect(rules).To(BeEmptyList[string]("a valid ListPromptsResult"))
 		})
 	}),
@@ -39,17 +40,17 @@ var listChecks = Suite{
 
 	"prompts/argument-names-unique": Probe(func(t *T) {
 		eachPromptWithArguments(t, func(t *T, prompt Subject) {
-			t.Expect(kit.Duplicates(namesOf(kit.ObjectsIn(prompt.Value["arguments"])))).To(
+			t.Expect(toolcall.Duplicates(namesOf(protocol.ObjectsIn(prompt.Value["arguments"])))).To(
 				BeEmptyList[string]("each name of an argument once"))
 		})
 	}),
 
-	"prompts/list-changed-sent": Probe(func(t *T) { kit.ExpectListChangeNotified(t, "prompts") }),
+	"prompts/list-changed-sent": Probe(func(t *T) { toolcall.ExpectListChangeNotified(t, "prompts") }),
 
 	"prompts/title-type": Probe(func(t *T) {
 		var titled []Subject
-		for _, prompt := range kit.ListedPrompts(t) {
-			for _, named := range append([]M{prompt.Value}, kit.ObjectsIn(prompt.Value["arguments"])...) {
+		for _, prompt := range toolcall.ListedPrompts(t) {
+			for _, named := range append([]M{prompt.Value}, protocol.ObjectsIn(prompt.Value["arguments"])...) {
 				if HasMember(named, "title") {
 					titled = append(titled, Subject{Name: prompt.Name, Value: named})
 				}
@@ -78,9 +79,9 @@ func hasPrompts(page Subject) bool { return len(page.Value["prompts"].([]any)) >
 func duplicateNames(pages []Subject) []string {
 	var names []string
 	for _, page := range pages {
-		names = append(names, namesOf(kit.ObjectsIn(page.Value["prompts"]))...)
+		names = append(names, namesOf(protocol.ObjectsIn(page.Value["prompts"]))...)
 	}
-	return kit.Duplicates(names)
+	return toolcall.Duplicates(names)
 }
 
 // namesOf are the names of things, as far as they have one.
@@ -95,8 +96,8 @@ func namesOf(things []M) (names []string) {
 
 // eachPromptWithArguments tries a check on the prompts that have arguments.
 func eachPromptWithArguments(t *T, run func(*T, Subject)) {
-	with := slices.DeleteFunc(kit.ListedPrompts(t), func(prompt Subject) bool {
-		return len(kit.ObjectsIn(prompt.Value["arguments"])) == 0
+	with := slices.DeleteFunc(toolcall.ListedPrompts(t), func(prompt Subject) bool {
+		return len(protocol.ObjectsIn(prompt.Value["arguments"])) == 0
 	})
 	if len(with) == 0 {
 		t.WithReason(NotOffered).Skip("no prompt has arguments")

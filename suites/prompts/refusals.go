@@ -3,14 +3,16 @@ package prompts
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // refusalChecks are the checks of requests that name no prompt of the server.
 var refusalChecks = Suite{
 	"prompts/unknown-name-is-error": Probe(func(t *T) {
 		r := unknownPromptReply(t)
-		kit.SkipUnlessServerRejects(t, r)
+		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError())
 	}),
 
@@ -28,11 +30,11 @@ var refusalChecks = Suite{
 		}
 		codes := []int{-32602}
 		if t.IsModern() && t.Server.Transport == "http" {
-			codes = append(codes, kit.HeaderMismatch)
+			codes = append(codes, protocol.HeaderMismatch)
 		}
-		r := kit.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", M{})
-		kit.SkipUnlessServerRejects(t, r)
-		kit.SkipUnlessServed(t, r, M{"name": kit.UnknownPromptName(t)})
+		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", M{})
+		invalid.SkipUnlessServerRejects(t, r)
+		invalid.SkipUnlessServed(t, r, M{"name": toolcall.UnknownPromptName(t)})
 		t.Expect(r).To(BeError())
 		t.ExpectShould(r).To(BeError(codes...))
 	}),
@@ -41,6 +43,6 @@ var refusalChecks = Suite{
 // unknownPromptReply is the answer to a request for a prompt that does not exist.
 func unknownPromptReply(t *T) driver.Reply {
 	return Step(t, "unknown prompt", func(t *T) driver.Reply {
-		return kit.RequestInvalid(t, t.Session(), "prompts/get", M{"name": kit.UnknownPromptName(t)})
+		return invalid.RequestInvalid(t, t.Session(), "prompts/get", M{"name": toolcall.UnknownPromptName(t)})
 	})
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // contentChecks are the checks of what comes of reading resources.
@@ -19,7 +21,7 @@ var contentChecks = Suite{
 			switch code, isError := r.reply.Code(); {
 			case !r.reply.Answered():
 				t.Inconclusive("%v", Explain(r.reply.Err))
-			case kit.IsInputRequired(t, r.reply):
+			case toolcall.IsInputRequired(t, r.reply):
 				t.Inconclusive("it asks for input that mcpcheck could not give")
 			case r.reply.Result() != nil:
 				if _, isList := r.reply.Result()["contents"].([]any); !isList {
@@ -41,14 +43,14 @@ var contentChecks = Suite{
 
 	"resources/read-result-schema": WatchWithSetup(readAll, func(t *T, w Wire) {
 		t.Judge(finalReadResults(t, w), func(t *T, m Message) {
-			broken := kit.Violations(t, "resources/read-result-schema", "ReadResourceResult", kit.ResultOf(m))
+			broken := protocol.Violations(t, "resources/read-result-schema", "ReadResourceResult", protocol.ResultOf(m))
 			t.Expect(broken).To(BeEmptyList[string]("a valid ReadResourceResult"))
 		})
 	}),
 
 	"resources/read-text-or-blob": WatchWithSetup(readAll, func(t *T, w Wire) {
 		t.Judge(finalReadResults(t, w), func(t *T, m Message) {
-			for _, content := range kit.ObjectsIn(kit.ResultOf(m)["contents"]) {
+			for _, content := range protocol.ObjectsIn(protocol.ResultOf(m)["contents"]) {
 				t.Expect(HasMember(content, "text") && HasMember(content, "blob")).To(BeOneOf(false),
 					"both text and blob")
 			}
@@ -57,7 +59,7 @@ var contentChecks = Suite{
 
 	"resources/blob-base64": Probe(func(t *T) {
 		eachRead(t, func(t *T, r readResult) {
-			all := kit.ObjectsIn(r.reply.Result()["contents"])
+			all := protocol.ObjectsIn(r.reply.Result()["contents"])
 			seen := false
 			for _, content := range all {
 				blob, isString := content["blob"].(string)
@@ -65,7 +67,7 @@ var contentChecks = Suite{
 					continue
 				}
 				seen = true
-				kit.ExpectBase64(t, blob)
+				toolcall.ExpectBase64(t, blob)
 				if len(all) == 1 && content["uri"] == r.uri {
 					expectSize(t, r, blob)
 				}
@@ -78,7 +80,7 @@ var contentChecks = Suite{
 }
 
 // notFoundCodes are the codes with which servers say that there is no such resource, or no resources at all.
-var notFoundCodes = []int{-32002, kit.InvalidParams, -32601}
+var notFoundCodes = []int{-32002, protocol.InvalidParams, -32601}
 
 // readResult is a resource of the list, and what came of reading it.
 type readResult struct {
@@ -98,7 +100,7 @@ func readResults(t *T) []readResult {
 	all := Step(t, "listed resources, read", func(t *T) (all []readResult) {
 		const long = 1 << 20
 		isLong := func(resource M) bool { return numberIn(resource["size"]) > long }
-		allowance, s := kit.NewCallBudget(), t.Session()
+		allowance, s := toolcall.NewCallBudget(), t.Session()
 		for _, late := range []bool{false, true} {
 			for _, resource := range t.Server.Resources {
 				uri, isString := resource["uri"].(string)
@@ -106,7 +108,7 @@ func readResults(t *T) []readResult {
 				if !isString || isLong(resource) != late || spent {
 					continue
 				}
-				c := kit.RunInputLoop(t, s, readMethod, kit.WithAllCapabilities(t, M{"uri": uri}))
+				c := toolcall.RunInputLoop(t, s, readMethod, toolcall.WithAllCapabilities(t, M{"uri": uri}))
 				r := readResult{uri: uri, resource: resource, askedForInput: len(c.InputReplies) > 0,
 					reply: c.LastReply}
 				all = append(all, r)
@@ -147,10 +149,10 @@ func eachRead(t *T, run func(*T, readResult)) {
 
 // finalReadResults are the results of readings in the whole run, but those that ask for input.
 func finalReadResults(t *T, w Wire) Messages {
-	meaningless := kit.SameAsUnknownMethod(w)
+	meaningless := invalid.SameAsUnknownMethod(w)
 	return w.ResultsOf(readMethod).Negotiated(t.Revision).Filter("result of "+readMethod, func(m Message) bool {
-		result := kit.ResultOf(m)
-		return kit.ResultType(result) == "complete" && !meaningless(result)
+		result := protocol.ResultOf(m)
+		return toolcall.ResultType(result) == "complete" && !meaningless(result)
 	})
 }
 
@@ -163,7 +165,7 @@ func expectSize(t *T, r readResult, blob string) {
 	}
 	var now any
 	FollowPages(t, t.Session(), listMethod, "resources", func(result M) {
-		for _, resource := range kit.ObjectsIn(result["resources"]) {
+		for _, resource := range protocol.ObjectsIn(result["resources"]) {
 			if resource["uri"] == r.uri {
 				now = resource["size"]
 			}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // definitionChecks are the checks of what is said of each resource and template.
@@ -53,7 +53,7 @@ var definitionChecks = Suite{
 	"resources/mime-type-format": Probe(func(t *T) {
 		all := slices.Concat(subjects(t.Server.Resources, "uri"), subjects(t.Server.Templates, "uriTemplate"))
 		for _, r := range readResults(t) {
-			all = append(all, subjects(kit.ObjectsIn(r.reply.Result()["contents"]), "uri")...)
+			all = append(all, subjects(protocol.ObjectsIn(r.reply.Result()["contents"]), "uri")...)
 		}
 		eachItem(t, "the server lists no resource", all, func(t *T, item M) {
 			mimeType, isString := item["mimeType"].(string)

@@ -3,7 +3,10 @@ package resources
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var listChecks = Suite{
@@ -11,16 +14,16 @@ var listChecks = Suite{
 		if HasMember(t.Server.Capabilities, "resources") { // as what, schema/capability-shapes judges
 			return
 		}
-		kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
-		for _, l := range []kit.PagedList{resourceList, templateList} {
-			r := kit.RequestInvalid(t, t.SessionForInvalidInput(), l.Method, M{})
+		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+		for _, l := range []protocol.PagedList{resourceList, templateList} {
+			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), l.Method, M{})
 			t.Expect(l.Keys(r.Result())).To(BeEmptyList[string](
 				"nothing in the answer to " + l.Method + ", since the capability is not declared"))
 			t.ExpectShould(r).To(BeError(), l.Method)
 		}
 	}),
 
-	"resources/list-works": Probe(func(t *T) { kit.ExpectList(t, "resources") }),
+	"resources/list-works": Probe(func(t *T) { toolcall.ExpectList(t, "resources") }),
 
 	"resources/templates-list-works": Probe(func(t *T) {
 		r := t.TryRequest(t.Session(), templatesMethod, M{})
@@ -28,7 +31,7 @@ var listChecks = Suite{
 		t.Expect(Member(r.Result(), "resourceTemplates")).To(BeArray())
 	}),
 
-	"resources/list-params-optional": Probe(func(t *T) { kit.ExpectParamsOptional(t, resourceList) }),
+	"resources/list-params-optional": Probe(func(t *T) { protocol.ExpectParamsOptional(t, resourceList) }),
 
 	"resources/list-result-schema": Probe(func(t *T) {
 		expectValidPages(t, resourceList, "resources/list-result-schema", "ListResourcesResult")
@@ -44,10 +47,10 @@ var listChecks = Suite{
 		if len(uris) == 0 {
 			t.WithReason(NotOffered).Skip("the server lists no resource")
 		}
-		if len(kit.Duplicates(uris)) > 0 { // where the list changes meanwhile, one may come twice
+		if len(toolcall.Duplicates(uris)) > 0 { // where the list changes meanwhile, one may come twice
 			uris = listedURIs(t, s)
 		}
-		t.Expect(kit.Duplicates(uris)).To(BeEmptyList[string]("each URI once"))
+		t.Expect(toolcall.Duplicates(uris)).To(BeEmptyList[string]("each URI once"))
 	}),
 }
 
@@ -61,10 +64,10 @@ type listPage struct {
 func (p listPage) subject() Subject { return Subject{Name: "page " + Show(p.number), Value: p.result} }
 
 // expectValidPages wants the pages of a list to be as the schema has them, as far as no other entry says so.
-func expectValidPages(t *T, l kit.PagedList, id, definition string) {
+func expectValidPages(t *T, l protocol.PagedList, id, definition string) {
 	pages := Step(t, "pages of "+l.Method, func(t *T) (pages []listPage) {
 		FollowPages(t, t.Session(), l.Method, l.Member, func(result M) {
-			p := listPage{number: len(pages) + 1, violations: kit.Violations(t, id, definition, result)}
+			p := listPage{number: len(pages) + 1, violations: protocol.Violations(t, id, definition, result)}
 			if p.violations != nil {
 				p.result = result // a long list is not kept for nothing
 			}
@@ -80,7 +83,7 @@ func expectValidPages(t *T, l kit.PagedList, id, definition string) {
 // listedURIs are the URIs of the resources as they are listed now.
 func listedURIs(t *T, s *driver.Session) (uris []string) {
 	FollowPages(t, s, listMethod, "resources", func(result M) {
-		for _, resource := range kit.ObjectsIn(result["resources"]) {
+		for _, resource := range protocol.ObjectsIn(result["resources"]) {
 			if uri, isString := resource["uri"].(string); isString {
 				uris = append(uris, uri)
 			}

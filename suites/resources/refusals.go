@@ -3,7 +3,9 @@ package resources
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // refusalChecks are the checks of readings that are to be refused.
@@ -13,7 +15,7 @@ var refusalChecks = Suite{
 		switch {
 		case r.Result() != nil && matchesTemplate(t, unknownURI(t)):
 			t.Inconclusive("a template of the server matches any URI, and it made contents for this one: %s", Got(r))
-		case kit.IsInputRequired(t, r):
+		case toolcall.IsInputRequired(t, r):
 			t.Inconclusive("it asks for input first: %s", Got(r))
 		}
 		t.Expect(r).To(BeError())
@@ -21,14 +23,14 @@ var refusalChecks = Suite{
 
 	"resources/not-found-code": Probe(func(t *T) {
 		r := requireUnknownError(t)
-		if code, _ := r.Code(); t.IsModern() && kit.IsRetiredCode(code) {
+		if code, _ := r.Code(); t.IsModern() && protocol.IsRetiredCode(code) {
 			t.Yield("%d is of earlier revisions", code)
 		}
 		if t.IsModern() {
-			t.Expect(r).To(BeError(kit.InvalidParams))
+			t.Expect(r).To(BeError(protocol.InvalidParams))
 			return
 		}
-		t.Expect(r).To(BeError(-32002, kit.InvalidParams))
+		t.Expect(r).To(BeError(-32002, protocol.InvalidParams))
 		t.ExpectAdvice(r).To(BeError(-32002))
 	}),
 
@@ -42,9 +44,9 @@ var refusalChecks = Suite{
 		if t.IsModern() {
 			all = append(all, M{"uri": 5})
 		}
-		codes := append(kit.HeaderErrorCodes(t), kit.InvalidParams)
+		codes := append(protocol.HeaderErrorCodes(t), protocol.InvalidParams)
 		for _, params := range all {
-			r := kit.TryInvalid(t, t.SessionForInvalidInput(), readMethod, params)
+			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), readMethod, params)
 			requireRefusals(t, r)
 			t.Expect(r).To(BeError())
 			t.ExpectShould(r).To(BeError(codes...))
@@ -57,7 +59,7 @@ var refusalChecks = Suite{
 			all = append(all, Subject{Name: Show(uri), Value: M{"uri": uri}, FromClient: true})
 		}
 		t.Each(all, func(t *T, s Subject) {
-			r := kit.TryInvalid(t, t.SessionForInvalidInput(), readMethod, s.Value)
+			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), readMethod, s.Value)
 			requireRefusals(t, r)
 			if r.Result() == nil {
 				t.Expect(r).To(BeError())
@@ -76,14 +78,14 @@ var refusalChecks = Suite{
 
 // requireRefusals ends a check of a reading to be refused when the server refuses nothing, or answers no reading.
 func requireRefusals(t *T, r driver.Reply) {
-	kit.SkipUnlessServerRejects(t, r)
-	kit.SkipUnlessServed(t, r, M{"uri": unknownURI(t)})
+	invalid.SkipUnlessServerRejects(t, r)
+	invalid.SkipUnlessServed(t, r, M{"uri": unknownURI(t)})
 }
 
 // unknownResourceReply is what comes of reading a resource that no server has.
 func unknownResourceReply(t *T) driver.Reply {
 	return Step(t, "unknown resource", func(t *T) driver.Reply {
-		return kit.RequestInvalid(t, t.Session(), readMethod, M{"uri": unknownURI(t)})
+		return invalid.RequestInvalid(t, t.Session(), readMethod, M{"uri": unknownURI(t)})
 	})
 }
 

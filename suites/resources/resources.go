@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are the checks of the area.
@@ -21,8 +21,8 @@ const (
 
 // The lists of the area.
 var (
-	resourceList = kit.PagedLists[2]
-	templateList = kit.PagedLists[3]
+	resourceList = protocol.PagedLists[2]
+	templateList = protocol.PagedLists[3]
 )
 
 // unknownURI is the URI of a resource that no server has, the same one for the same seed. No template is likely to have

@@ -3,7 +3,9 @@ package resources
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 const (
@@ -42,23 +44,23 @@ var subscriptionChecks = Suite{
 		if len(t.Server.Resources) > 0 {
 			uri, _ = t.Server.Resources[0]["uri"].(string)
 		}
-		t.Expect(kit.RequestInvalid(t, t.SessionForInvalidInput(), subscribeMethod, M{"uri": uri})).To(BeError())
+		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), subscribeMethod, M{"uri": uri})).To(BeError())
 	}),
 
 	"resources/subscribe-missing-uri": Probe(func(t *T) {
 		if r, _ := subscribeFirst(t); r.Result() == nil {
 			t.Yield("no subscription is accepted")
 		}
-		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), subscribeMethod, M{})
+		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), subscribeMethod, M{})
 		t.Expect(r).To(BeError())
-		t.ExpectAdvice(r).To(BeError(kit.InvalidParams))
+		t.ExpectAdvice(r).To(BeError(protocol.InvalidParams))
 	}),
 
 	"resources/subscribe-unknown-uri": Probe(func(t *T) {
 		skipUnlessSubscribe(t)
-		r := kit.TryInvalid(t, t.Session(), subscribeMethod, M{"uri": unknownURI(t)})
+		r := invalid.TryInvalid(t, t.Session(), subscribeMethod, M{"uri": unknownURI(t)})
 		if !r.Answered() {
-			kit.SkipUnlessServerRejects(t, r)
+			invalid.SkipUnlessServerRejects(t, r)
 		}
 		t.Expect(r).To(BeAnswered())
 	}),
@@ -83,7 +85,7 @@ func subscribeFirst(t *T) (r driver.Reply, uri string) {
 	if len(t.Server.Resources) == 0 {
 		t.WithReason(NotOffered).Skip("the server lists no resource")
 	}
-	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), kit.MaxSubscribedResources)] {
+	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), toolcall.MaxSubscribedResources)] {
 		uri, _ = resource["uri"].(string)
 		if r = t.TryRequest(t.Session(), subscribeMethod, M{"uri": uri}); r.Result() != nil {
 			break

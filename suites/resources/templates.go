@@ -8,7 +8,7 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // templateChecks are the checks of templates of resources.
@@ -94,7 +94,7 @@ func (x template) expectReadable(t *T) {
 			t.Inconclusive("it cannot be expanded: %v", err)
 		}
 		last = readResult{uri: uri,
-			reply: kit.RunInputLoop(t, t.Session(), readMethod, kit.WithAllCapabilities(t, M{"uri": uri})).LastReply}
+			reply: toolcall.RunInputLoop(t, t.Session(), readMethod, toolcall.WithAllCapabilities(t, M{"uri": uri})).LastReply}
 		if code, _ := last.reply.Code(); !slices.Contains(notFoundCodes, code) {
 			break
 		}

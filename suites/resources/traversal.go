@@ -10,7 +10,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // traversalChecks is the check of what lies beside what a server serves.
@@ -21,11 +22,11 @@ var traversalChecks = Suite{
 			t.WithReason(NotOffered).Skip("the server has no file:// resource and no template")
 		}
 		s := t.Session()
-		if matchesTemplate(t, outsideURI) && hasOutsideFile(kit.TryInvalid(t, s, readMethod, M{"uri": outsideURI})) {
+		if matchesTemplate(t, outsideURI) && hasOutsideFile(invalid.TryInvalid(t, s, readMethod, M{"uri": outsideURI})) {
 			t.Skip("the server serves the whole file system by a template")
 		}
 		t.Each(ways, func(t *T, way Subject) {
-			r := kit.RequestInvalid(t, s, readMethod, M{"uri": way.Name})
+			r := invalid.RequestInvalid(t, s, readMethod, M{"uri": way.Name})
 			t.Expect(!hasOutsideFile(r)).To(BeTrue("no content from outside the served directory",
 				"what looks like the %s of the machine", outsidePath))
 		})
@@ -84,7 +85,7 @@ func traversalURIs(t *T) (all []Subject) {
 
 // hasOutsideFile reports whether a result has the file that lies outside.
 func hasOutsideFile(r driver.Reply) bool {
-	return slices.ContainsFunc(kit.ObjectsIn(r.Result()["contents"]), func(content M) bool {
+	return slices.ContainsFunc(protocol.ObjectsIn(r.Result()["contents"]), func(content M) bool {
 		text, _ := content["text"].(string)
 		blob, _ := content["blob"].(string)
 		raw, _ := base64.StdEncoding.DecodeString(blob)

@@ -7,21 +7,21 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 const updatedMethod = "notifications/resources/updated"
 
 // updateChecks are the checks of what a server says of changes.
 var updateChecks = Suite{
-	"resources/updated-schema": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"resources/updated-schema": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		t.Judge(updatesIn(t, w), func(t *T, m Message) {
 			t.Expect(Member(m.JSON(), "params")).To(BeObject(), "params")
 			t.Expect(Member(paramsOf(m.Frame), "uri")).To(BeString(), "params.uri")
 		})
 	}),
 
-	"resources/updated-only-if-subscribed": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"resources/updated-only-if-subscribed": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		t.Judge(updatesIn(t, w), func(t *T, m Message) {
 			uri, isString := paramsOf(m.Frame)["uri"].(string)
 			switch asked := subscribedBefore(m); {
@@ -43,15 +43,15 @@ var updateChecks = Suite{
 
 	"resources/updated-sent": Probe(func(t *T) {
 		skipUnlessSubscribe(t)
-		kit.SkipUnlessCanNotify(t)
-		calls := kit.ValidCalls(t)
-		touched := slices.DeleteFunc(slices.Clone(calls.SubscribedResources), func(x kit.SubscribedResource) bool {
+		toolcall.SkipUnlessCanNotify(t)
+		calls := toolcall.ValidCalls(t)
+		touched := slices.DeleteFunc(slices.Clone(calls.SubscribedResources), func(x toolcall.SubscribedResource) bool {
 			return !x.Changed && !x.Notified
 		})
 		if len(touched) == 0 {
-			kit.SkipNotObserved(t, "call has changed a resource that was subscribed to", calls.Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "call has changed a resource that was subscribed to", calls.Uncalled, toolcall.AnyTool)
 		}
-		Each(t, touched, kit.SubscribedResource.Subject, func(t *T, x kit.SubscribedResource) {
+		Each(t, touched, toolcall.SubscribedResource.Subject, func(t *T, x toolcall.SubscribedResource) {
 			if x.LimitErr != nil && !x.Notified {
 				t.Inconclusive("%v", x.LimitErr)
 			}
@@ -59,7 +59,7 @@ var updateChecks = Suite{
 		})
 	}),
 
-	"resources/list-changed-sent": Probe(func(t *T) { kit.ExpectListChangeNotified(t, "resources") }),
+	"resources/list-changed-sent": Probe(func(t *T) { toolcall.ExpectListChangeNotified(t, "resources") }),
 }
 
 // updatesIn are the updates of the run.

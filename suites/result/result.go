@@ -6,7 +6,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // tasksExtension is the extension that adds the type task.
@@ -16,13 +17,13 @@ const tasksExtension = "io.modelcontextprotocol/tasks"
 var Checks = Suite{
 	"result/type-present": WatchWithSetup(requestAll, func(t *T, w Wire) {
 		t.Judge(meaningfulResults(t, w), func(t *T, m Message) {
-			t.Expect(Member(kit.ResultOf(m), "resultType")).To(BeString(), "resultType")
+			t.Expect(Member(protocol.ResultOf(m), "resultType")).To(BeString(), "resultType")
 		})
 	}),
 
 	"result/type-complete": WatchWithSetup(requestAll, func(t *T, w Wire) {
 		final := meaningfulResults(t, w).Filter("result of server/discover or a list", func(m Message) bool {
-			return kit.IsAlwaysComplete(m.Request.Method)
+			return protocol.IsAlwaysComplete(m.Request.Method)
 		})
 		t.Judge(final, func(t *T, m Message) {
 			kind := requireResultType(t, m)
@@ -50,19 +51,19 @@ var Checks = Suite{
 		others := meaningfulResults(t, w).Filter("result beside that of server/discover", func(m Message) bool {
 			return m.Request.Method != "server/discover"
 		})
-		if !HasMember(kit.MetaOf(t.Server.ConnectResult), driver.MetaServer) {
+		if !HasMember(protocol.MetaOf(t.Server.ConnectResult), driver.MetaServer) {
 			t.Yield("server/discover does not name the server either")
 		}
 		t.Judge(others, func(t *T, m Message) {
-			t.Expect(HasMember(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)).To(BeTrue(
+			t.Expect(HasMember(protocol.MetaOf(protocol.ResultOf(m)), driver.MetaServer)).To(BeTrue(
 				driver.MetaServer+" in _meta, as server/discover has it", "none in a result of %s", m.Request.Method))
 		})
 	}),
 
 	"result/server-info-shape": WatchWithSetup(requestAll, func(t *T, w Wire) {
 		t.Judge(resultsWithServerInfo(t, w), func(t *T, m Message) {
-			meta := M{"_meta": kit.MetaOf(kit.ResultOf(m)), "resultType": "complete"}
-			broken := kit.Violations(t, "result/server-info-shape", "Result", meta)
+			meta := M{"_meta": protocol.MetaOf(protocol.ResultOf(m)), "resultType": "complete"}
+			broken := protocol.Violations(t, "result/server-info-shape", "Result", meta)
 			t.Expect(broken).To(BeEmptyList[string]("serverInfo with a name and a version"))
 		})
 	}),
@@ -72,7 +73,9 @@ var Checks = Suite{
 		if len(all.List) < 2 {
 			t.WithReason(NotObserved).Skip("no two results name the server")
 		}
-		info := func(m Message) string { return string(CompactJSON(kit.MetaOf(kit.ResultOf(m))[driver.MetaServer])) }
+		info := func(m Message) string {
+			return string(CompactJSON(protocol.MetaOf(protocol.ResultOf(m))[driver.MetaServer]))
+		}
 		t.Judge(all, func(t *T, m Message) { t.Expect(info(m)).To(BeOneOf(info(all.List[0]))) })
 	}),
 }
@@ -80,25 +83,25 @@ var Checks = Suite{
 // requestAll asks for what every server answers with a result: server/discover, and the lists that it declares.
 func requestAll(t *T) {
 	TryNoOp(t, t.Session())
-	kit.AskLists(t)
+	protocol.AskLists(t)
 }
 
 // meaningfulResults are those of the run that mean something.
 func meaningfulResults(t *T, w Wire) Messages {
-	meaningless := kit.SameAsUnknownMethod(w)
-	return kit.ModernResults(t, w).Filter("result", func(m Message) bool { return !meaningless(kit.ResultOf(m)) })
+	meaningless := invalid.SameAsUnknownMethod(w)
+	return protocol.ModernResults(t, w).Filter("result", func(m Message) bool { return !meaningless(protocol.ResultOf(m)) })
 }
 
 // resultsWithServerInfo are those that name the server.
 func resultsWithServerInfo(t *T, w Wire) Messages {
 	return meaningfulResults(t, w).Filter("result that names the server", func(m Message) bool {
-		return HasMember(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)
+		return HasMember(protocol.MetaOf(protocol.ResultOf(m)), driver.MetaServer)
 	})
 }
 
 // requireResultType is the type of a result, for a check that cannot do without.
 func requireResultType(t *T, m Message) string {
-	kind, isString := kit.ResultOf(m)["resultType"].(string)
+	kind, isString := protocol.ResultOf(m)["resultType"].(string)
 	if !isString {
 		t.Yield("there is no resultType")
 	}
@@ -109,7 +112,7 @@ func requireResultType(t *T, m Message) string {
 // have declared, the client with the request.
 func knownTypes(t *T, m Message) []string {
 	known := []string{"complete", "input_required"}
-	client, _ := kit.RequestMeta(m)[driver.MetaCapabilities].(M)
+	client, _ := protocol.RequestMeta(m)[driver.MetaCapabilities].(M)
 	if extensions, _ := client["extensions"].(M); extensions[tasksExtension] != nil &&
 		t.Server.Extension(tasksExtension) != nil {
 		known = append(known, "task")

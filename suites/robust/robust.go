@@ -10,40 +10,43 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var Checks = Suite{
 	"robust/survives-malformed-json": Probe(func(t *T) {
-		names := slices.Sorted(maps.Keys(kit.MalformedLines))
+		names := slices.Sorted(maps.Keys(invalid.MalformedLines))
 		if t.Revision != "2025-03-26" { // arrays have checks of their own
 			names = slices.DeleteFunc(names, func(name string) bool {
-				return strings.HasPrefix(kit.MalformedLines[name], "[")
+				return strings.HasPrefix(invalid.MalformedLines[name], "[")
 			})
 		}
 		Each(t, names, NamedSubject,
-			func(t *T, name string) { expectSurvival(t, kit.SendMalformed(t, kit.MalformedLines[name])) })
+			func(t *T, name string) { expectSurvival(t, invalid.SendMalformed(t, invalid.MalformedLines[name])) })
 	}),
 
 	"robust/survives-invalid-utf8": Probe(func(t *T) {
-		expectSurvival(t, kit.SendMalformed(t, requestWithMeta("mcpcheck-utf8", "\"\xff\"")))
+		expectSurvival(t, invalid.SendMalformed(t, requestWithMeta("mcpcheck-utf8", "\"\xff\"")))
 	}),
 
 	"robust/survives-deep-nesting": Probe(func(t *T) {
 		const depth = 5000
 		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
-		expectSurvival(t, kit.SendMalformed(t, requestWithMeta("mcpcheck-deep", deep)))
+		expectSurvival(t, invalid.SendMalformed(t, requestWithMeta("mcpcheck-deep", deep)))
 	}),
 
 	"robust/survives-unknown-messages": Probe(func(t *T) {
 		for _, line := range []string{
-			kit.RequestWithoutID,
+			invalid.RequestWithoutID,
 			`{"jsonrpc":"2.0","id":"mcpcheck-unknown","method":"mcpcheck/no-such-method"}`,
 			`{"jsonrpc":"2.0","id":"mcpcheck-nobody-asked","result":{}}`,
 		} {
-			expectSurvival(t, kit.SendMalformed(t, line))
+			expectSurvival(t, invalid.SendMalformed(t, line))
 		}
-		p := kit.SendMalformed(t, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)
+		p := invalid.SendMalformed(t, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)
 		if errors.As(p.SessionErr, new(*driver.SessionEndError)) || errors.As(p.SessionErr, new(*driver.TimeoutError)) {
 			t.Yield("it did not survive a notification")
 		}
@@ -51,7 +54,7 @@ var Checks = Suite{
 	}),
 
 	"robust/survives-client-errors-to-server-requests": ProcessProbe(func(t *T) {
-		o := kit.RunScenario(t, kit.Scenario{RefuseRequests: true})
+		o := handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
 		o.RequireConnected(t)
 		switch {
 		case len(o.ServerRequests) == 0 && o.LastNoOpReply.Err != nil:
@@ -79,7 +82,7 @@ var Checks = Suite{
 		t.Expect(took <= quick).To(BeTrue("an answer to "+r.Method+alone, "%v", took.Round(100*time.Millisecond)))
 	}),
 
-	"robust/repeatable-session": WatchWithSetup(kit.PrepareUnusedSession, func(t *T, w Wire) {
+	"robust/repeatable-session": WatchWithSetup(handshake.PrepareUnusedSession, func(t *T, w Wire) {
 		plain := func(m Message) bool { return hasNoCapabilities(m.Session) }
 		ordinary := w.ResultsOf("initialize").Negotiated(t.Revision).Filter("session", plain)
 		if len(ordinary.List) < 2 {
@@ -95,7 +98,7 @@ var Checks = Suite{
 			here, there := toolListings(m.Session), toolListings(one)
 			if len(here) > 0 && len(there) > 0 {
 				t.Expect(slices.ContainsFunc(here, isOneOf(there))).To(BeTrue("the same tools in every session",
-					"%s", kit.Difference(there[0], here[0])))
+					"%s", protocol.Difference(there[0], here[0])))
 			}
 		})
 	}),
@@ -108,7 +111,7 @@ func requestWithMeta(id, value string) string {
 }
 
 // expectSurvival wants the session to go on.
-func expectSurvival(t *T, p kit.MalformedResult) {
+func expectSurvival(t *T, p invalid.MalformedResult) {
 	t.Expect(p.SessionErr == nil).To(BeTrue("the following request answered", "%s", Explain(p.SessionErr)))
 }
 
@@ -142,8 +145,8 @@ func haveToolsChanged(s *driver.Session) bool {
 // toolListings are the names of the tools on all pages, each time that they were listed before any of them was called,
 // which may change them.
 func toolListings(s *driver.Session) (all [][]string) {
-	asked := kit.SessionTranscript(s).Calls
-	if at := slices.IndexFunc(asked, func(x *kit.Call) bool { return x.Request.Method == "tools/call" }); at >= 0 {
+	asked := transcript.SessionTranscript(s).Calls
+	if at := slices.IndexFunc(asked, func(x *transcript.Call) bool { return x.Request.Method == "tools/call" }); at >= 0 {
 		asked = asked[:at]
 	}
 	for {
@@ -159,7 +162,7 @@ func toolListings(s *driver.Session) (all [][]string) {
 }
 
 // toolListing are the names on all pages of the list that is asked for first.
-func toolListing(asked []*kit.Call) (names []string, whole bool) {
+func toolListing(asked []*transcript.Call) (names []string, whole bool) {
 	for cursor := any(nil); ; {
 		at := slices.IndexFunc(asked, isToolsRequest(cursor))
 		if at < 0 || asked[at].Response == nil {
@@ -169,13 +172,13 @@ func toolListing(asked []*kit.Call) (names []string, whole bool) {
 		if _, listed := page["tools"].([]any); !listed {
 			return nil, false
 		}
-		for _, tool := range kit.ObjectsIn(page["tools"]) {
+		for _, tool := range protocol.ObjectsIn(page["tools"]) {
 			name, _ := tool["name"].(string)
 			names = append(names, name)
 		}
 		next, more := page["nextCursor"].(string)
 		if !more {
-			return kit.Sorted(names), true
+			return protocol.Sorted(names), true
 		}
 		cursor, asked = next, asked[at+1:]
 	}
@@ -183,8 +186,8 @@ func toolListing(asked []*kit.Call) (names []string, whole bool) {
 
 // isToolsRequest picks requests for the page of the tools at a cursor, in the form in which discovery asks: what a
 // server makes of others, tools/list-params-optional and schema/request-meta-tolerated try.
-func isToolsRequest(cursor any) func(*kit.Call) bool {
-	return func(x *kit.Call) bool {
+func isToolsRequest(cursor any) func(*transcript.Call) bool {
+	return func(x *transcript.Call) bool {
 		params, given := x.Request.JSON()["params"].(M)
 		return x.Request.Method == "tools/list" && params["cursor"] == cursor && given == (cursor != nil)
 	}

@@ -13,7 +13,8 @@ import (
 	"strings"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // boundaryChecks are the checks of what a server does outside of the roots.
@@ -108,7 +109,7 @@ type fileReader struct {
 	tool      Subject
 	argument  string
 	arguments M
-	lastCall  *kit.InteractiveCall
+	lastCall  *client.InteractiveCall
 }
 
 func (r *fileReader) subject() Subject { return r.lastCall.Subject() }
@@ -121,8 +122,8 @@ const maxReaders = 10
 
 // fileReaders are the tools that may be called and that have an argument that may be a path.
 func fileReaders(t *T) (readers []*fileReader) {
-	var uncalled []kit.Uncalled
-	for _, tool := range kit.ToolsInCallOrder(t) {
+	var uncalled []toolcall.Uncalled
+	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		schema, _ := tool.Value["inputSchema"].(M)
 		properties, _ := schema["properties"].(M)
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(properties)), func(name string) bool {
@@ -132,9 +133,9 @@ func fileReaders(t *T) (readers []*fileReader) {
 		if len(names) == 0 {
 			continue
 		}
-		arguments, not := kit.ValidArguments(t, tool)
+		arguments, not := toolcall.ValidArguments(t, tool)
 		if not == nil {
-			not = kit.CheckMayVary(t, tool)
+			not = toolcall.CheckMayVary(t, tool)
 		}
 		if not != nil {
 			uncalled = append(uncalled, *not)
@@ -143,7 +144,7 @@ func fileReaders(t *T) (readers []*fileReader) {
 		readers = append(readers, &fileReader{tool: tool, argument: names[0], arguments: arguments})
 	}
 	if len(readers) == 0 {
-		kit.SkipNotObserved(t, "tool takes the path of a file", uncalled, kit.AnyTool)
+		toolcall.SkipNotObserved(t, "tool takes the path of a file", uncalled, toolcall.AnyTool)
 	}
 	return readers[:min(len(readers), maxReaders)]
 }

@@ -6,7 +6,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // changes are the checks of roots that change, or are not to be had.
@@ -15,13 +19,13 @@ var changeChecks = Suite{
 		l := tryWithoutRoots(t)
 		Each(t, append(l.results, l.resultWithoutResponse(t)), clientResult.subject, func(t *T, x clientResult) {
 			if !x.wasAsked {
-				kit.SkipNotObserved(t, "request for roots came", kit.CallInteractively(t).Uncalled, kit.AnyTool)
+				toolcall.SkipNotObserved(t, "request for roots came", client.CallInteractively(t).Uncalled, toolcall.AnyTool)
 			}
 			if x.call != nil {
 				t.Expect(x.call.Reply).To(BeAnswered(), "tools/call of %s with "+x.name, x.call.Tool.Name)
 			}
 			t.Expect(x.pingReply).To(BeAnswered(), "after "+x.name)
-			if method, served := kit.ListMethod(t); served {
+			if method, served := protocol.ListMethod(t); served {
 				t.Expect(x.listReply).To(BeResult(), "%s after "+x.name, method)
 			}
 		})
@@ -38,8 +42,8 @@ var changeChecks = Suite{
 		mark := s.Mark()
 		sent := s.Notify(listChangedMethod, nil)
 		_, err := s.Barrier(mark)
-		kit.ExpectAlive(t, err)
-		kit.ExpectIgnored(t, s, mark)
+		invalid.ExpectAlive(t, err)
+		invalid.ExpectIgnored(t, s, mark)
 		t.Expect(TryNoOp(t, s)).To(BeAnswered(), "after "+listChangedMethod)
 		if asked {
 			_, err = s.Wait(mark, LateWindow, isRootsRequest)
@@ -58,25 +62,25 @@ type withoutRootsResults struct {
 type clientResult struct {
 	rootsResponse
 	wasAsked             bool
-	call                 *kit.InteractiveCall // of the tool that has asked; nil: the server did so by itself
-	pingReply, listReply driver.Reply         // afterwards
+	call                 *client.InteractiveCall // of the tool that has asked; nil: the server did so by itself
+	pingReply, listReply driver.Reply            // afterwards
 }
 
 // rootsResponse is how a client answers that has no roots to tell of.
 type rootsResponse struct {
 	name     string
-	response kit.ClientResponse
+	response client.ClientResponse
 }
 
 func (m rootsResponse) subject() Subject { return NamedSubject(m.name) }
 
 var (
-	errorResponse    = rootsResponse{"error -32601 for roots/list", kit.NewErrorResponse(-32601, "Method not found")}
+	errorResponse    = rootsResponse{"error -32601 for roots/list", client.NewErrorResponse(-32601, "Method not found")}
 	noRootsResponses = []rootsResponse{
-		{"error -32603 for roots/list", kit.NewErrorResponse(-32603, "The roots are not to be had")},
+		{"error -32603 for roots/list", client.NewErrorResponse(-32603, "The roots are not to be had")},
 		{"an empty list of roots", newRootsResponse()},
 	}
-	noResponse = rootsResponse{"no answer to roots/list", kit.ClientResponse{}}
+	noResponse = rootsResponse{"no answer to roots/list", client.ClientResponse{}}
 )
 
 // tryWithoutRoots answers requests for roots with errors, and then with none. Where the server does not ask by itself,
@@ -94,14 +98,14 @@ func tryWithoutRoots(t *T) (l withoutRootsResults) {
 }
 
 // connectRefusingRoots is what came of a client that has roots, and answers requests for them with an error.
-func connectRefusingRoots(t *T) kit.ScenarioResult {
-	o := kit.RunScenario(t, kit.Scenario{RefuseRequests: true})
+func connectRefusingRoots(t *T) handshake.ScenarioResult {
+	o := handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
 	o.RequireConnected(t)
 	return o
 }
 
 // asksOnConnect reports whether the server has asked for roots by itself.
-func asksOnConnect(o kit.ScenarioResult) bool {
+func asksOnConnect(o handshake.ScenarioResult) bool {
 	return slices.ContainsFunc(o.ServerRequests, isRootsRequest)
 }
 
@@ -126,7 +130,7 @@ func resultsWithoutRoots(t *T) []clientResult {
 }
 
 // resultsOfCalls is what came of clients that are asked by a tool.
-func resultsOfCalls(t *T, tool *kit.InteractiveCall) []clientResult {
+func resultsOfCalls(t *T, tool *client.InteractiveCall) []clientResult {
 	return Step(t, "client without roots that a tool asks", func(t *T) (all []clientResult) {
 		c := reuseRootsClient(t, noRootsResponses[0].response)
 		for _, m := range noRootsResponses {
@@ -144,7 +148,7 @@ func (l withoutRootsResults) resultWithoutResponse(t *T) clientResult {
 	if !l.asksOnConnect {
 		return clientResult{rootsResponse: noResponse}
 	}
-	o := kit.RunScenario(t, kit.Scenario{IgnoreRequests: true})
+	o := handshake.RunScenario(t, handshake.Scenario{IgnoreRequests: true})
 	o.RequireConnected(t)
 	if !asksOnConnect(o) {
 		t.Retry("the server did not ask for roots this time, before the session was left")
@@ -164,45 +168,45 @@ func (c *rootsClient) requestAfter(t *T, x clientResult) clientResult {
 	}
 	c.Session.Barrier(0) // over HTTP what is sent next may overtake the answer
 	x.pingReply = TryNoOp(t, c.Session)
-	if method, served := kit.ListMethod(t); served {
+	if method, served := protocol.ListMethod(t); served {
 		x.listReply = t.TryRequest(c.Session, method, nil)
 	}
 	return x
 }
 
 // newRootsResponse is an answer with roots.
-func newRootsResponse(uris ...string) kit.ClientResponse {
+func newRootsResponse(uris ...string) client.ClientResponse {
 	roots := []any{}
 	for _, uri := range uris {
 		roots = append(roots, M{"uri": uri, "name": "mcpcheck"})
 	}
-	return kit.ClientResponse{Result: M{"roots": roots}}
+	return client.ClientResponse{Result: M{"roots": roots}}
 }
 
 // rootsClient is one that has roots, which may change.
 type rootsClient struct {
-	*kit.Client
+	*client.Client
 
 	mu       sync.Mutex
-	response kit.ClientResponse
+	response client.ClientResponse
 }
 
 // newRootsClient is a client that gives one answer to who asks for its roots, and which the server has had time to ask.
-func newRootsClient(t *T, answer kit.ClientResponse) *rootsClient {
+func newRootsClient(t *T, answer client.ClientResponse) *rootsClient {
 	c := &rootsClient{response: answer}
-	c.Client = kit.NewRespondingClient(t, kit.AllCapabilities(t.Revision), c.responder(t))
-	kit.AwaitServerRequests(t, c.Session)
+	c.Client = client.NewRespondingClient(t, protocol.AllCapabilities(t.Revision), c.responder(t))
+	handshake.AwaitServerRequests(t, c.Session)
 	return c
 }
 
 // reuseRootsClient is newRootsClient, or one that had others before, of which a server that asks by itself knows.
-func reuseRootsClient(t *T, answer kit.ClientResponse) *rootsClient {
+func reuseRootsClient(t *T, answer client.ClientResponse) *rootsClient {
 	asks := asksOnConnect(connectRefusingRoots(t))
 	c := &rootsClient{response: answer}
-	c.Client = kit.ReusedClient(t, kit.AllCapabilities(t.Revision), c.responder(t))
+	c.Client = client.ReusedClient(t, protocol.AllCapabilities(t.Revision), c.responder(t))
 	switch {
 	case c.Session.UseCount == 0:
-		kit.AwaitServerRequests(t, c.Session)
+		handshake.AwaitServerRequests(t, c.Session)
 	case asks && !c.changeResponse(answer):
 		return newRootsClient(t, answer)
 	}
@@ -210,7 +214,7 @@ func reuseRootsClient(t *T, answer kit.ClientResponse) *rootsClient {
 }
 
 // changes has the client give another answer, and reports whether the server asks when it is told so.
-func (c *rootsClient) changeResponse(answer kit.ClientResponse) bool {
+func (c *rootsClient) changeResponse(answer client.ClientResponse) bool {
 	c.setResponse(answer)
 	mark := c.Session.Mark()
 	c.Session.Notify(listChangedMethod, nil)
@@ -219,9 +223,9 @@ func (c *rootsClient) changeResponse(answer kit.ClientResponse) bool {
 }
 
 // responder answers what is asked for roots, and all else willingly.
-func (c *rootsClient) responder(t *T) kit.Responder {
-	others := kit.AcceptAll(t)
-	return func(q kit.ServerRequest) kit.ClientResponse {
+func (c *rootsClient) responder(t *T) client.Responder {
+	others := client.AcceptAll(t)
+	return func(q client.ServerRequest) client.ClientResponse {
 		if q.Method != listMethod {
 			return others(q)
 		}
@@ -232,7 +236,7 @@ func (c *rootsClient) responder(t *T) kit.Responder {
 }
 
 // setResponse has the client give another answer from now on.
-func (c *rootsClient) setResponse(answer kit.ClientResponse) {
+func (c *rootsClient) setResponse(answer client.ClientResponse) {
 	c.mu.Lock()
 	c.response = answer
 	c.mu.Unlock()
@@ -244,9 +248,9 @@ func (c *rootsClient) wasAsked() bool {
 }
 
 // rootsRequestingCall is a call of a tool that asks for roots; nil when there is none.
-func rootsRequestingCall(t *T) *kit.InteractiveCall {
-	all := kit.CallInteractively(t).List
-	if i := slices.IndexFunc(all, func(i *kit.InteractiveCall) bool { return i.AsksFor(listMethod) }); i >= 0 {
+func rootsRequestingCall(t *T) *client.InteractiveCall {
+	all := client.CallInteractively(t).List
+	if i := slices.IndexFunc(all, func(i *client.InteractiveCall) bool { return i.AsksFor(listMethod) }); i >= 0 {
 		return all[i]
 	}
 	return nil

@@ -6,7 +6,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // Checks are those of the area.
@@ -24,52 +27,52 @@ const maxTools = 3
 // requestChecks are the checks of requests for roots.
 var requestChecks = Suite{
 	"roots/requires-capability": WatchWithSetup(callAsClientWithoutRoots, func(t *T, w Wire) {
-		all := kit.ServerRequests(t, w, listMethod)
-		undeclared := slices.ContainsFunc(all, func(q kit.ServerRequest) bool { return !hasDeclaredRoots(q) })
+		all := client.ServerRequests(t, w, listMethod)
+		undeclared := slices.ContainsFunc(all, func(q client.ServerRequest) bool { return !hasDeclaredRoots(q) })
 		switch {
 		case undeclared && t.IsModern():
 			t.Yield("a client without roots is asked for them")
 		case undeclared && t.Revision >= "2025-06-18":
 			t.Yield("a client without roots is asked for them")
 		}
-		kit.JudgeServerRequests(t, "request for roots came, not even to a client that has some", all,
-			func(t *T, q kit.ServerRequest) {
+		client.JudgeServerRequests(t, "request for roots came, not even to a client that has some", all,
+			func(t *T, q client.ServerRequest) {
 				t.Expect(hasDeclaredRoots(q)).To(BeTrue("no request for the roots of a client without them", "one"))
 			})
 	}),
 
 	"roots/request-schema": WatchWithSetup(triggerRootsRequests, func(t *T, w Wire) {
-		kit.JudgeServerRequests(t, "request for roots came", kit.ServerRequests(t, w, listMethod),
-			func(t *T, q kit.ServerRequest) {
-				t.Expect(kit.Violations(t, "roots/request-schema", "ListRootsRequest", q.Value())).To(
+		client.JudgeServerRequests(t, "request for roots came", client.ServerRequests(t, w, listMethod),
+			func(t *T, q client.ServerRequest) {
+				t.Expect(protocol.Violations(t, "roots/request-schema", "ListRootsRequest", q.Value())).To(
 					BeEmptyList[string]("no params, or an object"))
 			})
 	}),
 }
 
 // hasDeclaredRoots reports whether a client that was asked for roots has said that it has some.
-func hasDeclaredRoots(q kit.ServerRequest) bool { return q.ClientCapabilities()["roots"] != nil }
+func hasDeclaredRoots(q client.ServerRequest) bool { return q.ClientCapabilities()["roots"] != nil }
 
 // triggerRootsRequests sees to it that a server that asks for roots has asked a client that has some: most do so once
 // the session is established, others when a tool is called.
 func triggerRootsRequests(t *T) {
 	if !t.IsModern() {
-		kit.RunScenario(t, kit.Scenario{RefuseRequests: true})
+		handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
 	}
-	kit.CollectServerRequests(t)
+	client.CollectServerRequests(t)
 }
 
 // callAsClientWithoutRoots sees to it that it has met a client that has none, too.
 func callAsClientWithoutRoots(t *T) {
 	triggerRootsRequests(t)
-	kit.CallTools(t)
+	toolcall.CallTools(t)
 	if !t.IsModern() {
 		return
 	}
-	c := kit.NewClient(t, kit.WithoutMember(kit.AllCapabilities(t.Revision), "roots"))
-	all := kit.RequireInteractiveCalls(t, listMethod)
+	c := client.NewClient(t, protocol.WithoutMember(protocol.AllCapabilities(t.Revision), "roots"))
+	all := client.RequireInteractiveCalls(t, listMethod)
 	for _, i := range all[:min(len(all), maxTools)] {
-		if c.CallTool(t, i.Tool, i.Arguments, kit.AcceptAll(t)).IsSilent() {
+		if c.CallTool(t, i.Tool, i.Arguments, client.AcceptAll(t)).IsSilent() {
 			return
 		}
 	}

@@ -2,7 +2,9 @@ package sampling
 
 import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // contentChecks are the checks of what the messages of requests contain.
@@ -10,11 +12,11 @@ var contentChecks = Suite{
 	"sampling/content-types": schemaCheck("sampling/content-types", "request for a message came",
 		"blocks of the types that messages may have in the revision", isAny),
 
-	"sampling/binary-base64": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		some := func(q kit.ServerRequest) bool { return len(mediaIn(q.Params)) > 0 }
-		eachRequest(t, w, "request with an image or audio came", some, func(t *T, q kit.ServerRequest) {
+	"sampling/binary-base64": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		some := func(q client.ServerRequest) bool { return len(mediaIn(q.Params)) > 0 }
+		eachRequest(t, w, "request with an image or audio came", some, func(t *T, q client.ServerRequest) {
 			for _, block := range mediaIn(q.Params) {
-				kit.ExpectMedia(t, block, block["type"].(string)+"/")
+				toolcall.ExpectMedia(t, block, block["type"].(string)+"/")
 			}
 		})
 	}),
@@ -22,7 +24,7 @@ var contentChecks = Suite{
 
 // mediaIn are the images and the audio in messages, and in the results of tools that these have.
 func mediaIn(params M) (media []M) {
-	for _, message := range kit.ObjectsIn(params["messages"]) {
+	for _, message := range protocol.ObjectsIn(params["messages"]) {
 		all := contentBlocks(message["content"])
 		for _, result := range blocksOfType(all, "tool_result") {
 			all = append(all, contentBlocks(result["content"])...)

@@ -2,7 +2,7 @@ package sampling
 
 import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 )
 
 // requestChecks are the checks of the params of requests for messages.
@@ -18,7 +18,7 @@ var requestChecks = Suite{
 		"none, thisServer or allServers", hasParam("includeContext")),
 
 	"sampling/include-context-needs-capability": WatchWithSetup(callAsPlainClient, func(t *T, w Wire) {
-		eachPlainRequest(t, w, "context", hasParam("includeContext"), func(t *T, q kit.ServerRequest) {
+		eachPlainRequest(t, w, "context", hasParam("includeContext"), func(t *T, q client.ServerRequest) {
 			context := q.Params["includeContext"]
 			t.Expect(context != "thisServer" && context != "allServers").To(
 				BeTrue("no includeContext, or none, for a client without sampling.context", "%s", Show(context)))

@@ -5,7 +5,11 @@ import (
 	"sync/atomic"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // responseChecks are the checks of what a server makes of what a model says.
@@ -47,12 +51,12 @@ const (
 
 // samplingTool is a tool that samples, called again by a client whose model answers otherwise.
 type samplingTool struct {
-	*kit.InteractiveCall // of a willing client
+	*client.InteractiveCall // of a willing client
 
-	withToolUse        *kit.InteractiveCall // the model uses two tools at once
-	rejected           *kit.InteractiveCall // the user does not allow it
-	withEndlessToolUse *kit.InteractiveCall // the model uses a tool whenever it may
-	turns              int                  // how often it did
+	withToolUse        *client.InteractiveCall // the model uses two tools at once
+	rejected           *client.InteractiveCall // the user does not allow it
+	withEndlessToolUse *client.InteractiveCall // the model uses a tool whenever it may
+	turns              int                     // how often it did
 }
 
 func (x *samplingTool) subject() Subject {
@@ -64,20 +68,20 @@ func (x *samplingTool) subject() Subject {
 
 // requireSamplingCalls are the first tools that ask a willing client for messages: of those that there are, first those
 // that let the model use tools, or want more context.
-func requireSamplingCalls(t *T) []*kit.InteractiveCall {
-	a := kit.CallInteractively(t)
+func requireSamplingCalls(t *T) []*client.InteractiveCall {
+	a := client.CallInteractively(t)
 	all := slices.DeleteFunc(slices.Clone(a.List),
-		func(i *kit.InteractiveCall) bool { return !i.AsksFor(createMessageMethod) })
+		func(i *client.InteractiveCall) bool { return !i.AsksFor(createMessageMethod) })
 	if len(all) == 0 {
-		kit.SkipNotObserved(t, "tool that asks for messages was called", a.Uncalled, kit.AnyTool)
+		toolcall.SkipNotObserved(t, "tool that asks for messages was called", a.Uncalled, toolcall.AnyTool)
 	}
-	more := func(i *kit.InteractiveCall) int {
+	more := func(i *client.InteractiveCall) int {
 		if slices.ContainsFunc(i.RequestsFor(createMessageMethod), hasParam("tools", "toolChoice", "includeContext")) {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(all, func(a, b *kit.InteractiveCall) int { return more(a) - more(b) })
+	slices.SortStableFunc(all, func(a, b *client.InteractiveCall) int { return more(a) - more(b) })
 	return all[:min(len(all), maxTools)]
 }
 
@@ -93,11 +97,11 @@ func callWithOtherResponses(t *T) { samplingTools(t) }
 func samplingTools(t *T) []*samplingTool {
 	all := requireSamplingCalls(t)
 	return Step(t, "client whose model answers otherwise", func(t *T) (trials []*samplingTool) {
-		c := kit.ReusedClient(t, kit.AllCapabilities(t.Revision), kit.AcceptAll(t))
-		c.MaxRounds = maxTurns + kit.MaxInputRounds
-		call := func(i *kit.InteractiveCall, answering kit.Responder) *kit.InteractiveCall {
+		c := client.ReusedClient(t, protocol.AllCapabilities(t.Revision), client.AcceptAll(t))
+		c.MaxRounds = maxTurns + toolcall.MaxInputRounds
+		call := func(i *client.InteractiveCall, answering client.Responder) *client.InteractiveCall {
 			if !c.Session.IsUsable() {
-				c = kit.NewClient(t, c.Capabilities)
+				c = client.NewClient(t, c.Capabilities)
 			}
 			return c.CallTool(t, i.Tool, i.Arguments, answering)
 		}
@@ -110,8 +114,8 @@ func samplingTools(t *T) []*samplingTool {
 				x.turns = int(always.turns.Load())
 			}
 			if !t.IsModern() {
-				rejection := kit.NewErrorResponse(-1, "User rejected sampling request")
-				x.rejected = call(i, kit.RespondTo(t, createMessageMethod, rejection))
+				rejection := client.NewErrorResponse(-1, "User rejected sampling request")
+				x.rejected = call(i, client.RespondTo(t, createMessageMethod, rejection))
 			}
 		}
 		return trials
@@ -123,25 +127,25 @@ type toolUsingModel struct {
 	t                     *T
 	usesPerTurn, maxTurns int
 	turns                 atomic.Int32
-	fallback              kit.Responder
+	fallback              client.Responder
 }
 
 func newToolUsingModel(t *T, at, most int) *toolUsingModel {
-	return &toolUsingModel{t: t, usesPerTurn: at, maxTurns: most, fallback: kit.AcceptAll(t)}
+	return &toolUsingModel{t: t, usesPerTurn: at, maxTurns: most, fallback: client.AcceptAll(t)}
 }
 
-func (u *toolUsingModel) answer(q kit.ServerRequest) kit.ClientResponse {
+func (u *toolUsingModel) answer(q client.ServerRequest) client.ClientResponse {
 	if q.Method != createMessageMethod || !mayUseTools(q) || int(u.turns.Load()) == u.maxTurns {
 		return u.fallback(q)
 	}
 	u.turns.Add(1)
-	return kit.ClientResponse{Result: kit.ToolUseResult(u.t, q.Params, u.usesPerTurn)}
+	return client.ClientResponse{Result: toolcall.ToolUseResult(u.t, q.Params, u.usesPerTurn)}
 }
 
 // mayUseTools reports whether the model is let use tools.
-func mayUseTools(q kit.ServerRequest) bool {
+func mayUseTools(q client.ServerRequest) bool {
 	choice, _ := q.Params["toolChoice"].(M)
-	return len(kit.ObjectsIn(q.Params["tools"])) > 0 && choice["mode"] != "none"
+	return len(protocol.ObjectsIn(q.Params["tools"])) > 0 && choice["mode"] != "none"
 }
 
 // callAsPlainClient sees to it that the tools that sample have been called by a client that can do no more than that.
@@ -149,13 +153,13 @@ func mayUseTools(q kit.ServerRequest) bool {
 func callAsPlainClient(t *T) {
 	all := requireSamplingCalls(t)
 	if !t.IsModern() {
-		kit.CollectClientTasks(t)
+		taskrun.CollectClientTasks(t)
 		return
 	}
 	Step(t, "client that samples, and no more", func(t *T) bool {
-		c := kit.NewClient(t, kit.BasicCapabilities)
+		c := client.NewClient(t, handshake.BasicCapabilities)
 		for _, i := range all {
-			if c.CallTool(t, i.Tool, i.Arguments, kit.AcceptAll(t)).IsSilent() || !c.Session.IsUsable() {
+			if c.CallTool(t, i.Tool, i.Arguments, client.AcceptAll(t)).IsSilent() || !c.Session.IsUsable() {
 				break
 			}
 		}
@@ -165,15 +169,15 @@ func callAsPlainClient(t *T) {
 
 // eachPlainRequest tries a check on the requests for messages of clients that sample, but not with something more. A
 // server that wants that of other clients only has passed.
-func eachPlainRequest(t *T, w Wire, more string, wants func(kit.ServerRequest) bool, run func(*T, kit.ServerRequest)) {
-	lacks := func(q kit.ServerRequest) bool {
+func eachPlainRequest(t *T, w Wire, more string, wants func(client.ServerRequest) bool, run func(*T, client.ServerRequest)) {
+	lacks := func(q client.ServerRequest) bool {
 		sampling, declared := q.ClientCapabilities()["sampling"].(M)
 		return declared && !HasMember(sampling, more)
 	}
-	refrains := func(i *kit.InteractiveCall) bool {
+	refrains := func(i *client.InteractiveCall) bool {
 		return slices.ContainsFunc(i.RequestsFor(createMessageMethod), wants)
 	}
-	if asked := slices.ContainsFunc(kit.ServerRequests(t, w, createMessageMethod), lacks); !asked &&
+	if asked := slices.ContainsFunc(client.ServerRequests(t, w, createMessageMethod), lacks); !asked &&
 		slices.ContainsFunc(requireSamplingCalls(t), refrains) {
 		return
 	}

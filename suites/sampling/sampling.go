@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
@@ -16,33 +17,33 @@ const createMessageMethod = "sampling/createMessage"
 
 // eachRequest tries a check on the requests of the run for messages that have what it is about; what names them in the
 // reason when there are none. Where there are others, this server samples, and without it.
-func eachRequest(t *T, w Wire, what string, has func(kit.ServerRequest) bool, run func(*T, kit.ServerRequest)) {
-	asked := kit.ServerRequests(t, w, createMessageMethod)
-	all := slices.DeleteFunc(slices.Clone(asked), func(q kit.ServerRequest) bool { return !has(q) })
+func eachRequest(t *T, w Wire, what string, has func(client.ServerRequest) bool, run func(*T, client.ServerRequest)) {
+	asked := client.ServerRequests(t, w, createMessageMethod)
+	all := slices.DeleteFunc(slices.Clone(asked), func(q client.ServerRequest) bool { return !has(q) })
 	if len(asked) > 0 && len(all) == 0 {
 		t.WithReason(NotObserved).Skip("no %s", what)
 	}
-	kit.JudgeServerRequests(t, what, all, run)
+	client.JudgeServerRequests(t, what, all, run)
 }
 
 // isAny is for all requests.
-func isAny(kit.ServerRequest) bool { return true }
+func isAny(client.ServerRequest) bool { return true }
 
 // hasParam is for requests that have one of the params.
-func hasParam(members ...string) func(kit.ServerRequest) bool {
-	return func(q kit.ServerRequest) bool {
+func hasParam(members ...string) func(client.ServerRequest) bool {
+	return func(q client.ServerRequest) bool {
 		return slices.ContainsFunc(members, func(member string) bool { return HasMember(q.Params, member) })
 	}
 }
 
 // schemaCheck is the check of what an entry has of the schema of requests for messages.
-func schemaCheck(id, what, want string, has func(kit.ServerRequest) bool) Check {
-	return WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		eachRequest(t, w, what, has, func(t *T, q kit.ServerRequest) {
+func schemaCheck(id, what, want string, has func(client.ServerRequest) bool) Check {
+	return WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		eachRequest(t, w, what, has, func(t *T, q client.ServerRequest) {
 			if t.IsModern() && q.Params == nil {
 				t.Yield("params is not an object")
 			}
-			t.Expect(kit.Violations(t, id, "CreateMessageRequest", q.Value())).To(BeEmptyList[string](want))
+			t.Expect(protocol.Violations(t, id, "CreateMessageRequest", q.Value())).To(BeEmptyList[string](want))
 		})
 	})
 }
@@ -52,7 +53,7 @@ func contentBlocks(content any) []M {
 	if block, isOne := content.(M); isOne {
 		return []M{block}
 	}
-	return kit.ObjectsIn(content)
+	return protocol.ObjectsIn(content)
 }
 
 // blocksOfType are the blocks of a type.

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // toolChecks are the checks of the tools that a server lets the model use, and of what it makes of their use.
 var toolChecks = Suite{
 	"sampling/tools-need-capability": WatchWithSetup(callAsPlainClient, func(t *T, w Wire) {
-		eachPlainRequest(t, w, "tools", hasParam("tools", "toolChoice"), func(t *T, q kit.ServerRequest) {
+		eachPlainRequest(t, w, "tools", hasParam("tools", "toolChoice"), func(t *T, q client.ServerRequest) {
 			for _, member := range []string{"tools", "toolChoice"} {
 				t.Expect(Member(q.Params, member)).To(BeOneOf(Absent{}), member+" for a client without sampling.tools")
 			}
@@ -24,8 +25,8 @@ var toolChecks = Suite{
 		"tools as their schema has them: a name, an inputSchema of type object", hasParam("tools")),
 
 	"sampling/tool-results-unmixed": WatchWithSetup(callWithOtherResponses, func(t *T, w Wire) {
-		eachRequest(t, w, toolResultRequest, hasBlocks("tool_result"), func(t *T, q kit.ServerRequest) {
-			mixed := slices.DeleteFunc(kit.ObjectsIn(q.Params["messages"]), func(message M) bool {
+		eachRequest(t, w, toolResultRequest, hasBlocks("tool_result"), func(t *T, q client.ServerRequest) {
+			mixed := slices.DeleteFunc(protocol.ObjectsIn(q.Params["messages"]), func(message M) bool {
 				all := contentBlocks(message["content"])
 				results := blocksOfType(all, "tool_result")
 				return message["role"] != "user" || len(results) == 0 || len(results) == len(all)
@@ -35,8 +36,8 @@ var toolChecks = Suite{
 	}),
 
 	"sampling/tool-results-balanced": WatchWithSetup(callWithOtherResponses, func(t *T, w Wire) {
-		eachRequest(t, w, toolResultRequest, hasBlocks("tool_use", "tool_result"), func(t *T, q kit.ServerRequest) {
-			unanswered, strange := unmatchedToolUses(kit.ObjectsIn(q.Params["messages"]))
+		eachRequest(t, w, toolResultRequest, hasBlocks("tool_use", "tool_result"), func(t *T, q client.ServerRequest) {
+			unanswered, strange := unmatchedToolUses(protocol.ObjectsIn(q.Params["messages"]))
 			t.Expect(unanswered).To(BeEmptyList[any]("a result for each use of a tool, in the user's next message"))
 			t.Expect(strange).To(BeEmptyList[any]("a use of a tool for each result, in the message before it"))
 		})
@@ -67,9 +68,9 @@ func unmatchedToolUses(messages []M) (unanswered, strange []any) {
 const toolResultRequest = "request with what came of the use of tools came"
 
 // hasBlocks is for requests whose messages have blocks of one of the types.
-func hasBlocks(kinds ...string) func(kit.ServerRequest) bool {
-	return func(q kit.ServerRequest) bool {
-		return slices.ContainsFunc(kit.ObjectsIn(q.Params["messages"]), func(message M) bool {
+func hasBlocks(kinds ...string) func(client.ServerRequest) bool {
+	return func(q client.ServerRequest) bool {
+		return slices.ContainsFunc(protocol.ObjectsIn(q.Params["messages"]), func(message M) bool {
 			return slices.ContainsFunc(kinds, func(kind string) bool {
 				return len(blocksOfType(contentBlocks(message["content"]), kind)) > 0
 			})

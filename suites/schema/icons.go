@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var iconChecks = Suite{
@@ -99,7 +99,7 @@ func iconsWith(t *T, w Wire, member string) (icons []part) {
 // serverDomain is the domain of the server: that of its URL or, where that is an address for tests, the one of its
 // websiteUrl; empty when neither tells.
 func serverDomain(t *T) string {
-	if host := kit.ServerURL(t).Hostname(); isPublicName(host) {
+	if host := roundtrip.ServerURL(t).Hostname(); isPublicName(host) {
 		return domainOf(host)
 	}
 	website, _ := t.Server.Identity()["websiteUrl"].(string)

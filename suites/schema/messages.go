@@ -10,14 +10,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var messageChecks = Suite{
-	"schema/all-server-messages-valid": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
-		meaningless := kit.SameAsUnknownMethod(w)
+	"schema/all-server-messages-valid": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+		meaningless := invalid.SameAsUnknownMethod(w)
 		meant := validateMessages(t, w).Filter(func(x validatedMessage) bool {
-			return x.violations == nil || !x.HasResult || !meaningless(kit.ResultOf(x.Message))
+			return x.violations == nil || !x.HasResult || !meaningless(protocol.ResultOf(x.Message))
 		})
 		expectNoViolations(t, "schema/all-server-messages-valid", "a message that its schema allows", "message", meant)
 	}),
@@ -58,16 +61,16 @@ var messageChecks = Suite{
 	}),
 
 	"schema/unknown-client-capabilities-tolerated": ProcessProbe(func(t *T) {
-		t.Expect(kit.RunScenario(t, kit.Scenario{UnknownCapabilities: true}).ConnectReply).To(BeResult())
+		t.Expect(handshake.RunScenario(t, handshake.Scenario{UnknownCapabilities: true}).ConnectReply).To(BeResult())
 	}).InModern(Probe(func(t *T) {
 		s := t.Session()
-		eachServed(t, s, M{"_meta": M{driver.MetaCapabilities: kit.UnknownCapabilities}}, func(r driver.Reply) {
+		eachServed(t, s, M{"_meta": M{driver.MetaCapabilities: protocol.UnknownCapabilities}}, func(r driver.Reply) {
 			t.Expect(r).To(BeResult())
 		})
 	})),
 
 	"schema/request-meta-tolerated": Probe(func(t *T) {
-		eachServed(t, t.Session(), M{"_meta": kit.UnknownMeta}, func(r driver.Reply) {
+		eachServed(t, t.Session(), M{"_meta": protocol.UnknownMeta}, func(r driver.Reply) {
 			t.Expect(r).To(BeResult())
 		})
 	}),
@@ -162,13 +165,13 @@ func hasExtension(capabilities M) bool {
 func eachServed(t *T, s *driver.Session, params M, run func(r driver.Reply)) {
 	served := false
 	for _, method := range plainMethods(t, s) {
-		usual := kit.AskFunc(t, s, method, M{})
+		usual := protocol.AskFunc(t, s, method, M{})
 		plain := usual()
 		if plain.Result() == nil {
 			continue // what is wrong with it, its own area says
 		}
 		served = true
-		r, _ := kit.Compare(t, kit.SameSuccess, plain, usual, kit.AskFunc(t, s, method, params))
+		r, _ := protocol.Compare(t, protocol.SameSuccess, plain, usual, protocol.AskFunc(t, s, method, params))
 		run(r)
 	}
 	if !served {

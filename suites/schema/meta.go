@@ -7,7 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 var metaChecks = Suite{
@@ -18,12 +18,12 @@ var metaChecks = Suite{
 
 	"schema/meta-key-format": Watch(func(t *T, w Wire) {
 		eachMetaKey(t, w, "_meta key", anyKey, func(t *T, key, where string) {
-			t.Expect(kit.IsMetaKey(key)).To(BeTrue("a _meta key of the form prefix/name", "%q in %s", key, where))
+			t.Expect(protocol.IsMetaKey(key)).To(BeTrue("a _meta key of the form prefix/name", "%q in %s", key, where))
 		})
 	}),
 
 	"schema/meta-reserved-prefix": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedMetaKey, func(t *T, key, where string) {
+		eachMetaKey(t, w, "_meta key with a prefix", protocol.IsPrefixedMetaKey, func(t *T, key, where string) {
 			free := !isReserved(prefixLabels(key), t.Revision) || isDefined(t, key)
 			tolerated := free || isPublished(t, key)
 			t.Expect(tolerated).To(BeTrue("a _meta key under a prefix that is not reserved", "%q in %s", key, where))
@@ -32,7 +32,7 @@ var metaChecks = Suite{
 	}),
 
 	"schema/meta-reverse-dns-prefix": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedMetaKey, func(t *T, key, where string) {
+		eachMetaKey(t, w, "_meta key with a prefix", protocol.IsPrefixedMetaKey, func(t *T, key, where string) {
 			if t.IsModern() && key == "ui/resourceUri" {
 				t.Skip("%s is an old key of the extension of apps", key)
 			}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // The walk finds members of the protocol and leaves free JSON alone.
@@ -63,7 +63,7 @@ func TestMetaKeys(t *testing.T) {
 		"_fastmcp": false, "a b": false, "/x": false, "x.": false, "com.example/x/y": false,
 		"1com.example/x": false, "com..example/x": false, "com.example-/x": false,
 	} {
-		if kit.IsMetaKey(key) != ok {
+		if protocol.IsMetaKey(key) != ok {
 			t.Errorf("key %q: want %v", key, ok)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // validatedMessage is what is known of one message of the server: which rules of its schema it breaks, and which
@@ -107,7 +108,7 @@ func resultDefinition(m Message, revision string) (definition string, ok bool) {
 	if schemas.ResultTypes(revision) == nil {
 		return schemas.ResultDefinition(revision, m.Request.Method)
 	}
-	kind := kit.ResultType(objectIn(m.JSON(), "result"))
+	kind := toolcall.ResultType(objectIn(m.JSON(), "result"))
 	return schemas.ResultTypeDefinition(revision, m.Request.Method, kind)
 }
 
@@ -153,7 +154,7 @@ func (e validatedMessages) Filter(test func(validatedMessage) bool) (kept valida
 // ViolationsOwnedBy are the violations in the message that the entry owns.
 func (x validatedMessage) ViolationsOwnedBy(id string) (broken []schemas.Violation) {
 	for _, v := range x.violations {
-		if kit.OwnerOf(v, x.Session.NegotiatedRevision()) == id {
+		if protocol.OwnerOf(v, x.Session.NegotiatedRevision()) == id {
 			broken = append(broken, v)
 		}
 	}

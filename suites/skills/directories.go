@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // directoryChecks are the checks of the directories of skills.
@@ -117,8 +117,8 @@ func readDirectories(t *T) (all []directoryListing) {
 func (s skill) readDirectory(t *T, uri string) directoryListing {
 	l := directoryListing{skill: s, uri: uri}
 	l.err = EachPage(t.Session(), directoryMethod, "resources", extensionParams(M{"uri": uri}), func(page M) {
-		l.children = append(l.children, kit.ObjectsIn(page["resources"])...)
-		l.pages = append(l.pages, kit.WithoutMember(page, "resources"))
+		l.children = append(l.children, protocol.ObjectsIn(page["resources"])...)
+		l.pages = append(l.pages, protocol.WithoutMember(page, "resources"))
 	})
 	if isLost(l.err) {
 		t.Retry("%v", Explain(l.err))

@@ -9,7 +9,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // What is read of the skills: of each so many files beside its SKILL.md, and none that is said to be longer.
@@ -115,8 +116,8 @@ var fileChecks = Suite{
 
 	"skills/unserved-file-refused": Probe(func(t *T) {
 		s := allSkills(t)[0]
-		r := kit.RequestInvalid(t, t.Session(), "resources/read", M{"uri": s.root(t) + "/mcpcheck-no-such-file.md"})
-		if code, _ := r.Code(); kit.IsRetiredCode(code) {
+		r := invalid.RequestInvalid(t, t.Session(), "resources/read", M{"uri": s.root(t) + "/mcpcheck-no-such-file.md"})
+		if code, _ := r.Code(); protocol.IsRetiredCode(code) {
 			t.Yield("%d is of earlier revisions", code)
 		}
 		t.Expect(r).To(BeError(-32602))
@@ -180,7 +181,7 @@ func (s skill) readFile(t *T, uri string) fileRead {
 
 func (s skill) readFileOnce(t *T, uri string) fileRead {
 	r := fileRead{skill: s, uri: uri, file: s.file(uri), reply: t.Request(t.Session(), "resources/read", M{"uri": uri})}
-	contents := kit.ObjectsIn(r.reply.Result()["contents"])
+	contents := protocol.ObjectsIn(r.reply.Result()["contents"])
 	for _, content := range contents {
 		if content["uri"] == uri || len(contents) == 1 {
 			r.content = content

@@ -9,7 +9,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
@@ -130,7 +131,7 @@ var declarationChecks = Suite{
 
 // extensionParams are params of a request of the extension.
 func extensionParams(params M) M {
-	return kit.WithCapabilities(params, kit.ExtensionCapabilities(extension))
+	return protocol.WithCapabilities(params, protocol.ExtensionCapabilities(extension))
 }
 
 // requestByURI asks for what is under a URI.
@@ -140,7 +141,7 @@ func requestByURI(t *T, method, uri string) driver.Reply {
 
 // requestInvalidByURI asks for what is not under a URI.
 func requestInvalidByURI(t *T, method, uri string) driver.Reply {
-	return kit.RequestInvalid(t, t.Session(), method, extensionParams(M{"uri": uri}))
+	return invalid.RequestInvalid(t, t.Session(), method, extensionParams(M{"uri": uri}))
 }
 
 // skillList is what skills/list says.
@@ -169,8 +170,8 @@ func requireList(t *T) skillList {
 // readList reads the list to its end.
 func readList(t *T) (c skillList) {
 	c.err = EachPage(t.Session(), listMethod, "skills", extensionParams(nil), func(page M) {
-		c.entries = append(c.entries, kit.ObjectsIn(page["skills"])...)
-		c.pages = append(c.pages, kit.WithoutMember(page, "skills"))
+		c.entries = append(c.entries, protocol.ObjectsIn(page["skills"])...)
+		c.pages = append(c.pages, protocol.WithoutMember(page, "skills"))
 	})
 	c.refused = c.pages == nil && !isLost(c.err)
 	return c
@@ -229,14 +230,14 @@ func sameEntry(a, b M) bool {
 	sorted := func(e M) string {
 		files, isList := e["resources"].([]any)
 		if !isList {
-			return string(CompactJSON(kit.WithoutMember(e, "_meta")))
+			return string(CompactJSON(protocol.WithoutMember(e, "_meta")))
 		}
 		var texts []string
 		for _, file := range files {
 			texts = append(texts, string(CompactJSON(file)))
 		}
 		slices.Sort(texts)
-		return string(CompactJSON(kit.WithoutMember(kit.WithoutMember(e, "_meta"), "resources"))) + strings.Join(texts,
+		return string(CompactJSON(protocol.WithoutMember(protocol.WithoutMember(e, "_meta"), "resources"))) + strings.Join(texts,
 			"\n")
 	}
 	return sorted(a) == sorted(b)

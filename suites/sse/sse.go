@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 var Checks = Suite{
@@ -38,7 +38,7 @@ var Checks = Suite{
 
 	"sse/endpoint-same-origin": Probe(func(t *T) {
 		c := sharedClient(t).requireEndpoint(t)
-		t.Expect(originOf(c.AnnouncedURL)).To(BeOneOf(originOf(kit.ServerURL(t))))
+		t.Expect(originOf(c.AnnouncedURL)).To(BeOneOf(originOf(roundtrip.ServerURL(t))))
 	}).WhenConnectRefused(),
 
 	"sse/post-accepted": Probe(func(t *T) {
@@ -77,16 +77,16 @@ var Checks = Suite{
 				"whom it serves there, its Origin check alone does not decide")
 		}
 		c := initializedClient(t)
-		foreign := kit.Header("Origin", "http://mcpcheck-evil.example")
+		foreign := roundtrip.Header("Origin", "http://mcpcheck-evil.example")
 		ping := c.sendRequest("", nil, foreignOriginID, foreign)
 		stream := c.session.HTTP().Do(driver.HTTPRequest{
-			Method: http.MethodGet, URL: kit.ServerURL(t).String(), Header: foreign,
+			Method: http.MethodGet, URL: roundtrip.ServerURL(t).String(), Header: foreign,
 		})
 		tried := []refusedRequest{{"GET of the stream", stream.AwaitHeaders()},
 			{"POST of a message", ping.AwaitHeaders()}}
 		stream.Abort()
 		Each(t, tried, refusedRequest.subject, func(t *T, a refusedRequest) {
-			t.Expect(kit.RequireHTTPResponse(t, a.Response)).To(kit.BeHTTPError())
+			t.Expect(roundtrip.RequireHTTPResponse(t, a.Response)).To(roundtrip.BeHTTPError())
 		})
 	}),
 
@@ -100,13 +100,13 @@ var Checks = Suite{
 		if !has {
 			t.WithReason(NotOffered).Skip("the endpoint carries no session key")
 		}
-		x := kit.PostRequest(a.session, kit.ManualRequest{ID: unknownID, URL: unknown.String()})
-		t.Expect(responseOrTimeout(t, x.AwaitHeaders())).To(kit.BeHTTPError())
+		x := roundtrip.PostRequest(a.session, roundtrip.ManualRequest{ID: unknownID, URL: unknown.String()})
+		t.Expect(responseOrTimeout(t, x.AwaitHeaders())).To(roundtrip.BeHTTPError())
 	}),
 
 	"sse/malformed-post": Probe(func(t *T) {
 		c := initializedClient(t)
-		a := kit.RequireHTTPResponse(t, c.post([]byte(`{"mcpcheck" !!}`), nil).AwaitEnd())
+		a := roundtrip.RequireHTTPResponse(t, c.post([]byte(`{"mcpcheck" !!}`), nil).AwaitEnd())
 		c.sendRequest("", nil, lastID, nil)
 		t.Expect(c.awaitResponse(lastID)).To(BeTrue("a ping answered on the stream afterwards",
 			"none; the malformed POST was answered by %s", a))
@@ -118,7 +118,7 @@ var Checks = Suite{
 		c := initializedClient(t)
 		c.Stream.Abort()
 		c.Stream.AwaitEnd()
-		t.Expect(c.responseAfterClose(t)).To(kit.BeHTTPError(),
+		t.Expect(c.responseAfterClose(t)).To(roundtrip.BeHTTPError(),
 			"a ping to the endpoint, some time after the stream was closed")
 	}),
 
@@ -134,11 +134,11 @@ var Checks = Suite{
 
 	"sse/fallback-status": Probe(func(t *T) {
 		s := NewProcessWith(t, driver.Options{Manual: true})
-		x := kit.PostRequest(s, kit.ManualRequest{
+		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{
 			ID: "fallback", Method: "initialize", Params: driver.ConnectParams(t.Revision),
-			URL: kit.ServerURL(t).String(),
+			URL: roundtrip.ServerURL(t).String(),
 		})
-		a := kit.RequireHTTPResponse(t, x.AwaitHeaders())
+		a := roundtrip.RequireHTTPResponse(t, x.AwaitHeaders())
 		x.Abort()
 		want, fits := fallbackStatuses(t.Revision)
 		t.Expect(a).To(Satisfy(want, func(a driver.HTTPResponse) bool { return fits(a.StatusCode) }))
@@ -173,8 +173,8 @@ type sseClient struct {
 // openStream opens an event stream and waits for what it says first.
 func openStream(t *T) *sseClient {
 	c := &sseClient{session: NewProcessWith(t, driver.Options{Manual: true})}
-	c.Stream = kit.Get(c.session, nil)
-	if c.StreamResponse = kit.RequireHTTPResponse(t, c.Stream.AwaitHeaders()); !c.StreamResponse.IsStream {
+	c.Stream = roundtrip.Get(c.session, nil)
+	if c.StreamResponse = roundtrip.RequireHTTPResponse(t, c.Stream.AwaitHeaders()); !c.StreamResponse.IsStream {
 		return c
 	}
 	c.FirstEvent, c.HasEvent = c.Stream.AwaitEvent(func(e driver.StreamEvent) bool {
@@ -187,7 +187,7 @@ func openStream(t *T) *sseClient {
 	var e driver.StreamEvent
 	if e, c.HasEndpoint = c.Stream.AwaitEvent(driver.StreamEvent.IsEndpoint); c.HasEndpoint {
 		c.EndpointData = e.Data.String()
-		c.AnnouncedURL, c.EndpointErr = driver.ParseEndpoint(kit.ServerURL(t), e.Data.String())
+		c.AnnouncedURL, c.EndpointErr = driver.ParseEndpoint(roundtrip.ServerURL(t), e.Data.String())
 		c.Endpoint, _ = t.Site().EndpointURL(e.Data.String())
 	}
 	return c
@@ -277,7 +277,7 @@ func (c *sseClient) post(body []byte, header http.Header) *driver.RoundTrip {
 
 // sendRequest posts a request; an empty method is some harmless one.
 func (c *sseClient) sendRequest(method string, params M, id int, header http.Header) *driver.RoundTrip {
-	return kit.PostRequest(c.session, kit.ManualRequest{
+	return roundtrip.PostRequest(c.session, roundtrip.ManualRequest{
 		ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String(),
 	})
 }
@@ -380,7 +380,7 @@ func otherSessionURL(a, b *url.URL) (other *url.URL, has bool) {
 	for name, values := range query {
 		for i, value := range values {
 			if theirs := b.Query()[name]; i < len(theirs) && theirs[i] != value {
-				values[i], has = kit.MutatedID(value), true
+				values[i], has = roundtrip.MutatedID(value), true
 			}
 		}
 	}
@@ -388,7 +388,7 @@ func otherSessionURL(a, b *url.URL) (other *url.URL, has bool) {
 	mine, theirs := strings.Split(a.Path, "/"), strings.Split(b.Path, "/")
 	for i, segment := range mine {
 		if len(mine) == len(theirs) && theirs[i] != segment {
-			mine[i], has = kit.MutatedID(segment), true
+			mine[i], has = roundtrip.MutatedID(segment), true
 		}
 	}
 	unknown.Path, unknown.RawPath = strings.Join(mine, "/"), ""
@@ -417,7 +417,7 @@ func responseOrTimeout(t *T, a driver.HTTPResponse) driver.HTTPResponse {
 	if !a.Ended && a.StatusCode == 0 {
 		return a
 	}
-	return kit.RequireHTTPResponse(t, a)
+	return roundtrip.RequireHTTPResponse(t, a)
 }
 
 // originOf is scheme, host and port.

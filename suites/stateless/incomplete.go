@@ -7,41 +7,43 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // incompleteChecks are the checks of requests that do not say all that a request has to say.
 var incompleteChecks = Suite{
 	"stateless/missing-params": ProcessProbe(func(t *T) {
 		expectVersionRequired(t,
-			kit.RequestsWithoutMeta(t)[:1])
+			handshake.RequestsWithoutMeta(t)[:1])
 	}).ReusedForInvalidInput(),
 
-	"stateless/missing-meta": Probe(func(t *T) { expectVersionRequired(t, kit.RequestsWithoutMeta(t)[2:]) }),
+	"stateless/missing-meta": Probe(func(t *T) { expectVersionRequired(t, handshake.RequestsWithoutMeta(t)[2:]) }),
 
 	"stateless/missing-protocol-version": Probe(func(t *T) {
 		expectVersionRequired(t,
-			kit.RequestsWithoutMeta(t)[1:2])
+			handshake.RequestsWithoutMeta(t)[1:2])
 	}),
 
 	"stateless/missing-client-capabilities": Probe(func(t *T) {
-		Each(t, requestsWithoutCapabilities(t), kit.IncompleteRequest.Subject, func(t *T, r kit.IncompleteRequest) {
-			kit.SkipUnlessServerRejects(t, r.Reply)
-			t.Expect(r.Reply).To(BeError(kit.InvalidParams))
+		Each(t, requestsWithoutCapabilities(t), handshake.IncompleteRequest.Subject, func(t *T, r handshake.IncompleteRequest) {
+			invalid.SkipUnlessServerRejects(t, r.Reply)
+			t.Expect(r.Reply).To(BeError(protocol.InvalidParams))
 		})
 	}),
 
 	"stateless/meta-rejection-http-400": Probe(func(t *T) {
-		var refused []kit.IncompleteRequest
-		for _, r := range append(kit.RequestsWithoutMeta(t), requestsWithoutCapabilities(t)...) {
-			if code, _ := r.Reply.Code(); code == kit.InvalidParams {
+		var refused []handshake.IncompleteRequest
+		for _, r := range append(handshake.RequestsWithoutMeta(t), requestsWithoutCapabilities(t)...) {
+			if code, _ := r.Reply.Code(); code == protocol.InvalidParams {
 				refused = append(refused, r)
 			}
 		}
 		if len(refused) == 0 {
-			t.Yield("nothing was refused with %d", kit.InvalidParams)
+			t.Yield("nothing was refused with %d", protocol.InvalidParams)
 		}
-		Each(t, refused, kit.IncompleteRequest.Subject, func(t *T, r kit.IncompleteRequest) {
+		Each(t, refused, handshake.IncompleteRequest.Subject, func(t *T, r handshake.IncompleteRequest) {
 			t.Expect(r.Reply.Frame.RoundTrip.Response().StatusCode).To(BeOneOf(http.StatusBadRequest), "status")
 		})
 	}),
@@ -58,12 +60,12 @@ var incompleteChecks = Suite{
 	"stateless/meta-wrong-types": Probe(func(t *T) {
 		s := t.SessionForInvalidInput()
 		for _, capabilities := range []any{"x", nil} {
-			r := kit.TryInvalid(t, s, "server/discover", M{"_meta": M{driver.MetaCapabilities: capabilities}})
-			kit.SkipUnlessServerRejects(t, r)
-			t.Expect(r).To(BeError(kit.InvalidParams), "clientCapabilities %s", Show(capabilities))
+			r := invalid.TryInvalid(t, s, "server/discover", M{"_meta": M{driver.MetaCapabilities: capabilities}})
+			invalid.SkipUnlessServerRejects(t, r)
+			t.Expect(r).To(BeError(protocol.InvalidParams), "clientCapabilities %s", Show(capabilities))
 		}
-		r := kit.TryInvalid(t, s, "server/discover", M{"_meta": M{driver.MetaRevision: 20260728}})
-		kit.SkipUnlessServerRejects(t, r)
+		r := invalid.TryInvalid(t, s, "server/discover", M{"_meta": M{driver.MetaRevision: 20260728}})
+		invalid.SkipUnlessServerRejects(t, r)
 		requireDecided(t, r)
 		t.Expect(r).To(BeError(noVersionCodes...), "protocolVersion 20260728")
 	}),
@@ -75,11 +77,11 @@ var incompleteChecks = Suite{
 			}
 		}
 		s := t.SessionForInvalidInput()
-		Each(t, declaredRequests(t), kit.IncompleteRequest.Subject, func(t *T, r kit.IncompleteRequest) {
+		Each(t, declaredRequests(t), handshake.IncompleteRequest.Subject, func(t *T, r handshake.IncompleteRequest) {
 			mark := s.Mark()
 			p := s.Request(r.Method, r.Params)
-			wait := func() driver.Reply { return kit.AwaitWithBarrier(s, mark, p, kit.ShortWait).Reply }
-			reply := kit.AwaitInvalid(t, s, p, wait)
+			wait := func() driver.Reply { return invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait).Reply }
+			reply := invalid.AwaitInvalid(t, s, p, wait)
 			opened := hasOpenedSince(s, mark)
 			s.Cancel(p, "it was not to be served")
 			RequireServerReply(t, reply)
@@ -91,16 +93,16 @@ var incompleteChecks = Suite{
 }
 
 // requestsWithoutCapabilities are server/discover and a list without what the client can do.
-func requestsWithoutCapabilities(t *T) []kit.IncompleteRequest {
-	return Step(t, "requests without capabilities", func(t *T) (all []kit.IncompleteRequest) {
+func requestsWithoutCapabilities(t *T) []handshake.IncompleteRequest {
+	return Step(t, "requests without capabilities", func(t *T) (all []handshake.IncompleteRequest) {
 		s := t.SessionForInvalidInput()
 		methods := []string{"server/discover"}
-		if list, _ := kit.ListMethod(t); list != "" {
+		if list, _ := protocol.ListMethod(t); list != "" {
 			methods = append(methods, list)
 		}
 		for _, method := range methods {
-			r := kit.TryInvalid(t, s, method, kit.OmittedCapabilities)
-			all = append(all, kit.IncompleteRequest{Missing: "without clientCapabilities", Method: method, Reply: r})
+			r := invalid.TryInvalid(t, s, method, handshake.OmittedCapabilities)
+			all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities", Method: method, Reply: r})
 		}
 		return all
 	})
@@ -108,17 +110,17 @@ func requestsWithoutCapabilities(t *T) []kit.IncompleteRequest {
 
 // noVersionCodes are the codes for a request that names no version: it is malformed or, over HTTP, not what its header
 // says.
-var noVersionCodes = []int{kit.InvalidParams, kit.HeaderMismatch}
+var noVersionCodes = []int{protocol.InvalidParams, protocol.HeaderMismatch}
 
 // expectVersionRequired wants requests that name no version to be refused. What is answered as server/discover without
 // _meta has the same cause.
-func expectVersionRequired(t *T, all []kit.IncompleteRequest) {
-	bare := kit.RequestsWithoutMeta(t)[2]
-	Each(t, all, kit.IncompleteRequest.Subject, func(t *T, r kit.IncompleteRequest) {
-		kit.SkipUnlessServerRejects(t, r.Reply)
+func expectVersionRequired(t *T, all []handshake.IncompleteRequest) {
+	bare := handshake.RequestsWithoutMeta(t)[2]
+	Each(t, all, handshake.IncompleteRequest.Subject, func(t *T, r handshake.IncompleteRequest) {
+		invalid.SkipUnlessServerRejects(t, r.Reply)
 		requireDecided(t, r.Reply)
 		if code, _ := r.Reply.Code(); r.Missing != bare.Missing && !slices.Contains(noVersionCodes, code) &&
-			kit.SameKind(r.Reply, bare.Reply) {
+			protocol.SameKind(r.Reply, bare.Reply) {
 			t.Yield("so is server/discover without _meta answered")
 		}
 		t.Expect(r.Reply).To(BeError(noVersionCodes...))
@@ -129,8 +131,8 @@ func expectVersionRequired(t *T, all []kit.IncompleteRequest) {
 // eras and does not answer as in this one: it may take the request for one of the other.
 func requireDecided(t *T, r driver.Reply) {
 	code, _ := r.Code()
-	modern := code == kit.InvalidParams || HasMember(r.Result(), "resultType")
-	if !modern && t.Server.Transport == "stdio" && kit.SupportsBothEras(t) {
+	modern := code == protocol.InvalidParams || HasMember(r.Result(), "resultType")
+	if !modern && t.Server.Transport == "stdio" && handshake.SupportsBothEras(t) {
 		t.WithReason(Undecided).Inconclusive("the server also supports handshake revisions "+
 			"and may have treated the request as one of those: %s",
 			Got(r))
@@ -138,25 +140,25 @@ func requireDecided(t *T, r driver.Reply) {
 }
 
 // declaredRequests are requests of all kinds that the server declares to serve, but for those of incapable.
-func declaredRequests(t *T) (all []kit.IncompleteRequest) {
+func declaredRequests(t *T) (all []handshake.IncompleteRequest) {
 	add := func(method string, params M) {
-		full := maps.Clone(kit.OmittedCapabilities)
+		full := maps.Clone(handshake.OmittedCapabilities)
 		maps.Copy(full, params)
-		all = append(all, kit.IncompleteRequest{Missing: "without clientCapabilities", Method: method, Params: full})
+		all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities", Method: method, Params: full})
 	}
-	lists := kit.ListMethods(t.Server.Capabilities)
+	lists := protocol.ListMethods(t.Server.Capabilities)
 	for _, list := range lists[min(1, len(lists)):] {
 		add(list, nil)
 	}
 	if t.Server.Declares("tools") && MayCallUnknown(t) {
-		add("tools/call", M{"name": kit.UnknownToolName(t), "arguments": M{}})
+		add("tools/call", M{"name": protocol.UnknownToolName(t), "arguments": M{}})
 	}
 	if t.Server.Declares("resources") {
 		add("resources/templates/list", nil)
-		add("resources/read", M{"uri": kit.UnknownURI})
+		add("resources/read", M{"uri": invalid.UnknownURI})
 	}
 	if t.Server.Declares("prompts") {
-		add("prompts/get", M{"name": kit.UnknownToolName(t)})
+		add("prompts/get", M{"name": protocol.UnknownToolName(t)})
 	}
 	add("subscriptions/listen", M{"notifications": M{}})
 	return all

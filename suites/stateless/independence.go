@@ -7,18 +7,22 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // independenceChecks are the checks that requests are judged by what they say themselves.
 var independenceChecks = Suite{
 	"stateless/no-inherited-meta": Probe(func(t *T) {
-		list := kit.RequireListMethod(t)
-		all := kit.RequestsWithoutMeta(t)
+		list := protocol.RequireListMethod(t)
+		all := handshake.RequestsWithoutMeta(t)
 		fresh := all[len(all)-1].Reply // of the list
 		s := t.SessionForInvalidInput()
 		t.Request(s, list, nil)
-		r := kit.TryInvalid(t, s, list, M{"_meta": driver.Omitted})
+		r := invalid.TryInvalid(t, s, list, M{"_meta": driver.Omitted})
 		if fresh.Result() != nil && HasMember(fresh.Result(), "resultType") == HasMember(r.Result(), "resultType") {
 			requireDecided(t, fresh)
 			t.Yield("it is served as the first request, too")
@@ -28,16 +32,16 @@ var independenceChecks = Suite{
 	}),
 
 	"stateless/no-inherited-capabilities": Probe(func(t *T) {
-		for _, c := range kit.ValidCalls(t).List {
+		for _, c := range toolcall.ValidCalls(t).List {
 			params := M{"name": c.Tool.Name, "arguments": c.Arguments}
 			if c.InputLoop == nil || len(c.InputLoop.InputReplies) == 0 ||
 				!requestsElicitation(c.InputLoop.InputReplies[0]) {
 				continue
 			}
-			able, unable := kit.WithCapabilities(params, kit.AllModernCapabilities), kit.WithCapabilities(params, M{})
+			able, unable := protocol.WithCapabilities(params, protocol.AllModernCapabilities), protocol.WithCapabilities(params, M{})
 			s := t.Session()
 			// maybe since another check has declared it
-			if requestsElicitation(kit.RequestInvalid(t, s, "tools/call", unable)) {
+			if requestsElicitation(invalid.RequestInvalid(t, s, "tools/call", unable)) {
 				if s = t.ExclusiveSession(); requestsElicitation(t.Request(s, "tools/call", unable)) {
 					t.Yield("it elicits from any client")
 				}
@@ -55,42 +59,42 @@ var independenceChecks = Suite{
 	}),
 
 	"stateless/version-per-request": Probe(func(t *T) {
-		kit.RequireVersionError(t)
+		handshake.RequireVersionError(t)
 		if usual := RequestNoOp(t, t.Session()); usual.Result() == nil {
 			t.Yield("server/discover is not served")
 		}
 		s := t.SessionForInvalidInput()
 		var sent []driver.Pending
-		for _, version := range []string{t.Revision, kit.NewerVersion, t.Revision} {
+		for _, version := range []string{t.Revision, handshake.NewerVersion, t.Revision} {
 			sent = append(sent, s.Request("server/discover", M{"_meta": M{driver.MetaRevision: version}}))
 		}
 		for i, where := range map[int]string{0: "before", 2: "after"} {
-			t.Expect(s.Await(sent[i])).To(BeResult(), "the request %s the one in %s", where, kit.NewerVersion)
+			t.Expect(s.Await(sent[i])).To(BeResult(), "the request %s the one in %s", where, handshake.NewerVersion)
 		}
 	}),
 
 	"stateless/same-id-other-connection": Probe(func(t *T) {
-		list := kit.RequireListMethod(t)
+		list := protocol.RequireListMethod(t)
 		const id = "mcpcheck-same"
 		if t.Request(t.Session(), list, nil).Result() == nil {
 			t.Yield("%s is not served under an id of its own either", list)
 		}
-		discovered := kit.PostRequest(t.Session(), kit.ManualRequest{ID: id, Method: "server/discover"})
-		listed := kit.PostRequest(OtherConnection(t), kit.ManualRequest{ID: id, Method: list})
+		discovered := roundtrip.PostRequest(t.Session(), roundtrip.ManualRequest{ID: id, Method: "server/discover"})
+		listed := roundtrip.PostRequest(OtherConnection(t), roundtrip.ManualRequest{ID: id, Method: list})
 		t.ExpectAdvice(discovered.AwaitReply()).To(haveMember("supportedVersions"), "server/discover beside %s", list)
-		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(kit.ListMember(list)), "%s beside server/discover", list)
+		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(handshake.ListMember(list)), "%s beside server/discover", list)
 	}),
 
 	"stateless/client-info-no-behaviour": Probe(func(t *T) {
 		s := t.Session()
-		usual := func() []string { return kit.Sorted(kit.ToolNames(t, s, M{})) }
+		usual := func() []string { return protocol.Sorted(protocol.ToolNames(t, s, M{})) }
 		names := usual()
 		for _, client := range []any{M{"name": "mcpcheck-a", "version": "0"}, driver.Omitted} {
 			other := func() []string {
-				return kit.Sorted(kit.ToolNames(t, s, M{"_meta": M{driver.MetaClient: client}}))
+				return protocol.Sorted(protocol.ToolNames(t, s, M{"_meta": M{driver.MetaClient: client}}))
 			}
-			got, same := kit.Compare(t, slices.Equal[[]string], names, usual, other)
-			t.Expect(same).To(BeTrue("the same tools for every client", "%s", kit.Difference(names, got)))
+			got, same := protocol.Compare(t, slices.Equal[[]string], names, usual, other)
+			t.Expect(same).To(BeTrue("the same tools for every client", "%s", protocol.Difference(names, got)))
 		}
 	}),
 }

@@ -6,25 +6,26 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 var inputChecks = Suite{
 	"stdio/input-split-across-writes": Probe(func(t *T) {
 		s := t.Session()
 		whole := RequestNoOp(t, s)
-		p, request := kit.NewNoOp(s, 70061)
+		p, request := protocol.NewNoOp(s, 70061)
 		line := append(CompactJSON(request), '\n')
 		s.Write(line[:len(line)/2], line[len(line)/2:])
 		expectSameKind(t, s.Await(p), whole)
-		if kit.StringIDOrDefault(t, "") == nil || !kit.ProbeID(s, "mcpcheck-whole é✓😀").HasRequestID() {
+		if invalid.StringIDOrDefault(t, "") == nil || !invalid.ProbeID(s, "mcpcheck-whole é✓😀").HasRequestID() {
 			return // how such ids are repeated, jsonrpc/response-id-unicode judges
 		}
 		mark := s.Mark()
-		p, request = kit.NewNoOp(s, "mcpcheck-split é✓😀")
+		p, request = protocol.NewNoOp(s, "mcpcheck-split é✓😀")
 		s.Write(splitWithinCharacters(append(CompactJSON(request), '\n'))...)
-		e := kit.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
-		t.Expect(e).To(kit.HaveRequestID(e.ID), "a %s split within its characters", p.Method)
+		e := invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
+		t.Expect(e).To(invalid.HaveRequestID(e.ID), "a %s split within its characters", p.Method)
 	}),
 
 	"stdio/input-coalesced": Probe(func(t *T) {
@@ -34,7 +35,7 @@ var inputChecks = Suite{
 		var lines strings.Builder
 		var pending []driver.Pending
 		for _, id := range ids {
-			p, request := kit.NewNoOp(s, id)
+			p, request := protocol.NewNoOp(s, id)
 			lines.Write(append(CompactJSON(request), '\n'))
 			pending = append(pending, p)
 		}
@@ -47,7 +48,7 @@ var inputChecks = Suite{
 	"stdio/crlf-input": Probe(func(t *T) {
 		s := t.SessionForInvalidInput()
 		mark := s.Mark()
-		p, request := kit.NewNoOp(s, 70065)
+		p, request := protocol.NewNoOp(s, 70065)
 		s.Write(append(CompactJSON(request), "\r\n"...))
 		s.AwaitReaction(mark)
 		t.Expect(s.AwaitFor(p, 0)).To(BeAnswered(), "a %s ended by CR LF", p.Method)

@@ -8,11 +8,13 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 var outputChecks = Suite{
-	"stdio/stdout-only-messages": WatchWithSetup(kit.StartIdleSession, func(t *T, w Wire) {
+	"stdio/stdout-only-messages": WatchWithSetup(handshake.StartIdleSession, func(t *T, w Wire) {
 		parts, unversioned := splitMessageLines(w), slices.ContainsFunc(w.Messages().List, lacksVersion)
 		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *T, m Message) {
 			if parts[m.Frame] {
@@ -38,7 +40,7 @@ var outputChecks = Suite{
 	"stdio/one-message-per-line": WatchWithSetup(func(t *T) {
 		// A server that repeats the name shows whether it escapes it.
 		if t.Server.Declares("tools") && MayCallUnknown(t) {
-			kit.TryInvalid(t, t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
+			invalid.TryInvalid(t, t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {
 		parts := splitMessageLines(w)
@@ -55,8 +57,8 @@ var outputChecks = Suite{
 		t.Expect(unterminatedBytes(t)).To(BeOneOf(0), "bytes of an answer without a newline after it")
 	}),
 
-	"stdio/no-unsolicited-output": WatchWithSetup(func(t *T) { kit.FramesWhileIdle(t) }, func(t *T, _ Wire) {
-		for _, f := range kit.FramesWhileIdle(t) {
+	"stdio/no-unsolicited-output": WatchWithSetup(func(t *T) { handshake.FramesWhileIdle(t) }, func(t *T, _ Wire) {
+		for _, f := range handshake.FramesWhileIdle(t) {
 			t.Expect(!f.IsNotification()).To(BeTrue("silence without a request or a subscription", "%s", f))
 		}
 	}),
@@ -77,7 +79,7 @@ var outputChecks = Suite{
 	}),
 
 	"stdio/responsive-without-stderr-reader": ProcessProbe(func(t *T) {
-		o := kit.RunWithoutStderrReader(t)
+		o := handshake.RunWithoutStderrReader(t)
 		t.Expect(o.ConnectReply).To(BeResult(), t.Server.ConnectMethod()+", with stderr going nowhere")
 		t.Expect(o.ListReply).To(BeAnswered(), "a list, with stderr going nowhere")
 	}),
@@ -87,7 +89,7 @@ var outputChecks = Suite{
 func unterminatedBytes(t *T) int {
 	return Step(t, "a newline", func(t *T) int {
 		s := t.Session()
-		r := s.Await(kit.SendNoOp(s, 70066))
+		r := s.Await(protocol.SendNoOp(s, 70066))
 		if r.Answered() {
 			return 0 // its newline came with it
 		}

@@ -5,23 +5,24 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // changeChecks are the checks of what subscriptions bring.
 var changeChecks = Suite{
-	"subscriptions/all-tagged": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"subscriptions/all-tagged": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		eachChange(t, w, func(t *T, c change) {
-			if c.subscription == nil && kit.SubscriptionIDOf(c.message.Frame) != (Absent{}) {
+			if c.subscription == nil && transcript.SubscriptionIDOf(c.message.Frame) != (Absent{}) {
 				t.Yield("it is of no subscription here")
 			}
 			t.Expect(c.subscription != nil && c.subscription.IsNamedIn(c.message.Frame)).To(BeTrue(
 				driver.MetaSubscription+" in _meta, the id of the subscription", "%s", Show(
-					kit.SubscriptionIDOf(c.message.Frame))))
+					transcript.SubscriptionIDOf(c.message.Frame))))
 		})
 	}),
 
-	"subscriptions/filter-honoured": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"subscriptions/filter-honoured": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		eachChange(t, w, func(t *T, c change) {
 			if c.subscription == nil {
 				t.Yield("it is of no subscription")
@@ -33,20 +34,20 @@ var changeChecks = Suite{
 		})
 	}),
 
-	"subscriptions/no-state-across-connections": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"subscriptions/no-state-across-connections": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		eachChange(t, w, func(t *T, c change) {
-			if kit.SubscriptionIDOf(c.message.Frame) == (Absent{}) {
+			if transcript.SubscriptionIDOf(c.message.Frame) == (Absent{}) {
 				t.Yield("it says of no subscription that it is its own")
 			}
 			t.Expect(c.subscription != nil).To(BeTrue("announcements for subscriptions of this connection alone",
-				"one for %s", Show(kit.SubscriptionIDOf(c.message.Frame))))
+				"one for %s", Show(transcript.SubscriptionIDOf(c.message.Frame))))
 		})
 	}),
 
-	"subscriptions/no-request-scoped": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"subscriptions/no-request-scoped": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		sent := w.Notifications().Negotiated(t.Revision).Filter("message about a request", isRequestNotification)
 		if len(sent.List) == 0 {
-			kit.SkipNotObserved(t, "log message and no progress was seen", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "log message and no progress was seen", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 		}
 		streams, others := listenStreams(t, w)
 		t.Judge(sent, func(t *T, m Message) {
@@ -57,13 +58,13 @@ var changeChecks = Suite{
 		})
 	}),
 
-	"subscriptions/stdio-cancel-stops": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+	"subscriptions/stdio-cancel-stops": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
 		all := cancelledSubscriptions(t, w)
 		if len(all) == 0 {
-			kit.SkipNotObserved(t, "change was announced that a subscription was for which was taken back",
-				kit.ValidCalls(t).Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "change was announced that a subscription was for which was taken back",
+				toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 		}
-		Each(t, all, (*kit.Subscription).Subject, func(t *T, u *kit.Subscription) {
+		Each(t, all, (*transcript.Subscription).Subject, func(t *T, u *transcript.Subscription) {
 			for _, m := range u.ChangeNotifications() {
 				t.Expect(!u.IsAfterCancel(m)).To(BeTrue("nothing more once it was taken back", "%s", m.Method))
 			}
@@ -73,8 +74,8 @@ var changeChecks = Suite{
 
 // change is an announcement, and the subscription that it came for; nil when it is of none.
 type change struct {
-	message      kit.IndexedFrame
-	subscription *kit.Subscription
+	message      transcript.IndexedFrame
+	subscription *transcript.Subscription
 }
 
 func (c change) subject() Subject {
@@ -83,7 +84,7 @@ func (c change) subject() Subject {
 
 // isRequested reports whether the client has asked for it. A resource that is not listed may be part of one that is.
 func (c change) isRequested(t *T) bool {
-	if kit.FilterMatches(c.subscription.Filter, c.message) {
+	if transcript.FilterMatches(c.subscription.Filter, c.message) {
 		return true
 	}
 	params, _ := c.message.JSON()["params"].(M)
@@ -101,8 +102,8 @@ func (c change) hasNoURI() bool {
 // eachChange tries a check on the announcements of the run.
 func eachChange(t *T, w Wire, run func(*T, change)) {
 	var all []change
-	for _, s := range kit.UntruncatedSessions(t, w) {
-		subscriptions := kit.SessionSubscriptions(s)
+	for _, s := range transcript.UntruncatedSessions(t, w) {
+		subscriptions := transcript.SessionSubscriptions(s)
 		for _, m := range subscriptions.Unassigned {
 			all = append(all, change{message: m})
 		}
@@ -113,31 +114,31 @@ func eachChange(t *T, w Wire, run func(*T, change)) {
 		}
 	}
 	if len(all) == 0 {
-		kit.SkipNotObserved(t, "change was announced", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+		toolcall.SkipNotObserved(t, "change was announced", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}
 	Each(t, Cap(t, all), change.subject, run)
 }
 
 // isRequestNotification reports whether a notification is about a request that is served.
 func isRequestNotification(m Message) bool {
-	return m.Method == "notifications/message" || kit.IsProgress(m.Frame)
+	return m.Method == "notifications/message" || transcript.IsProgress(m.Frame)
 }
 
 // isTagged reports whether a notification has the id or the token of a subscription.
 func isTagged(m Message) bool {
 	params, _ := m.JSON()["params"].(M)
-	return params["progressToken"] == kit.SubscriptionProgressToken || kit.SubscriptionIDOf(m.Frame) != (Absent{})
+	return params["progressToken"] == transcript.SubscriptionProgressToken || transcript.SubscriptionIDOf(m.Frame) != (Absent{})
 }
 
 // listenStreams are the streams of subscriptions over HTTP, and there the reports of progress of requests whose answers
 // have streams of their own.
 func listenStreams(t *T, w Wire) (streams map[*driver.RoundTrip]bool, others map[*driver.Frame]bool) {
 	streams, others = map[*driver.RoundTrip]bool{}, map[*driver.Frame]bool{}
-	for _, s := range kit.EstablishedSessions(t, w) {
-		for _, u := range kit.SessionSubscriptions(s).List {
+	for _, s := range transcript.EstablishedSessions(t, w) {
+		for _, u := range transcript.SessionSubscriptions(s).List {
 			streams[u.Request.RoundTrip] = u.Request.RoundTrip != nil
 		}
-		for _, r := range kit.SessionProgress(t, s) {
+		for _, r := range transcript.SessionProgress(t, s) {
 			others[r.Frame] = r.RoundTrip != nil && r.ForRequest != nil && r.ForRequest.Request.RoundTrip != r.RoundTrip
 		}
 	}
@@ -146,11 +147,11 @@ func listenStreams(t *T, w Wire) (streams map[*driver.RoundTrip]bool, others map
 
 // cancelledSubscriptions are the subscriptions that were taken back before something was announced to another one of
 // the session that they were for.
-func cancelledSubscriptions(t *T, w Wire) (all []*kit.Subscription) {
-	for _, s := range kit.UntruncatedSessions(t, w) {
-		list := kit.SessionSubscriptions(s).List
+func cancelledSubscriptions(t *T, w Wire) (all []*transcript.Subscription) {
+	for _, s := range transcript.UntruncatedSessions(t, w) {
+		list := transcript.SessionSubscriptions(s).List
 		for _, u := range list {
-			if slices.ContainsFunc(list, func(other *kit.Subscription) bool {
+			if slices.ContainsFunc(list, func(other *transcript.Subscription) bool {
 				return other != u && slices.ContainsFunc(other.ChangeNotifications(), u.WouldHaveReceived)
 			}) {
 				all = append(all, u)

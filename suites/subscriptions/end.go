@@ -7,7 +7,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // endChecks are the checks of how subscriptions end.
@@ -22,11 +24,11 @@ var endChecks = Suite{
 	}),
 
 	"subscriptions/close-result-shape": WatchWithSetup(leaveSubscriptionOpen, func(t *T, w Wire) {
-		closing := kit.ModernResults(t, w).Filter("result of "+kit.ListenMethod, func(m Message) bool {
-			return m.Request.Method == kit.ListenMethod
+		closing := protocol.ModernResults(t, w).Filter("result of "+transcript.ListenMethod, func(m Message) bool {
+			return m.Request.Method == transcript.ListenMethod
 		})
 		t.Judge(closing, func(t *T, m Message) {
-			t.Expect(kit.SubscriptionIDOf(m.Frame)).To(beRequestID(m.Request.ID), "%s in _meta",
+			t.Expect(transcript.SubscriptionIDOf(m.Frame)).To(beRequestID(m.Request.ID), "%s in _meta",
 				driver.MetaSubscription)
 		})
 	}),
@@ -37,12 +39,12 @@ var endChecks = Suite{
 		}
 		requireAcknowledged(t)
 		s := SessionToEnd(t)
-		u := kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.FullFilter(t)})
+		u := transcript.Subscribe(t, s, s.NextID(), M{"notifications": transcript.FullFilter(t)})
 		if u.Ack() == nil || u.EndMessage() != nil {
 			t.Yield("no subscription is open")
 		}
 		s.Stdio().Terminate()
-		exit, gone := s.Stdio().AwaitExit(kit.ExitTimeout)
+		exit, gone := s.Stdio().AwaitExit(handshake.ExitTimeout)
 		switch {
 		case !gone:
 			t.Yield("the process still runs")
@@ -50,7 +52,7 @@ var endChecks = Suite{
 			t.WithReason(NotObserved).Skip("SIGTERM has ended the process, not the server itself")
 		}
 		u.Refresh()
-		t.DecidedBy(u).Expect(u.EndMessage() != nil).To(BeTrue("the result of "+kit.ListenMethod,
+		t.DecidedBy(u).Expect(u.EndMessage() != nil).To(BeTrue("the result of "+transcript.ListenMethod,
 			"none before the process ended"))
 	}),
 }
@@ -73,7 +75,7 @@ func leaveSubscriptionOpen(t *T) {
 		return
 	}
 	s := t.ExclusiveSession()
-	kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.FullFilter(t)})
+	transcript.Subscribe(t, s, s.NextID(), M{"notifications": transcript.FullFilter(t)})
 }
 
 // beRequestID matches the id of a request, however it is written.

@@ -7,7 +7,12 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // listenChecks are the checks of how subscriptions begin.
@@ -29,43 +34,43 @@ var listenChecks = Suite{
 
 	"subscriptions/ack-first": Probe(func(t *T) {
 		requireAcknowledged(t)
-		told := slices.DeleteFunc(slices.Clone(trySubscriptions(t)), func(u *kit.Subscription) bool {
+		told := slices.DeleteFunc(slices.Clone(trySubscriptions(t)), func(u *transcript.Subscription) bool {
 			return u.Ack() == nil && !hasEndedWithoutAck(u)
 		})
-		Each(t, told, (*kit.Subscription).Subject, func(t *T, u *kit.Subscription) {
+		Each(t, told, (*transcript.Subscription).Subject, func(t *T, u *transcript.Subscription) {
 			first := u.Messages[0].Method
 			if u.Messages[0].IsResponse() {
 				first = Got(u.Reply())
 			}
-			t.Expect(first).To(BeOneOf(kit.AcknowledgedMethod), "the first message")
+			t.Expect(first).To(BeOneOf(transcript.AcknowledgedMethod), "the first message")
 		})
 	}),
 
 	"subscriptions/ack-id": Probe(func(t *T) {
-		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
-			t.Expect(kit.SubscriptionIDOf(u.Ack().Frame)).To(beRequestID(u.Request.ID), "%s in _meta",
+		eachAcknowledged(t, func(t *T, u *transcript.Subscription) {
+			t.Expect(transcript.SubscriptionIDOf(u.Ack().Frame)).To(beRequestID(u.Request.ID), "%s in _meta",
 				driver.MetaSubscription)
 		})
 	}),
 
 	"subscriptions/ack-shape": Probe(func(t *T) {
-		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+		eachAcknowledged(t, func(t *T, u *transcript.Subscription) {
 			t.Expect(filterViolations(t, u)).To(BeEmptyList[string]("notifications, as a filter"))
 		})
 	}),
 
 	"subscriptions/ack-subset": Probe(func(t *T) {
-		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+		eachAcknowledged(t, func(t *T, u *transcript.Subscription) {
 			t.Expect(unrequestedMembers(requireFilter(t, u),
 				u.Filter)).To(BeEmptyList[string]("nothing but what was asked for"))
 		})
 	}),
 
 	"subscriptions/ack-omits-unsupported": Probe(func(t *T) {
-		kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		able := declaredMembers(t)
 		u := requireAcknowledged(t)[filterAll]
-		if len(able) == len(kit.FilterMemberOf) {
+		if len(able) == len(transcript.FilterMemberOf) {
 			t.WithReason(NotObserved).Skip("the server announces all there is")
 		}
 		var claimed []string
@@ -109,17 +114,17 @@ var listenChecks = Suite{
 		if u.Reply().Error() != nil {
 			t.Yield("it is refused")
 		}
-		answer := kit.RequireHTTPResponse(t, u.Request.RoundTrip.Response())
+		answer := roundtrip.RequireHTTPResponse(t, u.Request.RoundTrip.Response())
 		t.Expect(answer.IsStream).To(BeTrue("an event stream", "%s", answer))
 	}),
 
 	"subscriptions/missing-filter": Probe(func(t *T) {
 		requireAcknowledged(t)
 		s := t.SessionForInvalidInput()
-		u := kit.Subscribe(t, s, s.NextID(), nil)
+		u := transcript.Subscribe(t, s, s.NextID(), nil)
 		u.Cancel()
 		t.DecidedBy(u).Expect(u.Ack() == nil).To(BeTrue("error -32602", "an acknowledgment"))
-		kit.SkipUnlessServerRejects(t, u.Reply())
+		invalid.SkipUnlessServerRejects(t, u.Reply())
 		t.Expect(u.Reply()).To(BeError(-32602))
 	}),
 
@@ -140,7 +145,7 @@ const (
 
 // triedFilters are what they ask for.
 func triedFilters(t *T) []M {
-	all := kit.FullFilter(t)
+	all := transcript.FullFilter(t)
 	uris, _ := all["resourceSubscriptions"].([]any)
 	return []M{
 		filterAll:       all,
@@ -154,18 +159,18 @@ func triedFilters(t *T) []M {
 // trySubscriptions asks for subscriptions in a session, one after the other, and takes each back before the next. The
 // first one is left for a moment, until later requests are answered; when it has no acknowledgment, there is no other.
 // A server over HTTP that takes its time is asked for the others together.
-func trySubscriptions(t *T) []*kit.Subscription {
-	return Step(t, "subscriptions", func(t *T) []*kit.Subscription {
+func trySubscriptions(t *T) []*transcript.Subscription {
+	return Step(t, "subscriptions", func(t *T) []*transcript.Subscription {
 		s := t.Session()
-		var wishes []kit.SubscriptionRequest
+		var wishes []transcript.SubscriptionRequest
 		for n, filter := range triedFilters(t) {
 			id := any(s.NextID())
 			if n%2 == 0 {
 				id = fmt.Sprintf("mcpcheck-%d", id)
 			}
-			wishes = append(wishes, kit.SubscriptionRequest{ID: id, Params: M{"notifications": filter}})
+			wishes = append(wishes, transcript.SubscriptionRequest{ID: id, Params: M{"notifications": filter}})
 		}
-		first := kit.SubscribeAll(t, s, wishes[filterAll])
+		first := transcript.SubscribeAll(t, s, wishes[filterAll])
 		Barrier(t, s, s.Mark())
 		first[0].Refresh()
 		first[0].Cancel()
@@ -180,8 +185,8 @@ func trySubscriptions(t *T) []*kit.Subscription {
 // at a time. What is not a pass then is tried once more, one by one. One that asks for nothing is left for a moment: a
 // server may end it by itself.
 func subscribeInTurn(
-	t *T, s *driver.Session, took time.Duration, wishes []kit.SubscriptionRequest,
-) (all []*kit.Subscription) {
+	t *T, s *driver.Session, took time.Duration, wishes []transcript.SubscriptionRequest,
+) (all []*transcript.Subscription) {
 	const long = time.Second
 	size := 1
 	if took >= long && t.Site() != nil && !t.Site().IsSerial() && !t.IsConfirmation() {
@@ -189,7 +194,7 @@ func subscribeInTurn(
 		size = len(wishes)
 	}
 	for some := range slices.Chunk(wishes, size) {
-		begun := kit.SubscribeAll(t, s, some...)
+		begun := transcript.SubscribeAll(t, s, some...)
 		if slices.ContainsFunc(some, isEmptyRequest) {
 			Barrier(t, s, s.Mark())
 		}
@@ -201,35 +206,37 @@ func subscribeInTurn(
 	return all
 }
 
-func isEmptyRequest(w kit.SubscriptionRequest) bool {
+func isEmptyRequest(w transcript.SubscriptionRequest) bool {
 	filter, _ := w.Params["notifications"].(M)
 	return !hasAnyMember(filter)
 }
 
 // requireAcknowledged are the subscriptions of try that have begun, the first of them for sure.
-func requireAcknowledged(t *T) []*kit.Subscription {
+func requireAcknowledged(t *T) []*transcript.Subscription {
 	all := trySubscriptions(t)
 	if all[filterAll].Ack() == nil {
 		t.Yield("no subscription begins")
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(u *kit.Subscription) bool { return u.Ack() == nil })
+	return slices.DeleteFunc(slices.Clone(all), func(u *transcript.Subscription) bool { return u.Ack() == nil })
 }
 
 // eachAcknowledged tries a check on them.
-func eachAcknowledged(t *T, run func(*T, *kit.Subscription)) {
-	Each(t, requireAcknowledged(t), (*kit.Subscription).Subject, run)
+func eachAcknowledged(t *T, run func(*T, *transcript.Subscription)) {
+	Each(t, requireAcknowledged(t), (*transcript.Subscription).Subject, run)
 }
 
 // hasEndedWithoutAck reports whether a subscription has ended with a result that no acknowledgment came before.
-func hasEndedWithoutAck(u *kit.Subscription) bool { return u.Ack() == nil && u.Reply().Result() != nil }
+func hasEndedWithoutAck(u *transcript.Subscription) bool {
+	return u.Ack() == nil && u.Reply().Result() != nil
+}
 
 // filterViolations are the rules that the filter in an acknowledgment breaks.
-func filterViolations(t *T, u *kit.Subscription) []string {
-	return kit.Violations(t, "subscriptions/ack-shape", "SubscriptionsAcknowledgedNotification", u.Ack().JSON())
+func filterViolations(t *T, u *transcript.Subscription) []string {
+	return protocol.Violations(t, "subscriptions/ack-shape", "SubscriptionsAcknowledgedNotification", u.Ack().JSON())
 }
 
 // requireFilter is the filter in an acknowledgment, for a check that cannot do without.
-func requireFilter(t *T, u *kit.Subscription) M {
+func requireFilter(t *T, u *transcript.Subscription) M {
 	if len(filterViolations(t, u)) > 0 {
 		t.Yield("its notifications are not a filter")
 	}
@@ -237,7 +244,7 @@ func requireFilter(t *T, u *kit.Subscription) M {
 }
 
 // requireCapacity ends a check whose subscription was refused beside two others, and not for what it asks for.
-func requireCapacity(t *T, u *kit.Subscription) {
+func requireCapacity(t *T, u *transcript.Subscription) {
 	crowded := u.OpenOthers+u.ClosingOthers > 1
 	if code, _ := u.Reply().Code(); u.Ack() == nil && crowded && u.Reply().Error() != nil && code != -32602 {
 		t.WithReason(Limit).Inconclusive("the server may have no room for a third one: %s", Got(u.Reply()))
@@ -297,19 +304,19 @@ func unrequestedMembers(filter, asked M) (more []string) {
 // subscribeTwice asks for a subscription beside another one, and calls tools in a session that has several.
 func subscribeTwice(t *T) {
 	requireAcknowledged(t)
-	kit.CallTools(t)
+	toolcall.CallTools(t)
 }
 
 // parallelSubscription is a subscription beside others of its session.
 type parallelSubscription struct {
-	*kit.Subscription
-	sessionSubscriptions []*kit.Subscription // of the session
+	*transcript.Subscription
+	sessionSubscriptions []*transcript.Subscription // of the session
 }
 
 // parallelSubscriptions are the subscriptions of the run that were asked for while others were open.
 func parallelSubscriptions(t *T, w Wire) (all []parallelSubscription) {
-	for _, s := range kit.UntruncatedSessions(t, w) {
-		list := kit.SessionSubscriptions(s).List
+	for _, s := range transcript.UntruncatedSessions(t, w) {
+		list := transcript.SessionSubscriptions(s).List
 		for _, u := range list {
 			if u.OpenOthers > 0 {
 				all = append(all, parallelSubscription{u, list})
@@ -320,7 +327,7 @@ func parallelSubscriptions(t *T, w Wire) (all []parallelSubscription) {
 }
 
 // announcedMethods are the methods of what was announced to a subscription.
-func announcedMethods(u *kit.Subscription) map[string]bool {
+func announcedMethods(u *transcript.Subscription) map[string]bool {
 	methods := map[string]bool{}
 	for _, m := range u.Messages {
 		methods[m.Method] = true
@@ -329,7 +336,7 @@ func announcedMethods(u *kit.Subscription) map[string]bool {
 }
 
 // isSilentSince reports whether more was asked for in a session after a subscription, and nothing of that was answered.
-func isSilentSince(u *kit.Subscription) bool {
+func isSilentSince(u *transcript.Subscription) bool {
 	frames, asked := u.Session.ReceivedSince(0), false
 	for _, f := range frames[slices.Index(frames, u.Request)+1:] {
 		switch {

@@ -3,7 +3,7 @@ package tasksext
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // cancelChecks are the checks of tasks that the client takes back.
@@ -12,7 +12,7 @@ var cancelChecks = Suite{
 		c := cancelTask(t)
 		r := c.CancelReply
 		c.SkipIfExpired(t, r)
-		if kit.RequireAnswer(t, r); kit.IsUnknownTask(r) {
+		if taskrun.RequireAnswer(t, r); taskrun.IsUnknownTask(r) {
 			t.Yield("there is no such task")
 		}
 		t.Expect(r).To(BeResult())
@@ -43,7 +43,7 @@ var cancelChecks = Suite{
 
 	"tasks-ext/cancel-terminal": Probe(func(t *T) {
 		eachEnded(t, func(t *T, e endedTask) {
-			kit.RequireAnswer(t, e.CancelReply)
+			taskrun.RequireAnswer(t, e.CancelReply)
 			e.SkipIfExpired(t, e.CancelReply)
 			requireOwnRefusal(t, e.CancelReply)
 			t.Expect(e.CancelReply).To(BeResult())
@@ -56,7 +56,7 @@ var cancelChecks = Suite{
 		s.MarkInvalidInput()
 		c := startTask(t, s, before.ToolCall, nil)
 		c.CancelCall(t)
-		kit.FollowTasks(c)
+		taskrun.FollowTasks(c)
 		if c.FinalStatus == "" {
 			t.Inconclusive("%s", c.IncompleteReason)
 		}
@@ -67,7 +67,7 @@ var cancelChecks = Suite{
 // requireOwnRefusal ends a check of a refusal by tasks/cancel that other tasks meet with as well.
 func requireOwnRefusal(t *T, r driver.Reply) {
 	code, isRefused := r.Code()
-	if !isRefused || kit.IsUnknownTask(r) || len(runTasks(t).Runs) == 0 {
+	if !isRefused || taskrun.IsUnknownTask(r) || len(runTasks(t).Runs) == 0 {
 		return
 	}
 	if usual, always := cancelTask(t).CancelReply.Code(); always && usual == code {
@@ -93,7 +93,7 @@ func cancelTask(t *T) cancelledTask {
 		c.Poll()
 		c.GetReply, c.CancelReply = c.LastReply(), c.send("tasks/cancel", nil)
 		c.ExtendDeadline()
-		kit.FollowTasks(c.taskRun)
+		taskrun.FollowTasks(c.taskRun)
 		return c
 	})
 }

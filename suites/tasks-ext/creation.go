@@ -6,7 +6,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // creationChecks are the checks of how calls are answered by tasks.
@@ -23,7 +26,7 @@ var creationChecks = Suite{
 
 	"tasks-ext/create-shape": Probe(func(t *T) {
 		eachRun(t, requireRuns(t), func(t *T, c *taskRun) { expectTaskShape(t, "CreateTaskResult", c.CreateReply) })
-		eachSnapshot(t, kit.Snapshots(requireRuns(t)),
+		eachSnapshot(t, taskrun.Snapshots(requireRuns(t)),
 			func(t *T, m snapshot) { expectTaskShape(t, "GetTaskResult", m.Reply) })
 	}),
 
@@ -40,9 +43,9 @@ var creationChecks = Suite{
 
 	"tasks-ext/task-param-ignored": Probe(func(t *T) {
 		served := slices.DeleteFunc(slices.Clone(runTasks(t).List),
-			func(c kit.ToolCall) bool { return !isImmediateResult(c.Reply) })
+			func(c toolcall.ToolCall) bool { return !isImmediateResult(c.Reply) })
 		if len(served) == 0 {
-			kit.SkipNotObserved(t, "tool was served at once", runTasks(t).Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "tool was served at once", runTasks(t).Uncalled, toolcall.AnyTool)
 		}
 		plain, hint := served[0], M{"task": M{"ttl": 60_000}}
 		hinted := repeatCall(t, t.Session(), plain, taskCapabilities, hint)
@@ -57,7 +60,7 @@ var creationChecks = Suite{
 	"tasks-ext/durable-create": Probe(func(t *T) {
 		c := cancelTask(t)
 		r := c.GetReply
-		if c.SkipIfExpired(t, r); !kit.IsUnknownTask(r) && r.Result() == nil {
+		if c.SkipIfExpired(t, r); !taskrun.IsUnknownTask(r) && r.Result() == nil {
 			t.Inconclusive("tasks/get was answered with %s", Got(r))
 		}
 		t.Expect(r).To(BeResult())
@@ -77,18 +80,18 @@ var creationChecks = Suite{
 
 	"tasks-ext/only-tools-call": WatchWithSetup(requestOtherMethods, func(t *T, w Wire) {
 		others := resultsForTaskClients(t, w).Filter("result beside those of calls and tasks", func(m Message) bool {
-			return m.Request.Method != "tools/call" && !kit.IsTaskResponse(m)
+			return m.Request.Method != "tools/call" && !protocol.IsTaskResponse(m)
 		})
 		t.Judge(others, func(t *T, m Message) {
-			t.Expect(kit.ResultOf(m)["resultType"] != "task").To(BeTrue(
+			t.Expect(protocol.ResultOf(m)["resultType"] != "task").To(BeTrue(
 				"a task in answer to tools/call alone", "one in answer to %s", m.Request.Method))
 		})
 	}),
 
 	"tasks-ext/task-type-only-on-create": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
-		about := resultsForTaskClients(t, w).Filter("result of a request about a task", kit.IsTaskResponse)
+		about := resultsForTaskClients(t, w).Filter("result of a request about a task", protocol.IsTaskResponse)
 		t.Judge(about, func(t *T, m Message) {
-			t.Expect(kit.ResultOf(m)["resultType"] != "task").To(BeTrue(
+			t.Expect(protocol.ResultOf(m)["resultType"] != "task").To(BeTrue(
 				`resultType "task" in answer to tools/call alone`, "it in answer to %s", m.Request.Method))
 		})
 	}),
@@ -97,7 +100,7 @@ var creationChecks = Suite{
 		var ids []string
 		var made []Message
 		for _, m := range resultsForTaskClients(t, w).List {
-			result := kit.ResultOf(m)
+			result := protocol.ResultOf(m)
 			id, isString := result["taskId"].(string)
 			if isString && result["resultType"] == "task" && !slices.Contains(ids, id) {
 				ids, made = append(ids, id), append(made, m)
@@ -106,12 +109,12 @@ var creationChecks = Suite{
 		if len(ids) < 2 {
 			t.WithReason(NotObserved).Skip("no two tasks were made")
 		}
-		guessable := kit.PredictablePattern(ids, time.Now()) != "" || kit.VaryingBits(ids) < minIDBits
+		guessable := invalid.PredictablePattern(ids, time.Now()) != "" || invalid.VaryingBits(ids) < minIDBits
 		t.DecidedBy(made).ExpectShould(!guessable).To(BeTrue("ids that nobody can guess", "%s", Show(ids)))
 	}),
 
 	"tasks-ext/no-request-state": Probe(func(t *T) {
-		told := kit.Snapshots(requireRuns(t))
+		told := taskrun.Snapshots(requireRuns(t))
 		for _, c := range requireRuns(t) {
 			told = append(told, snapshot{TaskRun: c.TaskRun, Reply: c.CreateReply})
 		}
@@ -132,10 +135,10 @@ func triggerTasks(t *T) {
 
 // expectTaskShape wants a task to have all of its members.
 func expectTaskShape(t *T, definition string, r driver.Reply) {
-	broken := kit.Violations(t, "tasks-ext/create-shape", definition, r.Member("result"))
+	broken := protocol.Violations(t, "tasks-ext/create-shape", definition, r.Member("result"))
 	t.Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
 	for _, member := range []string{"createdAt", "lastUpdatedAt"} {
-		t.Expect(r.Result()[member]).To(Satisfy("a timestamp of ISO 8601", kit.TimestampPattern.MatchString), member)
+		t.Expect(r.Result()[member]).To(Satisfy("a timestamp of ISO 8601", taskrun.TimestampPattern.MatchString), member)
 	}
 }
 
@@ -146,7 +149,7 @@ func isImmediateResult(r driver.Reply) bool {
 
 // refusedCalls are the first calls that were answered with an error for another reason than that the client lacks
 // something.
-func refusedCalls(calls []kit.ToolCall) (some []kit.ToolCall) {
+func refusedCalls(calls []toolcall.ToolCall) (some []toolcall.ToolCall) {
 	const most = 3
 	for _, call := range calls {
 		if code, isError := call.Reply.Code(); isError && code != missingCapability && len(some) < most {
@@ -162,18 +165,18 @@ func requestOtherMethods(t *T) {
 		return
 	}
 	s := t.Session()
-	for _, method := range append(kit.ListMethods(t.Server.Capabilities), "server/discover") {
+	for _, method := range append(protocol.ListMethods(t.Server.Capabilities), "server/discover") {
 		if KnownUnanswered(t, method) == nil {
-			t.TryRequest(s, method, kit.WithCapabilities(nil, taskCapabilities))
+			t.TryRequest(s, method, protocol.WithCapabilities(nil, taskCapabilities))
 		}
 	}
 	if len(t.Server.Resources) > 0 {
-		t.TryRequest(s, "resources/read", kit.WithCapabilities(M{"uri": t.Server.Resources[0]["uri"]},
+		t.TryRequest(s, "resources/read", protocol.WithCapabilities(M{"uri": t.Server.Resources[0]["uri"]},
 			taskCapabilities))
 	}
 	for _, prompt := range t.Server.Prompts {
-		if len(kit.ObjectsIn(prompt["arguments"])) == 0 {
-			t.TryRequest(s, "prompts/get", kit.WithCapabilities(M{"name": prompt["name"]}, taskCapabilities))
+		if len(protocol.ObjectsIn(prompt["arguments"])) == 0 {
+			t.TryRequest(s, "prompts/get", protocol.WithCapabilities(M{"name": prompt["name"]}, taskCapabilities))
 			return
 		}
 	}
@@ -181,7 +184,7 @@ func requestOtherMethods(t *T) {
 
 // resultsForTaskClients are the results of requests whose client knows tasks.
 func resultsForTaskClients(t *T, w Wire) Messages {
-	return kit.ModernResults(t, w).Filter("result for a client that knows tasks", func(m Message) bool {
+	return protocol.ModernResults(t, w).Filter("result for a client that knows tasks", func(m Message) bool {
 		return declaresTasks(m.Request)
 	})
 }
@@ -189,7 +192,7 @@ func resultsForTaskClients(t *T, w Wire) Messages {
 // declaresTasks reports whether the client of a request knows tasks.
 func declaresTasks(request *driver.Frame) bool {
 	params, _ := request.JSON()["params"].(M)
-	client, _ := kit.MetaOf(params)[driver.MetaCapabilities].(M)
+	client, _ := protocol.MetaOf(params)[driver.MetaCapabilities].(M)
 	extensions, _ := client["extensions"].(M)
 	return extensions[extension] != nil
 }

@@ -5,7 +5,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // inputChecks are the checks of tasks that ask for input.
@@ -15,7 +17,7 @@ var inputChecks = Suite{
 			func(c *taskRun) bool { return len(c.UpdateReplies) > 0 })
 		eachRun(t, all, func(t *T, c *taskRun) {
 			for _, r := range c.UpdateReplies {
-				kit.RequireAnswer(t, r)
+				taskrun.RequireAnswer(t, r)
 				if code, isError := r.Code(); isError && code != -32601 {
 					t.Inconclusive("the responses were refused: %s", Got(r))
 				}
@@ -55,15 +57,15 @@ var inputChecks = Suite{
 
 	"tasks-ext/update-unknown-keys": Probe(func(t *T) {
 		tried := sendInvalidInput(t)
-		kit.RequireAnswer(t, tried.UnknownReply)
+		taskrun.RequireAnswer(t, tried.UnknownReply)
 		tried.SkipIfExpired(t, tried.UnknownReply)
 		t.Expect(tried.UnknownReply).To(BeResult(), "a response to what was never asked for")
-		kit.RequireAnswer(t, tried.GetAfterUnknown)
+		taskrun.RequireAnswer(t, tried.GetAfterUnknown)
 		tried.SkipIfExpired(t, tried.GetAfterUnknown)
 		status := tried.GetAfterUnknown.Result()["status"]
 		t.DecidedBy(tried.GetAfterUnknown).Expect(status).To(BeOneOf("input_required"), "the status after that")
 		if tried.PartialReply.Result() != nil {
-			kit.RequireAnswer(t, tried.RepeatedReply)
+			taskrun.RequireAnswer(t, tried.RepeatedReply)
 			tried.SkipIfExpired(t, tried.RepeatedReply)
 			t.Expect(tried.RepeatedReply).To(BeResult(), "a response to what was answered before")
 		}
@@ -87,7 +89,7 @@ var inputChecks = Suite{
 
 	"tasks-ext/input-capabilities": Probe(func(t *T) {
 		asking := requireRunsWhere(t, "task that asks for input", asksForInput)
-		only := kit.ExtensionCapabilities(extension)
+		only := protocol.ExtensionCapabilities(extension)
 		again := repeatCall(t, t.Session(), asking[0].ToolCall, only, nil)
 		if !isTask(again.Reply) {
 			if !isMissingCapability(again.Reply) {
@@ -112,7 +114,7 @@ func inputKeys(r driver.Reply) (keys []string) {
 	for key := range requests {
 		keys = append(keys, key)
 	}
-	return kit.Sorted(keys)
+	return protocol.Sorted(keys)
 }
 
 // reusedKey is a key of the task that came again after it was gone, or with another request; empty when there is none.
@@ -152,17 +154,17 @@ func sendInvalidInput(t *T) invalidInputRun {
 		if p.pollUntilInput(); len(inputKeys(p.LastReply())) == 0 {
 			t.Inconclusive("%s asked for input before, and now told %s", p.ToolCall.Tool.Name, Got(p.LastReply()))
 		}
-		responses, err := kit.InputResponses(t, p.LastReply())
+		responses, err := toolcall.InputResponses(t, p.LastReply())
 		if err != nil {
 			t.Inconclusive("%v", err)
 		}
 		p.firstKeys = inputKeys(p.LastReply())
-		p.UnknownReply = p.send("tasks/update", M{"inputResponses": M{kit.UnknownTaskID: responses[p.firstKeys[0]]}})
+		p.UnknownReply = p.send("tasks/update", M{"inputResponses": M{taskrun.UnknownTaskID: responses[p.firstKeys[0]]}})
 		p.Poll()
 		if p.GetAfterUnknown = p.LastReply(); len(p.firstKeys) > 1 {
 			p.provideInParts(responses)
 		}
-		kit.FollowTasks(p.taskRun)
+		taskrun.FollowTasks(p.taskRun)
 		return p
 	})
 }
@@ -194,7 +196,7 @@ func (c *taskRun) pollUntilInput() {
 	working := true
 	for working && c.HasTime() {
 		state := c.Poll()
-		working = state["status"] == "working" || state == nil && !kit.IsUnknownTask(c.LastReply()) &&
+		working = state["status"] == "working" || state == nil && !taskrun.IsUnknownTask(c.LastReply()) &&
 			c.LastReply().Err == nil
 	}
 }

@@ -7,21 +7,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // listenChecks are the checks of what is told of tasks unasked.
 var listenChecks = Suite{
 	"tasks-ext/listen-non-declaring": Probe(func(t *T) {
 		s := t.SessionForInvalidInput()
-		p, ack, r := listen(s, kit.UnknownTaskID, M{})
+		p, ack, r := listen(s, taskrun.UnknownTaskID, M{})
 		defer s.Cancel(p, "it was answered")
 		if ack != nil {
 			t.DecidedBy(ack).Fail(fmt.Sprintf("error %d", missingCapability), "an acknowledgment: %s",
 				Show(paramsOf(ack)))
 		}
-		kit.SkipUnlessServerRejects(t, r)
-		if kit.RequireAnswer(t, r); isMethodNotFound(r) {
+		invalid.SkipUnlessServerRejects(t, r)
+		if taskrun.RequireAnswer(t, r); isMethodNotFound(r) {
 			t.WithReason(NotOffered).Skip("there are no subscriptions: %s", Got(r))
 		}
 		t.Expect(r).To(BeError(missingCapability))
@@ -29,7 +31,7 @@ var listenChecks = Suite{
 
 	"tasks-ext/listen-ack-subset": Probe(func(t *T) {
 		l := listenToTask(t)
-		broken := kit.Violations(t, "tasks-ext/listen-ack-subset", "TaskSubscriptionsAcknowledgedNotification",
+		broken := protocol.Violations(t, "tasks-ext/listen-ack-subset", "TaskSubscriptionsAcknowledgedNotification",
 			l.ack.JSON())
 		t.DecidedBy(l.ack).Expect(broken).To(BeEmptyList[string]("a list of ids"))
 		var others []any
@@ -90,7 +92,7 @@ func paramsOf(f *driver.Frame) M {
 // listen asks for news of a task, and waits until the subscription has begun or was refused.
 func listen(s *driver.Session, id string, client M) (p driver.Pending, ack *driver.Frame, r driver.Reply) {
 	mark := s.Mark()
-	p = s.OpenStream("subscriptions/listen", kit.WithCapabilities(listenParams(id), client))
+	p = s.OpenStream("subscriptions/listen", protocol.WithCapabilities(listenParams(id), client))
 	came, err := s.Wait(mark, s.ReplyTimeout(),
 		func(f *driver.Frame) bool { return isAck(f, p) || endsSubscription(f, p) })
 	if err == nil && isAck(came, p) {
@@ -113,7 +115,7 @@ func endsSubscription(f *driver.Frame, p driver.Pending) bool {
 
 // isTagged reports whether a notification says that it belongs to a subscription.
 func isTagged(f *driver.Frame, p driver.Pending) bool {
-	id, has := kit.MetaOf(paramsOf(f))[driver.MetaSubscription]
+	id, has := protocol.MetaOf(paramsOf(f))[driver.MetaSubscription]
 	return has && driver.SameID(CompactJSON(id), p.ID)
 }
 
@@ -139,14 +141,14 @@ func listenToTask(t *T) taskListener {
 	before := slowestRun(t)
 	return Step(t, "task that is listened for", func(t *T) taskListener {
 		s := before.NextSession(t, t.Session)
-		meta := maps.Clone(kit.MetaOf(before.ToolCall.Params(s)))
+		meta := maps.Clone(protocol.MetaOf(before.ToolCall.Params(s)))
 		maps.Copy(meta, M{"progressToken": taskToken, driver.MetaLogLevel: "debug"})
 		l := taskListener{taskRun: startTask(t, s, before.ToolCall, M{"_meta": meta})}
 		mark := s.Mark()
 		p, ack, r := listen(s, l.ID, taskCapabilities)
 		defer s.Cancel(p, "the task has ended")
 		l.subscription, l.ack = p, ack
-		if kit.FollowTasks(l.taskRun); ack == nil {
+		if taskrun.FollowTasks(l.taskRun); ack == nil {
 			t.WithReason(NotOffered).Skip("the server sends no task notifications: %s", Got(r))
 		}
 		Barrier(t, s, mark)

@@ -8,7 +8,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // The codes of errors that the revision defines.
@@ -23,8 +27,8 @@ var legacyTasks = M{"tasks": M{"requests": M{"tools": M{"call": M{}}}, "cancel":
 // negotiationChecks are the checks of who gets a task, and who does not.
 var negotiationChecks = Suite{
 	"tasks-ext/advertised": WatchWithSetup(callWithAndWithoutTasks, func(t *T, w Wire) {
-		tasks := kit.ModernResults(t, w).Filter("task", func(m Message) bool {
-			return m.Request.Method == "tools/call" && kit.ResultOf(m)["resultType"] == "task"
+		tasks := protocol.ModernResults(t, w).Filter("task", func(m Message) bool {
+			return m.Request.Method == "tools/call" && protocol.ResultOf(m)["resultType"] == "task"
 		})
 		t.Judge(tasks, func(t *T, m Message) {
 			extensions, _ := t.Server.Capabilities["extensions"].(M)
@@ -39,19 +43,19 @@ var negotiationChecks = Suite{
 	}),
 
 	"tasks-ext/not-for-non-declaring": Probe(func(t *T) {
-		kit.EachToolCall(t, callsWithoutTasks(t), func(t *T, call kit.ToolCall) { t.Expect(call.Reply).To(beNoTask()) })
+		toolcall.EachToolCall(t, callsWithoutTasks(t), func(t *T, call toolcall.ToolCall) { t.Expect(call.Reply).To(beNoTask()) })
 	}),
 
 	"tasks-ext/not-by-prior-declaration": Probe(func(t *T) {
 		call := requireCallWithoutTask(t)
 		s := t.Session()
 		startTask(t, s, call, nil).send("tasks/cancel", nil)
-		t.Expect(repeatCall(t, s, call, kit.AllModernCapabilities, nil).Reply).To(beNoTask())
+		t.Expect(repeatCall(t, s, call, protocol.AllModernCapabilities, nil).Reply).To(beNoTask())
 	}),
 
 	"tasks-ext/core-capability-not-enough": Probe(func(t *T) {
 		client := M{}
-		for _, capabilities := range []M{kit.AllModernCapabilities, legacyTasks} {
+		for _, capabilities := range []M{protocol.AllModernCapabilities, legacyTasks} {
 			for name, v := range capabilities {
 				client[name] = v
 			}
@@ -64,7 +68,7 @@ var negotiationChecks = Suite{
 	}),
 
 	"tasks-ext/required-error": Probe(func(t *T) {
-		var unserved []kit.ToolCall
+		var unserved []toolcall.ToolCall
 		for _, call := range callsWithoutTasks(t) {
 			atOnce := len(call.InputLoop.InputReplies) == 0
 			if call.Reply.Error() != nil && (isMissingCapability(call.Reply) || atOnce &&
@@ -75,18 +79,18 @@ var negotiationChecks = Suite{
 		if len(unserved) == 0 {
 			t.WithReason(NotOffered).Skip("no tool is known to run as a task only")
 		}
-		kit.EachToolCall(t, unserved, func(t *T, call kit.ToolCall) {
+		toolcall.EachToolCall(t, unserved, func(t *T, call toolcall.ToolCall) {
 			t.Expect(call.Reply).To(BeError(missingCapability))
 		})
 	}),
 
 	"tasks-ext/required-error-data": Probe(func(t *T) {
 		lacking := slices.DeleteFunc(callsWithoutTasks(t),
-			func(call kit.ToolCall) bool { return !isMissingCapability(call.Reply) })
+			func(call toolcall.ToolCall) bool { return !isMissingCapability(call.Reply) })
 		if len(lacking) == 0 {
 			t.WithReason(NotObserved).Skip("no call was answered with error %d", missingCapability)
 		}
-		kit.EachToolCall(t, lacking, func(t *T, call kit.ToolCall) {
+		toolcall.EachToolCall(t, lacking, func(t *T, call toolcall.ToolCall) {
 			data, _ := call.Reply.Error()["data"].(M)
 			required, _ := data["requiredCapabilities"].(M)
 			extensions, _ := required["extensions"].(M)
@@ -99,8 +103,8 @@ var negotiationChecks = Suite{
 		s := t.SessionForInvalidInput()
 		methods := []Subject{NamedSubject("tasks/get"), NamedSubject("tasks/update"), NamedSubject("tasks/cancel")}
 		t.Each(methods, func(t *T, method Subject) {
-			r := kit.RequestInvalid(t, s, method.Name,
-				kit.WithCapabilities(M{"taskId": kit.UnknownTaskID, "inputResponses": M{}}, M{}))
+			r := invalid.RequestInvalid(t, s, method.Name,
+				protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID, "inputResponses": M{}}, M{}))
 			if code, _ := r.Code(); method.Name == "tasks/cancel" && code != missingCapability {
 				requireOwnRefusal(t, r)
 			}
@@ -111,19 +115,19 @@ var negotiationChecks = Suite{
 	"tasks-ext/name-header": Probe(func(t *T) {
 		s := t.Session()
 		ask := func(name string) *driver.RoundTrip {
-			request := kit.ManualRequest{Method: "tasks/get",
-				Params: kit.WithCapabilities(M{"taskId": kit.UnknownTaskID}, taskCapabilities)}
-			request.Header = kit.Header("Mcp-Name", name)
-			x := kit.PostRequest(s, request)
-			kit.RequireHTTPResponse(t, kit.AwaitResponse(x))
+			request := roundtrip.ManualRequest{Method: "tasks/get",
+				Params: protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID}, taskCapabilities)}
+			request.Header = roundtrip.Header("Mcp-Name", name)
+			x := roundtrip.PostRequest(s, request)
+			roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
 			return x
 		}
-		kit.SkipUnlessAnswersInvalid(t)
-		if code, _ := ask(kit.UnknownTaskID).AwaitReply().Code(); code == headerMismatch {
+		invalid.SkipUnlessAnswersInvalid(t)
+		if code, _ := ask(taskrun.UnknownTaskID).AwaitReply().Code(); code == headerMismatch {
 			t.Fail("an answer about the task where Mcp-Name is its id", "error %d", code)
 		}
-		other := ask(kit.UnknownTaskID + "-too")
-		kit.SkipUnlessServerRejects(t, other.AwaitReply())
+		other := ask(taskrun.UnknownTaskID + "-too")
+		invalid.SkipUnlessServerRejects(t, other.AwaitReply())
 		t.Expect(other.Response().StatusCode).To(BeOneOf(http.StatusBadRequest), "the status with another Mcp-Name")
 		t.Expect(other.AwaitReply()).To(BeError(headerMismatch))
 	}),
@@ -135,13 +139,13 @@ var negotiationChecks = Suite{
 		call, s := slowestRun(t).ToolCall, t.Session()
 		c := startTask(t, s, call, nil)
 		defer func() { c.send("tasks/cancel", nil) }()
-		request := kit.ManualRequest{Method: "tasks/get",
-			Params: kit.WithCapabilities(M{"taskId": c.ID}, taskCapabilities)}
-		request.Header = kit.Header("Authorization", "Bearer "+t.Credentials.SecondPrincipal)
+		request := roundtrip.ManualRequest{Method: "tasks/get",
+			Params: protocol.WithCapabilities(M{"taskId": c.ID}, taskCapabilities)}
+		request.Header = roundtrip.Header("Authorization", "Bearer "+t.Credentials.SecondPrincipal)
 		request.Header.Set("Mcp-Name", driver.FieldValue(c.ID))
-		x := kit.PostRequest(s, request)
-		kit.RequireHTTPResponse(t, kit.AwaitResponse(x))
-		kit.SkipUnlessServerRejects(t, x.AwaitReply())
+		x := roundtrip.PostRequest(s, request)
+		roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
+		invalid.SkipUnlessServerRejects(t, x.AwaitReply())
 		t.Expect(x.AwaitReply().Result() == nil).To(BeTrue("no word of a task to another principal", "%s",
 			x.AwaitReply()))
 	}),
@@ -153,16 +157,16 @@ var negotiationChecks = Suite{
 		}
 		s := t.NewProcess()
 		hello := driver.ConnectParams(t.Revision)
-		hello["capabilities"] = kit.ExtensionCapabilities(extension)
+		hello["capabilities"] = protocol.ExtensionCapabilities(extension)
 		if err := s.Open(hello); err != nil {
 			t.Retry("%v", Explain(err))
 		}
-		calls := kit.CallsWithCapabilities(t, s, nil, kit.ToolsInCallOrder(t))
-		answered := kit.AnsweredCalls(calls.List)
+		calls := toolcall.CallsWithCapabilities(t, s, nil, toolcall.ToolsInCallOrder(t))
+		answered := toolcall.AnsweredCalls(calls.List)
 		if len(answered) == 0 {
-			kit.SkipNotObserved(t, "call was answered", calls.Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "call was answered", calls.Uncalled, toolcall.AnyTool)
 		}
-		kit.EachToolCall(t, answered, func(t *T, call kit.ToolCall) {
+		toolcall.EachToolCall(t, answered, func(t *T, call toolcall.ToolCall) {
 			t.Expect(call.Reply.Result()["resultType"]).NotTo(BeOneOf("task"), "resultType")
 		})
 	}),
@@ -170,7 +174,7 @@ var negotiationChecks = Suite{
 
 // callWithAndWithoutTasks calls tools as clients with the extension and without it.
 func callWithAndWithoutTasks(t *T) {
-	kit.CallTools(t)
+	toolcall.CallTools(t)
 	triggerTasks(t)
 }
 
@@ -186,9 +190,9 @@ func isMissingCapability(r driver.Reply) bool {
 }
 
 // callsWithoutTasks are calls of tools that make tasks, by a client that does not know them and has all else.
-func callsWithoutTasks(t *T) (calls []kit.ToolCall) {
+func callsWithoutTasks(t *T) (calls []toolcall.ToolCall) {
 	made := requireRuns(t)
-	for _, call := range kit.AnsweredCalls(kit.ValidCalls(t).List) {
+	for _, call := range toolcall.AnsweredCalls(toolcall.ValidCalls(t).List) {
 		if slices.ContainsFunc(made, func(c *taskRun) bool { return c.ToolCall.Tool.Name == call.Tool.Name }) {
 			calls = append(calls, call)
 		}
@@ -209,12 +213,12 @@ func hasCompleted(t *T, tool string) bool {
 
 // requireCallWithoutTask is a call of a tool that makes tasks, and none for a client that does not know them: best one
 // that serves such a client all the same.
-func requireCallWithoutTask(t *T) kit.ToolCall {
+func requireCallWithoutTask(t *T) toolcall.ToolCall {
 	calls := callsWithoutTasks(t)
-	if slices.ContainsFunc(calls, func(call kit.ToolCall) bool { return isTask(call.Reply) }) {
+	if slices.ContainsFunc(calls, func(call toolcall.ToolCall) bool { return isTask(call.Reply) }) {
 		t.Yield("a client that does not know tasks gets some")
 	}
-	if i := slices.IndexFunc(calls, func(call kit.ToolCall) bool { return call.Reply.Result() != nil }); i >= 0 {
+	if i := slices.IndexFunc(calls, func(call toolcall.ToolCall) bool { return call.Reply.Result() != nil }); i >= 0 {
 		return calls[i]
 	}
 	return calls[0]

@@ -7,7 +7,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // pollingChecks are the checks of what is told of tasks.
@@ -19,7 +22,7 @@ var pollingChecks = Suite{
 
 	"tasks-ext/get-working": Probe(func(t *T) {
 		eachSnapshot(t, requireSnapshots(t, "answer to tasks/get"), func(t *T, m snapshot) {
-			broken := kit.Violations(t, "tasks-ext/get-working", "GetTaskResult", m.State())
+			broken := protocol.Violations(t, "tasks-ext/get-working", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("one of the five statuses"))
 			t.Expect(m.State()["taskId"]).To(BeOneOf[any](m.ID), "taskId")
 		})
@@ -27,7 +30,7 @@ var pollingChecks = Suite{
 
 	"tasks-ext/get-input-required": Probe(func(t *T) {
 		eachSnapshot(t, requireSnapshots(t, "task that asks for input", "input_required"), func(t *T, m snapshot) {
-			broken := kit.Violations(t, "tasks-ext/get-input-required", "GetTaskResult", m.State())
+			broken := protocol.Violations(t, "tasks-ext/get-input-required", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("requests of the three kinds, as their schemas have them"))
 			requests, _ := m.State()["inputRequests"].(M)
 			t.Expect(len(requests) > 0).To(BeTrue("at least one request", "none: %s", Show(m.State())))
@@ -36,7 +39,7 @@ var pollingChecks = Suite{
 
 	"tasks-ext/get-completed": Probe(func(t *T) {
 		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *T, m snapshot) {
-			broken := kit.Violations(t, "tasks-ext/get-completed", "GetTaskResult", m.State())
+			broken := protocol.Violations(t, "tasks-ext/get-completed", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("a result"))
 			result := M{"resultType": "complete"} // whether it says so is open
 			for name, v := range taskResult(m) {
@@ -52,7 +55,7 @@ var pollingChecks = Suite{
 
 	"tasks-ext/get-failed": Probe(func(t *T) {
 		eachSnapshot(t, requireSnapshots(t, "failed task", "failed"), func(t *T, m snapshot) {
-			broken := kit.Violations(t, "tasks-ext/get-failed", "GetTaskResult", m.State())
+			broken := protocol.Violations(t, "tasks-ext/get-failed", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("an error with a code and a message"))
 		})
 	}),
@@ -78,7 +81,7 @@ var pollingChecks = Suite{
 			for _, later := range []snapshot{{TaskRun: e.TaskRun, Reply: e.GetReply},
 				{TaskRun: e.TaskRun, Reply: e.GetAfterCancel}} {
 				e.SkipIfExpired(t, later.Reply)
-				if kit.RequireAnswer(t, later.Reply); kit.IsUnknownTask(later.Reply) {
+				if taskrun.RequireAnswer(t, later.Reply); taskrun.IsUnknownTask(later.Reply) {
 					t.Yield("there is no task any more")
 				}
 				if later.State() == nil {
@@ -97,7 +100,7 @@ var pollingChecks = Suite{
 					asked = slices.Concat(asked, []driver.Reply{e.GetReply, e.GetAfterCancel})
 				}
 			}
-			gone := slices.IndexFunc(asked, kit.IsUnknownTask)
+			gone := slices.IndexFunc(asked, taskrun.IsUnknownTask)
 			switch {
 			case c.ID == "":
 				t.Yield("it has no id")
@@ -115,24 +118,24 @@ var pollingChecks = Suite{
 
 	"tasks-ext/no-related-task-meta": Probe(func(t *T) {
 		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *T, m snapshot) {
-			meta := kit.MetaOf(taskResult(m))
-			t.Expect(!HasMember(meta, kit.RelatedTaskKey)).To(BeTrue("no "+kit.RelatedTaskKey+" in _meta of the result",
+			meta := protocol.MetaOf(taskResult(m))
+			t.Expect(!HasMember(meta, taskrun.RelatedTaskKey)).To(BeTrue("no "+taskrun.RelatedTaskKey+" in _meta of the result",
 				"%s",
 				Show(meta)))
 		})
 	}),
 
 	"tasks-ext/get-unknown": Probe(func(t *T) {
-		r := kit.RequestInvalid(t, t.Session(), "tasks/get",
-			kit.WithCapabilities(M{"taskId": kit.UnknownTaskID}, taskCapabilities))
+		r := invalid.RequestInvalid(t, t.Session(), "tasks/get",
+			protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
 		t.Expect(r).To(BeError(-32602))
 	}),
 
 	"tasks-ext/update-cancel-unknown": Probe(func(t *T) {
 		s := t.Session()
 		t.Each([]Subject{NamedSubject("tasks/update"), NamedSubject("tasks/cancel")}, func(t *T, method Subject) {
-			r := kit.RequestInvalid(t, s, method.Name,
-				kit.WithCapabilities(M{"taskId": kit.UnknownTaskID, "inputResponses": M{}}, taskCapabilities))
+			r := invalid.RequestInvalid(t, s, method.Name,
+				protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID, "inputResponses": M{}}, taskCapabilities))
 			if method.Name == "tasks/cancel" {
 				requireOwnRefusal(t, r)
 			}
@@ -141,14 +144,14 @@ var pollingChecks = Suite{
 	}),
 
 	"tasks-ext/removed-result": Probe(func(t *T) {
-		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/result",
-			kit.WithCapabilities(M{"taskId": kit.UnknownTaskID}, taskCapabilities))
+		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/result",
+			protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
 		t.Expect(r).To(BeError(-32601))
 	}),
 
 	"tasks-ext/removed-list": Probe(func(t *T) {
-		t.Expect(kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
-			kit.WithCapabilities(nil, taskCapabilities))).To(BeError(-32601))
+		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
+			protocol.WithCapabilities(nil, taskCapabilities))).To(BeError(-32601))
 	}),
 }
 
@@ -165,7 +168,7 @@ func isToolError(result M) bool { return result["isError"] == true }
 
 // failsImmediately reports whether the tool of a task says of a call that is served at once that it went wrong.
 func failsImmediately(t *T, c *taskRun) bool {
-	return slices.ContainsFunc(kit.ValidCalls(t).List, func(call kit.ToolCall) bool {
+	return slices.ContainsFunc(toolcall.ValidCalls(t).List, func(call toolcall.ToolCall) bool {
 		return call.Tool.Name == c.ToolCall.Tool.Name && isToolError(call.Reply.Result())
 	})
 }
@@ -194,7 +197,7 @@ func expectEmpty(t *T, result M) {
 			members = append(members, name)
 		}
 	}
-	t.Expect(kit.Sorted(members)).To(BeEmptyList[string]("an empty result"))
+	t.Expect(protocol.Sorted(members)).To(BeEmptyList[string]("an empty result"))
 }
 
 // eachEnded tries a check on tasks that have ended.

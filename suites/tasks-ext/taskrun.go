@@ -6,12 +6,14 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // taskRun is a task that a call was answered by, and what was heard of it until its end.
 type taskRun struct {
-	*kit.TaskRun
+	*taskrun.TaskRun
 	UpdateReplies []driver.Reply // to tasks/update
 
 	t                 *T
@@ -29,13 +31,13 @@ func isTask(r driver.Reply) bool {
 }
 
 // newTaskRun is the task that a call in a session was answered by.
-func newTaskRun(t *T, s *driver.Session, call kit.ToolCall) *taskRun {
+func newTaskRun(t *T, s *driver.Session, call toolcall.ToolCall) *taskRun {
 	id, _ := call.Reply.Result()["taskId"].(string)
 	c := &taskRun{t: t, capabilities: taskCapabilities, providedKeys: map[string]bool{}}
-	c.TaskRun = &kit.TaskRun{
+	c.TaskRun = &taskrun.TaskRun{
 		ToolCall: call, CreateReply: call.Reply, StartTime: s.TimeOf(call.Reply.Request), Session: s, ID: id,
 		PollIntervalKey: "pollIntervalMs", TTLKey: "ttlMs", Send: c.send, ProvideInput: c.provideInput,
-		Timeout: kit.TaskTimeout(t),
+		Timeout: taskrun.TaskTimeout(t),
 	}
 	c.ExtendDeadline()
 	return c
@@ -45,20 +47,20 @@ func newTaskRun(t *T, s *driver.Session, call kit.ToolCall) *taskRun {
 func (c *taskRun) send(method string, more M) driver.Reply {
 	params := M{"taskId": c.ID}
 	maps.Copy(params, more)
-	return c.Session.Call(method, kit.WithCapabilities(params, c.capabilities))
+	return c.Session.Call(method, protocol.WithCapabilities(params, c.capabilities))
 }
 
 // provideInput gives the task what it asks for now and has not got before.
 func (c *taskRun) provideInput() {
-	responses, err := kit.InputResponses(c.t, c.LastReply())
+	responses, err := toolcall.InputResponses(c.t, c.LastReply())
 	maps.DeleteFunc(responses, func(key string, _ any) bool { return c.providedKeys[key] })
 	switch {
 	case err != nil:
 		c.IncompleteReason = err.Error()
 	case len(responses) == 0: // the server may take its time
-	case len(c.UpdateReplies) == kit.MaxInputRounds:
+	case len(c.UpdateReplies) == toolcall.MaxInputRounds:
 		c.IncompleteReason = fmt.Sprintf("it still asks for input after %d updates, mcpcheck's own limit",
-			kit.MaxInputRounds)
+			toolcall.MaxInputRounds)
 	default:
 		if r := c.update(responses); r.Result() == nil {
 			c.IncompleteReason = "tasks/update was answered with " + Got(r)
@@ -80,7 +82,7 @@ func (c *taskRun) update(responses M) driver.Reply {
 }
 
 // snapshot is what was told of a task at one time.
-type snapshot = kit.TaskSnapshot
+type snapshot = taskrun.TaskSnapshot
 
 // eachSnapshot tries a check on moments.
 func eachSnapshot(t *T, moments []snapshot, run func(*T, snapshot)) {

@@ -6,18 +6,21 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // extension is the one that is judged.
 const extension = "io.modelcontextprotocol/tasks"
 
 // taskCapabilities is what a client declares that knows tasks, and can answer all that they ask for.
-var taskCapabilities = withTasks(kit.AllModernCapabilities)
+var taskCapabilities = withTasks(protocol.AllModernCapabilities)
 
 // withTasks are the capabilities of a client that knows tasks beside what else it can do.
 func withTasks(others M) M {
-	all := kit.ExtensionCapabilities(extension)
+	all := protocol.ExtensionCapabilities(extension)
 	for name, capability := range others {
 		all[name] = capability
 	}
@@ -26,7 +29,7 @@ func withTasks(others M) M {
 
 // taskRuns is what came of calls of tools for a client that knows tasks.
 type taskRuns struct {
-	kit.ToolCalls
+	toolcall.ToolCalls
 	Runs  []*taskRun
 	Ended []endedTask
 }
@@ -44,13 +47,13 @@ const maxEnded = 3
 func runTasks(t *T) *taskRuns {
 	return Step(t, "tasks", func(t *T) *taskRuns {
 		s := t.Session()
-		story := &taskRuns{ToolCalls: kit.CallsWithCapabilities(t, s, taskCapabilities, kit.ToolsInCallOrder(t))}
+		story := &taskRuns{ToolCalls: toolcall.CallsWithCapabilities(t, s, taskCapabilities, toolcall.ToolsInCallOrder(t))}
 		for _, call := range story.List {
 			if isTask(call.Reply) {
 				story.Runs = append(story.Runs, newTaskRun(t, s, call))
 			}
 		}
-		kit.FollowTasks(story.Runs...)
+		taskrun.FollowTasks(story.Runs...)
 		for _, c := range story.Runs {
 			if c.FinalStatus != "" && len(story.Ended) < maxEnded {
 				e := endedTask{taskRun: c, GetReply: c.PollUnrecorded(), CancelReply: c.send("tasks/cancel", nil)}
@@ -66,7 +69,7 @@ func runTasks(t *T) *taskRuns {
 func requireRuns(t *T) []*taskRun {
 	told := runTasks(t)
 	if len(told.Runs) == 0 {
-		kit.SkipNotObserved(t, "call was answered by a task", told.Uncalled, kit.AnyTool)
+		toolcall.SkipNotObserved(t, "call was answered by a task", told.Uncalled, toolcall.AnyTool)
 	}
 	return told.Runs
 }
@@ -83,35 +86,35 @@ func requireRunsWhere(t *T, kind string, is func(*taskRun) bool) (all []*taskRun
 	if len(all) == 0 {
 		skipNotObserved(t, kind)
 	}
-	kit.CaveatUnfinished(t, runTasks(t).Runs)
+	taskrun.CaveatUnfinished(t, runTasks(t).Runs)
 	return all
 }
 
 // requireSnapshots are the moments of a status; without any the check ends.
 func requireSnapshots(t *T, kind string, status ...string) []snapshot {
-	all := kit.Snapshots(requireRuns(t), status...)
+	all := taskrun.Snapshots(requireRuns(t), status...)
 	if len(all) == 0 {
 		skipNotObserved(t, kind)
 	}
-	kit.CaveatUnfinished(t, runTasks(t).Runs)
+	taskrun.CaveatUnfinished(t, runTasks(t).Runs)
 	return all
 }
 
 // skipNotObserved ends a check for which there was nothing of a kind.
 func skipNotObserved(t *T, kind string) {
 	told := runTasks(t)
-	kit.SkipNotObservedInTasks(t, kind+" was seen", told.Runs, told.Uncalled)
+	taskrun.SkipNotObservedInTasks(t, kind+" was seen", told.Runs, told.Uncalled)
 }
 
 // repeatCall calls a tool once more as a client with other capabilities, and with more params.
-func repeatCall(t *T, s *driver.Session, call kit.ToolCall, capabilities, more M) kit.ToolCall {
+func repeatCall(t *T, s *driver.Session, call toolcall.ToolCall, capabilities, more M) toolcall.ToolCall {
 	params := call.Params(s)
 	for name, v := range more {
 		params[name] = v
 	}
-	again := kit.RunInvalidInputLoop(t, s, "tools/call", kit.WithCapabilities(params, capabilities))
+	again := toolcall.RunInvalidInputLoop(t, s, "tools/call", protocol.WithCapabilities(params, capabilities))
 	if again.LastReply.Err != nil {
-		kit.SkipUnlessServerRejects(t, again.LastReply)
+		invalid.SkipUnlessServerRejects(t, again.LastReply)
 		t.Retry("%v", Explain(again.LastReply.Err))
 	}
 	call.InputLoop, call.Reply = again, again.LastReply
@@ -119,7 +122,7 @@ func repeatCall(t *T, s *driver.Session, call kit.ToolCall, capabilities, more M
 }
 
 // startTask makes a task by a tool that has made one before, with more params.
-func startTask(t *T, s *driver.Session, call kit.ToolCall, more M) *taskRun {
+func startTask(t *T, s *driver.Session, call toolcall.ToolCall, more M) *taskRun {
 	again := repeatCall(t, s, call, taskCapabilities, more)
 	if !isTask(again.Reply) {
 		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, Got(again.Reply))

@@ -5,7 +5,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // cancelChecks are the checks of tasks that the client takes back.
@@ -14,7 +15,7 @@ var cancelChecks = Suite{
 		c := cancelTask(t)
 		c.requireCancelledInTime(t)
 		t.Expect(c.CancelReply).To(BeResult())
-		broken := kit.Violations(t, "tasks/cancel-result", "CancelTaskResult", c.CancelReply.Result())
+		broken := protocol.Violations(t, "tasks/cancel-result", "CancelTaskResult", c.CancelReply.Result())
 		t.DecidedBy(c.CancelReply).Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
 		t.DecidedBy(c.CancelReply).Expect(c.CancelReply.Result()["status"]).To(BeOneOf[any]("cancelled"))
 	}),
@@ -29,8 +30,8 @@ var cancelChecks = Suite{
 			t.Caveat("%s", c.ShortReason)
 		}
 		for _, r := range c.LaterReplies {
-			kit.RequireAnswer(t, r)
-			if !kit.IsUnknownTask(r) {
+			taskrun.RequireAnswer(t, r)
+			if !taskrun.IsUnknownTask(r) {
 				t.Expect(r).To(BeResult())
 				requireFlatTask(t, r)
 				t.Expect(r.Result()["status"]).To(BeOneOf[any]("cancelled"), "the status after tasks/cancel")
@@ -43,11 +44,11 @@ var cancelChecks = Suite{
 			t.WithReason(NotDeclared).Skip("the server does not declare tasks.cancel")
 		}
 		eachEnded(t, func(t *T, e endedTask) {
-			kit.RequireAnswer(t, e.CancelReply)
+			taskrun.RequireAnswer(t, e.CancelReply)
 			t.Expect(e.CancelReply).To(BeError(-32602))
 		})
 		if c := cancelTask(t); c.CancelReply.Result() != nil {
-			kit.RequireAnswer(t, c.SecondCancelReply)
+			taskrun.RequireAnswer(t, c.SecondCancelReply)
 			t.Expect(c.SecondCancelReply).To(BeError(-32602), "tasks/cancel of a task that was cancelled before")
 		}
 	}),
@@ -95,7 +96,7 @@ func cancelTask(t *T) cancelledTask {
 			over = time.Since(c.StartTime) > done
 			r := c.PollUnrecorded()
 			c.LaterReplies = append(c.LaterReplies, r)
-			over = over || !r.Answered() || kit.IsUnknownTask(r)
+			over = over || !r.Answered() || taskrun.IsUnknownTask(r)
 		}
 		return c
 	})
@@ -113,10 +114,10 @@ func requireLastingTask(t *T) *taskRun {
 
 // requireCancelledInTime ends a check of a task that may have been done before it was cancelled.
 func (c cancelledTask) requireCancelledInTime(t *T) {
-	kit.RequireAnswer(t, c.CancelReply)
+	taskrun.RequireAnswer(t, c.CancelReply)
 	c.SkipIfExpired(t, c.CancelReply)
 	status := c.LaterReplies[0].Result()["status"]
-	if kit.IsUnknownTask(c.CancelReply) && (status == "completed" || status == "failed") {
+	if taskrun.IsUnknownTask(c.CancelReply) && (status == "completed" || status == "failed") {
 		t.Inconclusive("the task was done before it could be cancelled: %s", Show(status))
 	}
 }

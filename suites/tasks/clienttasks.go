@@ -5,50 +5,51 @@ import (
 	"time"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // clientTaskChecks are the checks of servers that have their clients run something as a task.
 var clientTaskChecks = Suite{
-	"tasks/server-augments-only-declared": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
-		var asked []kit.ServerRequest
+	"tasks/server-augments-only-declared": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+		var asked []client.ServerRequest
 		for _, method := range []string{"sampling/createMessage", "elicitation/create"} {
-			for _, q := range kit.ServerRequests(t, w, method) {
+			for _, q := range client.ServerRequests(t, w, method) {
 				if q.ClientCapabilities()["tasks"] == nil {
 					asked = append(asked, q)
 				}
 			}
 		}
-		kit.JudgeServerRequests(t, "client without tasks was asked for something", asked,
-			func(t *T, q kit.ServerRequest) {
+		client.JudgeServerRequests(t, "client without tasks was asked for something", asked,
+			func(t *T, q client.ServerRequest) {
 				t.Expect(Member(q.Params, "task")).To(BeOneOf[any](Absent{}), "task")
 			})
 	}),
 
 	"tasks/server-polls-politely": Probe(func(t *T) {
-		polled := slices.DeleteFunc(kit.ClientTasks(t), func(c *kit.ClientTask) bool { return len(c.Polls) < 2 })
+		polled := slices.DeleteFunc(taskrun.ClientTasks(t), func(c *taskrun.ClientTask) bool { return len(c.Polls) < 2 })
 		if len(polled) == 0 {
 			t.WithReason(NotObserved).Skip("no task of the client was asked after twice")
 		}
-		Each(t, polled, (*kit.ClientTask).Subject, func(t *T, c *kit.ClientTask) {
+		Each(t, polled, (*taskrun.ClientTask).Subject, func(t *T, c *taskrun.ClientTask) {
 			last := c.Polls[0].At
 			for _, f := range c.Polls[1:] {
-				const early = kit.ClientTaskPollInterval / 10
-				t.ExpectShould(f.At-last >= kit.ClientTaskPollInterval-early).
-					To(BeTrue("a pause of pollInterval, "+kit.ClientTaskPollInterval.String(),
+				const early = taskrun.ClientTaskPollInterval / 10
+				t.ExpectShould(f.At-last >= taskrun.ClientTaskPollInterval-early).
+					To(BeTrue("a pause of pollInterval, "+taskrun.ClientTaskPollInterval.String(),
 						"one of %v", (f.At - last).Round(time.Millisecond)))
 				last = f.At
 			}
 		})
 	}),
 
-	"tasks/server-cancels-with-tasks-cancel": WatchWithSetup(kit.CollectClientTasks, func(t *T, w Wire) {
-		taken := slices.DeleteFunc(kit.ClientTasks(t),
-			func(c *kit.ClientTask) bool { return !c.Cancelled && c.CancelNotification() == nil })
+	"tasks/server-cancels-with-tasks-cancel": WatchWithSetup(taskrun.CollectClientTasks, func(t *T, w Wire) {
+		taken := slices.DeleteFunc(taskrun.ClientTasks(t),
+			func(c *taskrun.ClientTask) bool { return !c.Cancelled && c.CancelNotification() == nil })
 		if len(taken) == 0 {
 			t.WithReason(NotObserved).Skip("the server has cancelled no task of the client")
 		}
-		Each(t, taken, (*kit.ClientTask).Subject, func(t *T, c *kit.ClientTask) {
+		Each(t, taken, (*taskrun.ClientTask).Subject, func(t *T, c *taskrun.ClientTask) {
 			t.Expect(c.CancelNotification() == nil).To(BeTrue("tasks/cancel alone",
 				"notifications/cancelled for the request"))
 		})

@@ -4,22 +4,25 @@ import (
 	"time"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // creationChecks are the checks of how calls are answered by tasks.
 var creationChecks = Suite{
 	"tasks/create-result": Probe(func(t *T) {
 		skipUnlessTaskCalls(t)
-		served := kit.AnsweredCalls(runTasks(t).Calls)
-		kit.RequireObserved(t, len(served), "call that is to run as a task was answered", runTasks(t).Uncalled,
-			kit.AnyTool)
-		kit.EachToolCall(t, served, func(t *T, call kit.ToolCall) {
-			kit.RequireAnswer(t, call.Reply)
+		served := toolcall.AnsweredCalls(runTasks(t).Calls)
+		toolcall.RequireObserved(t, len(served), "call that is to run as a task was answered", runTasks(t).Uncalled,
+			toolcall.AnyTool)
+		toolcall.EachToolCall(t, served, func(t *T, call toolcall.ToolCall) {
+			taskrun.RequireAnswer(t, call.Reply)
 			if call.Reply.Error() != nil {
 				t.Inconclusive("the call was refused: %s", Got(call.Reply))
 			}
-			broken := kit.Violations(t, "tasks/create-result", "CreateTaskResult", call.Reply.Member("result"))
+			broken := protocol.Violations(t, "tasks/create-result", "CreateTaskResult", call.Reply.Member("result"))
 			t.Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
 			t.Expect(Member(call.Reply.Result(), "content")).To(BeOneOf[any](Absent{}), "content beside the task")
 		})
@@ -88,7 +91,7 @@ var creationChecks = Suite{
 		if len(ids) < 2 {
 			skipNotObserved(t, "two tasks were made")
 		}
-		guessable := kit.PredictablePattern(ids, time.Now()) != "" || kit.VaryingBits(ids) < minIDBits
+		guessable := invalid.PredictablePattern(ids, time.Now()) != "" || invalid.VaryingBits(ids) < minIDBits
 		want := BeTrue("ids that nobody can guess", "%s", Show(ids))
 		if t.Site() == nil { // whoever starts the process is the only one to ask
 			t.DecidedBy(made).ExpectShould(!guessable).To(want)
@@ -105,7 +108,7 @@ const minSlowCall = 2 * time.Second
 const minIDBits = 48
 
 // taskStatuses are those that a task can have.
-var taskStatuses = append([]string{"working", "input_required"}, kit.TerminalStatuses...)
+var taskStatuses = append([]string{"working", "input_required"}, taskrun.TerminalStatuses...)
 
 // createTwoTasks sees to it that there are two tasks of one server, over HTTP in two sessions.
 func createTwoTasks(t *T) {

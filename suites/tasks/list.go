@@ -5,7 +5,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // listChecks are the checks of tasks/list, and of who may see which tasks.
@@ -15,16 +18,16 @@ var listChecks = Suite{
 		if list := listReply(t); list.Error() != nil {
 			t.Yield("tasks/list is answered with %s", Got(list))
 		}
-		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", M{"cursor": "mcpcheck-invalid-cursor"})
+		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", M{"cursor": "mcpcheck-invalid-cursor"})
 		t.Expect(r).To(BeError(-32602))
 	}),
 
 	"tasks/list-schema": Probe(func(t *T) {
 		skipUnlessList(t)
 		r := listReply(t)
-		kit.RequireAnswer(t, r)
+		taskrun.RequireAnswer(t, r)
 		t.Expect(r).To(BeResult())
-		broken := kit.Violations(t, "tasks/list-schema", "ListTasksResult", r.Result())
+		broken := protocol.Violations(t, "tasks/list-schema", "ListTasksResult", r.Result())
 		t.DecidedBy(r).Expect(broken).To(BeEmptyList[string]("a list of tasks"))
 	}),
 
@@ -99,7 +102,7 @@ func taskIDs(tasks []M) (ids []string) {
 // isListed looks for the task on all pages of tasks/list, as far as it takes.
 func (c *taskRun) isListed() (listed bool, err error) {
 	err = EachPage(c.Session, "tasks/list", "tasks", M{}, func(page M) {
-		listed = listed || slices.Contains(taskIDs(kit.ObjectsIn(page["tasks"])), c.ID)
+		listed = listed || slices.Contains(taskIDs(protocol.ObjectsIn(page["tasks"])), c.ID)
 	})
 	if listed {
 		err = nil
@@ -116,26 +119,26 @@ type principal struct {
 // newOtherPrincipal begins a session as the other principal.
 func newOtherPrincipal(t *T) principal {
 	s := t.NewProcess()
-	header := kit.BearerHeader(t.Credentials.SecondPrincipal)
-	hello := kit.PostConnect(t, s, header)
+	header := roundtrip.BearerHeader(t.Credentials.SecondPrincipal)
+	hello := roundtrip.PostConnect(t, s, header)
 	if r := hello.AwaitReply(); r.Result() == nil {
 		t.Retry("no session for the other principal: initialize was answered with %s", hello.Response())
 	}
-	header.Set(kit.VersionHeader, t.Revision)
-	if id := hello.Response().Header.Get(kit.SessionIDHeader); id != "" {
-		header.Set(kit.SessionIDHeader, id)
+	header.Set(roundtrip.VersionHeader, t.Revision)
+	if id := hello.Response().Header.Get(roundtrip.SessionIDHeader); id != "" {
+		header.Set(roundtrip.SessionIDHeader, id)
 	}
-	kit.PostInitialized(s, header).AwaitEnd()
+	roundtrip.PostInitialized(s, header).AwaitEnd()
 	return principal{s, header}
 }
 
 // send makes a request as the principal.
 func (p principal) send(t *T, method string, params M) driver.Reply {
-	x := kit.RetryWhileBusy(p.session, func() *driver.RoundTrip {
-		return kit.PostRequest(p.session, kit.ManualRequest{Method: method, Params: params, Header: p.header})
+	x := roundtrip.RetryWhileBusy(p.session, func() *driver.RoundTrip {
+		return roundtrip.PostRequest(p.session, roundtrip.ManualRequest{Method: method, Params: params, Header: p.header})
 	})
 	r := x.AwaitReply()
-	kit.SkipUnlessServerRejects(t, r)
+	invalid.SkipUnlessServerRejects(t, r)
 	return RequireServerReply(t, r)
 }
 
@@ -147,7 +150,7 @@ func (p principal) findTask(t *T, id string) (page driver.Reply, listed bool) {
 	params := M{}
 	for range maxPages {
 		page = p.send(t, "tasks/list", params)
-		if slices.Contains(taskIDs(kit.ObjectsIn(page.Result()["tasks"])), id) {
+		if slices.Contains(taskIDs(protocol.ObjectsIn(page.Result()["tasks"])), id) {
 			return page, true
 		}
 		cursor, more := page.Result()["nextCursor"].(string)

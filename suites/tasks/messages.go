@@ -6,7 +6,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // messageChecks are the checks of what else a server sends for a task: what it says by itself, and what it asks.
@@ -18,8 +20,8 @@ var messageChecks = Suite{
 				return m.Request != nil && slices.Contains(methods, m.Request.Method)
 			})
 		t.Judge(replies, func(t *T, m Message) {
-			meta := kit.MetaOf(kit.ResultOf(m))
-			t.ExpectShould(!HasMember(meta, kit.RelatedTaskKey)).To(BeTrue("no "+kit.RelatedTaskKey+" in _meta", "%s",
+			meta := protocol.MetaOf(protocol.ResultOf(m))
+			t.ExpectShould(!HasMember(meta, taskrun.RelatedTaskKey)).To(BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s",
 				Show(meta)))
 		})
 	}),
@@ -28,12 +30,12 @@ var messageChecks = Suite{
 		told := w.Notifications().Negotiated(t.Revision).Filter("notification of the status of a task",
 			func(m Message) bool { return m.Method == statusMethod })
 		t.Judge(told, func(t *T, m Message) {
-			broken := kit.Violations(t, "tasks/status-notification", "TaskStatusNotification", m.JSON())
+			broken := protocol.Violations(t, "tasks/status-notification", "TaskStatusNotification", m.JSON())
 			t.Expect(broken).To(BeEmptyList[string]("the whole task"))
 			params, _ := m.JSON()["params"].(M)
-			t.ExpectShould(!HasMember(kit.MetaOf(params),
-				kit.RelatedTaskKey)).To(BeTrue("no "+kit.RelatedTaskKey+" in _meta", "%s",
-				Show(kit.MetaOf(params))))
+			t.ExpectShould(!HasMember(protocol.MetaOf(params),
+				taskrun.RelatedTaskKey)).To(BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s",
+				Show(protocol.MetaOf(params))))
 		})
 	}),
 
@@ -46,7 +48,7 @@ var messageChecks = Suite{
 			if q.taskID() == "" && runTasks(t).Requests.ownMethods[q.Method] {
 				t.WithReason(NotObserved).Skip("the server asks for %s before any tool is called, too", q.Method)
 			}
-			t.Expect(q.taskID()).To(Satisfy("the id of a task as "+kit.RelatedTaskKey+" in _meta",
+			t.Expect(q.taskID()).To(Satisfy("the id of a task as "+taskrun.RelatedTaskKey+" in _meta",
 				func(id string) bool {
 					return runTasks(t).Requests.knownTasks[id]
 				}))
@@ -85,7 +87,7 @@ var messageChecks = Suite{
 		if len(all) == 0 {
 			skipNotObserved(t, "progress of a task was reported")
 		}
-		kit.CaveatUnfinished(t, runTasks(t).Runs)
+		taskrun.CaveatUnfinished(t, runTasks(t).Runs)
 		Each(t, all, progressReport.subject, func(t *T, r progressReport) {
 			const astray = time.Second // in which what came over another stream may have crossed
 			switch {
@@ -155,13 +157,13 @@ func (c *taskRun) progressReports(mark int) (all []progressReport) {
 	for _, f := range statusNotifications(c.Session, mark, c.ID) {
 		params, _ := f.JSON()["params"].(M)
 		status, _ := params["status"].(string)
-		if end != nil && f.At < end.At && slices.Contains(kit.TerminalStatuses, status) {
+		if end != nil && f.At < end.At && slices.Contains(taskrun.TerminalStatuses, status) {
 			end = f
 		}
 	}
 	for _, f := range c.Session.ReceivedSince(mark) {
 		params, _ := f.JSON()["params"].(M)
-		if f.Side == driver.FromServer && kit.IsProgress(f) && params["progressToken"] == c.ProgressToken {
+		if f.Side == driver.FromServer && transcript.IsProgress(f) && params["progressToken"] == c.ProgressToken {
 			all = append(all, progressReport{c, f, end})
 		}
 	}

@@ -6,7 +6,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // negotiationChecks are the checks of what a server declares of tasks, and of what follows from that.
@@ -18,7 +22,7 @@ var negotiationChecks = Suite{
 		}
 		t.DecidedBy(t.Server.ConnectReply).Expect(declared).To(BeObject(), "tasks")
 		welcome := t.Server.ConnectResult
-		broken := kit.Violations(t, "tasks/capability-shape", "InitializeResult", welcome)
+		broken := protocol.Violations(t, "tasks/capability-shape", "InitializeResult", welcome)
 		t.DecidedBy(t.Server.ConnectReply).Expect(broken).To(BeEmptyList[string]("objects throughout"))
 	}),
 
@@ -29,12 +33,12 @@ var negotiationChecks = Suite{
 		}
 		s := t.SessionForInvalidInput()
 		expectTaskIgnored(t, s)
-		for _, call := range kit.ValidCalls(t).List {
+		for _, call := range toolcall.ValidCalls(t).List {
 			if call.IsDirectSuccess() && taskSupport(call.Tool.Value) == "forbidden" {
-				again := kit.TryInvalid(t, s, "tools/call", withTask(call.Params(s)))
-				kit.RequireAnswer(t, again)
+				again := invalid.TryInvalid(t, s, "tools/call", withTask(call.Params(s)))
+				taskrun.RequireAnswer(t, again)
 				t.Expect(!isTask(again)).To(BeTrue("the result of the tool", "%s", again))
-				if again.Result() == nil && kit.TryInvalid(t, s, "tools/call", call.Params(s)).Result() != nil {
+				if again.Result() == nil && invalid.TryInvalid(t, s, "tools/call", call.Params(s)).Result() != nil {
 					t.Fail("the same kind of answer as without the parameter task", "%s", again)
 				}
 				return
@@ -49,23 +53,23 @@ var negotiationChecks = Suite{
 	}),
 
 	"tasks/list-undeclared": Probe(func(t *T) {
-		kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		requireCapabilityObject(t)
 		if declaresList(t) {
 			t.WithReason(NotOffered).Skip("the server declares tasks.list")
 		}
-		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", nil)
+		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", nil)
 		requireOwnCode(t, r)
 		t.Expect(r).To(BeError(-32601))
 	}),
 
 	"tasks/cancel-undeclared": Probe(func(t *T) {
-		kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		requireCapabilityObject(t)
 		if declaresCancel(t) {
 			t.WithReason(NotOffered).Skip("the server declares tasks.cancel")
 		}
-		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/cancel", M{"taskId": kit.UnknownTaskID})
+		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/cancel", M{"taskId": taskrun.UnknownTaskID})
 		requireOwnCode(t, r)
 		t.Expect(r).To(BeError(-32601, -32602))
 		t.ExpectAdvice(r).To(BeError(-32601))
@@ -73,27 +77,27 @@ var negotiationChecks = Suite{
 
 	"tasks/forbidden-tool-augmented": Probe(func(t *T) {
 		skipUnlessTaskCalls(t)
-		var forbidden []kit.ToolCall
-		for _, call := range kit.ValidCalls(t).List {
+		var forbidden []toolcall.ToolCall
+		for _, call := range toolcall.ValidCalls(t).List {
 			if taskSupport(call.Tool.Value) == "forbidden" && call.IsDirectSuccess() && len(forbidden) < maxForbidden {
 				forbidden = append(forbidden, call)
 			}
 		}
 		if len(forbidden) == 0 {
-			kit.SkipNotObserved(t, "tool that does not run as a task was served", kit.ValidCalls(t).Uncalled,
+			toolcall.SkipNotObserved(t, "tool that does not run as a task was served", toolcall.ValidCalls(t).Uncalled,
 				isForbidden)
 		}
 		s := t.SessionForInvalidInput()
-		kit.EachToolCall(t, forbidden, func(t *T, call kit.ToolCall) {
-			r := kit.RequestInvalid(t, s, "tools/call", withTask(call.Params(s)))
-			kit.RequireNotRateLimited(t, s, r, -32601)
+		toolcall.EachToolCall(t, forbidden, func(t *T, call toolcall.ToolCall) {
+			r := invalid.RequestInvalid(t, s, "tools/call", withTask(call.Params(s)))
+			toolcall.RequireNotRateLimited(t, s, r, -32601)
 			t.Expect(r).To(BeError(-32601))
 		})
 	}),
 
 	"tasks/required-tool-not-augmented": Probe(func(t *T) {
 		skipUnlessTaskCalls(t)
-		required := slices.DeleteFunc(kit.ListedTools(t), func(tool Subject) bool {
+		required := slices.DeleteFunc(toolcall.ListedTools(t), func(tool Subject) bool {
 			return taskSupport(tool.Value) != "required"
 		})
 		if len(required) == 0 {
@@ -101,12 +105,12 @@ var negotiationChecks = Suite{
 		}
 		s := t.SessionForInvalidInput()
 		t.Each(required, func(t *T, tool Subject) {
-			args, not := kit.TaskArguments(t, tool)
+			args, not := toolcall.TaskArguments(t, tool)
 			if not != nil {
 				t.Inconclusive("it cannot be called with valid arguments (%v)", *not)
 			}
-			r := kit.RequestInvalid(t, s, "tools/call", M{"name": tool.Name, "arguments": args})
-			kit.RequireNotRateLimited(t, s, r, -32601, -32600)
+			r := invalid.RequestInvalid(t, s, "tools/call", M{"name": tool.Name, "arguments": args})
+			toolcall.RequireNotRateLimited(t, s, r, -32601, -32600)
 			t.Expect(r).To(BeError(-32601, -32600))
 			t.ExpectShould(r).To(BeError(-32601))
 		})
@@ -114,13 +118,13 @@ var negotiationChecks = Suite{
 
 	"tasks/optional-tool-plain-call": Probe(func(t *T) {
 		skipUnlessTaskCalls(t)
-		calls := kit.ValidCalls(t)
-		optional := slices.DeleteFunc(kit.AnsweredCalls(calls.List), func(call kit.ToolCall) bool {
+		calls := toolcall.ValidCalls(t)
+		optional := slices.DeleteFunc(toolcall.AnsweredCalls(calls.List), func(call toolcall.ToolCall) bool {
 			return taskSupport(call.Tool.Value) != "optional"
 		})
 		isOptional := func(tool M) bool { return taskSupport(tool) == "optional" }
-		kit.RequireObserved(t, len(optional), "tool with optional task support was called", calls.Uncalled, isOptional)
-		kit.EachToolCall(t, optional, func(t *T, call kit.ToolCall) {
+		toolcall.RequireObserved(t, len(optional), "tool with optional task support was called", calls.Uncalled, isOptional)
+		toolcall.EachToolCall(t, optional, func(t *T, call toolcall.ToolCall) {
 			t.Expect(!isTask(call.Reply)).To(BeTrue("the result of the tool", "%s", call.Reply))
 			t.ExpectShould(call.Reply).NotTo(BeError(-32601, -32600)) // which a receiver MAY answer by another sentence
 		})
@@ -128,7 +132,7 @@ var negotiationChecks = Suite{
 
 	"tasks/tool-support-without-capability": Probe(func(t *T) {
 		requireCapabilityObject(t)
-		all := kit.ListedTools(t)
+		all := toolcall.ListedTools(t)
 		if len(all) == 0 {
 			t.WithReason(NotOffered).Skip("the server lists no tool")
 		}
@@ -196,22 +200,22 @@ func declaresList(t *T) bool { return memberAt(t.Server.Capabilities, "tasks", "
 
 // expectTaskIgnored wants a call of a tool that does not exist to be answered with the parameter task as without.
 func expectTaskIgnored(t *T, s *driver.Session) {
-	kit.RequireCallsAllowed(t)
-	params := M{"name": kit.UnknownToolName(t), "arguments": M{}}
-	plain := kit.RequestInvalid(t, s, "tools/call", params)
-	with := kit.RequestInvalid(t, s, "tools/call", withTask(params))
+	invalid.RequireCallsAllowed(t)
+	params := M{"name": protocol.UnknownToolName(t), "arguments": M{}}
+	plain := invalid.RequestInvalid(t, s, "tools/call", params)
+	with := invalid.RequestInvalid(t, s, "tools/call", withTask(params))
 	t.Expect(!isTask(with)).To(BeTrue("no task", "%s", with))
-	if kit.ReplyKind(with) != kit.ReplyKind(plain) {
-		kit.RequireNotRateLimited(t, s, with)
-		again := kit.RequestInvalid(t, s, "tools/call", params)
-		t.Expect(kit.ReplyKind(with) == kit.ReplyKind(again)).To(BeTrue("the same outcome with and without `task`",
+	if protocol.ReplyKind(with) != protocol.ReplyKind(plain) {
+		toolcall.RequireNotRateLimited(t, s, with)
+		again := invalid.RequestInvalid(t, s, "tools/call", params)
+		t.Expect(protocol.ReplyKind(with) == protocol.ReplyKind(again)).To(BeTrue("the same outcome with and without `task`",
 			"with: %s; without: %s", with, again))
 	}
 }
 
 // requireOwnCode ends a check of a method that has the code of any that the server does not know, be it the wrong one.
 func requireOwnCode(t *T, r driver.Reply) {
-	unknown, coded := kit.SendUnknownMethod(t).Reply.Code()
+	unknown, coded := invalid.SendUnknownMethod(t).Reply.Code()
 	if code, _ := r.Code(); coded && code == unknown && code != -32601 {
 		t.Yield("unknown methods have the code %d", code)
 	}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // pendingRequests is where the requests of a server lie for input that its tasks need, until they are answered: not
@@ -32,7 +33,7 @@ type pendingRequest struct {
 // taskID is the id of the task that the question says to belong to; empty when it says none.
 func (q *pendingRequest) taskID() string {
 	params, _ := q.JSON()["params"].(M)
-	related, _ := kit.MetaOf(params)[kit.RelatedTaskKey].(M)
+	related, _ := protocol.MetaOf(params)[taskrun.RelatedTaskKey].(M)
 	id, _ := related["taskId"].(string)
 	return id
 }
@@ -104,5 +105,5 @@ func (d *pendingRequests) answerBusy(q *pendingRequest) {
 // answer answers a question for a task; empty: for none.
 func (d *pendingRequests) answer(q *pendingRequest, id string) {
 	q.answered = true
-	d.session.Respond(q.Frame, kit.AcceptedResponse(d.t, q.Frame, id))
+	d.session.Respond(q.Frame, taskrun.AcceptedResponse(d.t, q.Frame, id))
 }

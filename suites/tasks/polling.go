@@ -8,7 +8,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // pollingChecks are the checks of what is told of tasks.
@@ -20,7 +23,7 @@ var pollingChecks = Suite{
 				if x.source == statusMethod && !HasMember(x.State, member) {
 					t.Yield("there is no %s", member)
 				}
-				isTimestamp := Satisfy("a timestamp of ISO 8601", kit.TimestampPattern.MatchString)
+				isTimestamp := Satisfy("a timestamp of ISO 8601", taskrun.TimestampPattern.MatchString)
 				t.Expect(Member(x.State, member)).To(isTimestamp, member)
 				text, _ := x.State[member].(string)
 				if at, err := time.Parse(time.RFC3339, text); err == nil {
@@ -34,7 +37,7 @@ var pollingChecks = Suite{
 	}),
 
 	"tasks/ttl-reported": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t), func(t *T, m kit.TaskSnapshot) {
+		eachSnapshot(t, requireSnapshots(t), func(t *T, m taskrun.TaskSnapshot) {
 			requireFlatTask(t, m.Reply)
 			ttl := Member(m.State(), "ttl")
 			t.Expect(ttl == nil || isNumber(ttl)).To(BeTrue("ttl, a number or null", "%s", Show(ttl)))
@@ -42,10 +45,10 @@ var pollingChecks = Suite{
 	}),
 
 	"tasks/get-result-schema": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t), func(t *T, m kit.TaskSnapshot) {
+		eachSnapshot(t, requireSnapshots(t), func(t *T, m taskrun.TaskSnapshot) {
 			t.Expect(taskIn(m.State()) == nil || HasMember(m.State(), "taskId")).To(BeTrue(
 				"the members of the task in the result itself", "%s", Show(m.State())))
-			broken := kit.Violations(t, "tasks/get-result-schema", "GetTaskResult", m.State())
+			broken := protocol.Violations(t, "tasks/get-result-schema", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("a task"))
 			t.Expect(m.State()["taskId"]).To(BeOneOf[any](m.ID), "taskId")
 		})
@@ -63,8 +66,8 @@ var pollingChecks = Suite{
 	"tasks/terminal-is-final": Probe(func(t *T) {
 		eachEnded(t, func(t *T, e endedTask) {
 			for _, r := range e.LaterReplies {
-				kit.RequireAnswer(t, r)
-				if kit.IsUnknownTask(r) {
+				taskrun.RequireAnswer(t, r)
+				if taskrun.IsUnknownTask(r) {
 					e.SkipIfExpired(t, r)
 					t.WithReason(NotObserved).Skip("there is no such task any more: %s", Got(r))
 				}
@@ -79,13 +82,13 @@ var pollingChecks = Suite{
 
 	"tasks/unknown-id-get": Probe(func(t *T) {
 		skipUnlessTaskCalls(t)
-		t.Expect(kit.RequestInvalid(t, t.Session(), "tasks/get", M{"taskId": kit.UnknownTaskID})).To(BeError(-32602))
+		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/get", M{"taskId": taskrun.UnknownTaskID})).To(BeError(-32602))
 	}),
 
 	"tasks/unknown-id-result": Probe(func(t *T) {
 		skipUnlessTaskCalls(t)
-		r := kit.TryInvalid(t, t.Session(), "tasks/result", M{"taskId": kit.UnknownTaskID})
-		kit.SkipUnlessServerRejects(t, r)
+		r := invalid.TryInvalid(t, t.Session(), "tasks/result", M{"taskId": taskrun.UnknownTaskID})
+		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError(-32602))
 	}),
 
@@ -93,7 +96,7 @@ var pollingChecks = Suite{
 		if !declaresCancel(t) {
 			t.WithReason(NotDeclared).Skip("the server does not declare tasks.cancel")
 		}
-		t.Expect(kit.RequestInvalid(t, t.Session(), "tasks/cancel", M{"taskId": kit.UnknownTaskID})).To(BeError(-32602))
+		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/cancel", M{"taskId": taskrun.UnknownTaskID})).To(BeError(-32602))
 	}),
 
 	"tasks/param-beats-meta": Probe(func(t *T) {
@@ -101,25 +104,25 @@ var pollingChecks = Suite{
 		s := t.SessionForInvalidInput()
 		c, other := startTask(t, s, before), startTask(t, s, before)
 		mute := false
-		ids := map[string]string{"another task": other.ID, "no task": kit.UnknownTaskID}
+		ids := map[string]string{"another task": other.ID, "no task": taskrun.UnknownTaskID}
 		t.Each([]Subject{NamedSubject("another task"), NamedSubject("no task")}, func(t *T, related Subject) {
 			if mute {
 				t.WithReason(Silent).Skip("it was not asked: the first of them is silence enough")
 			}
-			r := c.getWithMeta(t, M{kit.RelatedTaskKey: M{"taskId": ids[related.Name]}})
-			mute = kit.IsTimeout(r)
+			r := c.getWithMeta(t, M{taskrun.RelatedTaskKey: M{"taskId": ids[related.Name]}})
+			mute = invalid.IsTimeout(r)
 			c.expectOwnTask(t, r)
 		})
 		cancelRuns(t, c, other)
 	}),
 
 	"tasks/get-not-sse": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t), func(t *T, m kit.TaskSnapshot) {
-			if kit.IsOnGETStream(t, m.Frame) {
+		eachSnapshot(t, requireSnapshots(t), func(t *T, m taskrun.TaskSnapshot) {
+			if invalid.IsOnGETStream(t, m.Frame) {
 				t.Yield("it came on a GET stream")
 			}
 			stream := m.Frame.RoundTrip != nil && m.Frame.RoundTrip.Response().IsStream
-			t.ExpectAdvice(!stream).To(BeTrue(kit.JSONType, "an event stream"))
+			t.ExpectAdvice(!stream).To(BeTrue(roundtrip.JSONType, "an event stream"))
 		})
 	}),
 }
@@ -132,17 +135,17 @@ func (c *taskRun) getWithMeta(t *T, meta M) driver.Reply {
 		return c.Session.Await(p)
 	}
 	NeedsConfirmation(t)
-	return c.Session.AwaitFor(p, max(kit.ShortWait, 2*t.Server.Latency))
+	return c.Session.AwaitFor(p, max(protocol.ShortWait, 2*t.Server.Latency))
 }
 
 // expectOwnTask wants the answer to tasks/get with the metadata of another task to be that of the task, as it is
 // without.
 func (c *taskRun) expectOwnTask(t *T, r driver.Reply) {
-	if kit.IsTimeout(r) {
-		kit.RequireAnswer(t, c.send("tasks/get", nil)) // where that is silent as well, another check says so
+	if invalid.IsTimeout(r) {
+		taskrun.RequireAnswer(t, c.send("tasks/get", nil)) // where that is silent as well, another check says so
 		t.Expect(r).To(BeAnswered(), "tasks/get with related-task metadata, which has one without it")
 	}
-	kit.RequireAnswer(t, r)
+	taskrun.RequireAnswer(t, r)
 	c.SkipIfExpired(t, r)
 	if r.Result()["taskId"] != any(c.ID) {
 		plain := c.send("tasks/get", nil)

@@ -3,7 +3,8 @@ package tasks
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // told is a task as a message of the server has it.
@@ -34,9 +35,9 @@ const maxReportedTasks = 5000
 
 // reportedTasks are the tasks in what the server has said, in the order of each session; without any the check ends.
 func reportedTasks(t *T, w Wire) (all []reportedTask) {
-	meaningless := kit.SameAsUnknownMethod(w)
+	meaningless := invalid.SameAsUnknownMethod(w)
 	for _, m := range w.Messages().Negotiated(t.Revision).List {
-		if m.IsResponse() && meaningless(kit.ResultOf(m)) {
+		if m.IsResponse() && meaningless(protocol.ResultOf(m)) {
 			continue // tasks/unknown-id-get, tasks/cancel-terminal-rejected
 		}
 		all = append(all, reportedTasksIn(m)...)
@@ -57,13 +58,13 @@ func reportedTasksIn(m Message) (all []reportedTask) {
 		params, _ := m.JSON()["params"].(M)
 		return []reportedTask{{m, params, m.Method}}
 	}
-	result := kit.ResultOf(m)
+	result := protocol.ResultOf(m)
 	if !m.IsResponse() || m.Request == nil || result == nil {
 		return nil
 	}
 	switch method := m.Request.Method; method {
 	case "tools/call":
-		if task := taskIn(result); task != nil && kit.RequestParams(m)["task"] != nil {
+		if task := taskIn(result); task != nil && protocol.RequestParams(m)["task"] != nil {
 			return []reportedTask{{m, task, method}}
 		}
 	case "tasks/get", "tasks/cancel":
@@ -72,7 +73,7 @@ func reportedTasksIn(m Message) (all []reportedTask) {
 		}
 		return []reportedTask{{m, result, method}}
 	case "tasks/list":
-		for _, task := range kit.ObjectsIn(result["tasks"]) {
+		for _, task := range protocol.ObjectsIn(result["tasks"]) {
 			all = append(all, reportedTask{m, task, method})
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // resultChecks are the checks of what comes of tasks.
@@ -14,8 +15,8 @@ var resultChecks = Suite{
 		if len(w.WorkingReplies) == 0 {
 			t.WithReason(NotObserved).Skip("tasks/get has not told of work while tasks/result waited")
 		}
-		kit.RequireAnswer(t, w.ResultReply)
-		kit.RequireAnswer(t, w.ReplyAfter)
+		taskrun.RequireAnswer(t, w.ResultReply)
+		taskrun.RequireAnswer(t, w.ReplyAfter)
 		w.SkipIfExpired(t, w.ResultReply)
 		t.Expect(w.ReplyAfter).NotTo(Satisfy("a task that is still at work", func(r driver.Reply) bool {
 			status := r.Result()["status"]
@@ -25,7 +26,7 @@ var resultChecks = Suite{
 
 	"tasks/result-equals-underlying": Probe(func(t *T) {
 		eachRun(t, finishedRuns(t), func(t *T, c *taskRun) {
-			kit.RequireAnswer(t, c.ResultReply)
+			taskrun.RequireAnswer(t, c.ResultReply)
 			if c.FinalStatus == "failed" && c.ResultReply.Error() != nil {
 				t.Skip("its call has failed")
 			}
@@ -40,12 +41,12 @@ var resultChecks = Suite{
 
 	"tasks/result-related-meta": Probe(func(t *T) {
 		eachRun(t, finishedRuns(t), func(t *T, c *taskRun) {
-			kit.RequireAnswer(t, c.ResultReply)
+			taskrun.RequireAnswer(t, c.ResultReply)
 			if c.ResultReply.Result() == nil {
 				t.WithReason(NotObserved).Skip("tasks/result was answered with %s", Got(c.ResultReply))
 			}
-			related := kit.MetaOf(c.ResultReply.Result())[kit.RelatedTaskKey]
-			t.Expect(memberAt(M{"": related}, "", "taskId")).To(BeOneOf[any](c.ID), kit.RelatedTaskKey+" in _meta")
+			related := protocol.MetaOf(c.ResultReply.Result())[taskrun.RelatedTaskKey]
+			t.Expect(memberAt(M{"": related}, "", "taskId")).To(BeOneOf[any](c.ID), taskrun.RelatedTaskKey+" in _meta")
 		})
 	}),
 
@@ -54,10 +55,10 @@ var resultChecks = Suite{
 			return c.FinalStatus == "failed" && c.ResultReply.Result()["isError"] != true
 		})
 		eachRun(t, failed, func(t *T, c *taskRun) {
-			kit.RequireAnswer(t, c.ResultReply)
+			taskrun.RequireAnswer(t, c.ResultReply)
 			c.SkipIfExpired(t, c.ResultReply)
 			t.Expect(c.ResultReply).To(BeError())
-			if c.RepeatedResultReply.Answered() && !kit.IsUnknownTask(c.RepeatedResultReply) {
+			if c.RepeatedResultReply.Answered() && !taskrun.IsUnknownTask(c.RepeatedResultReply) {
 				t.Expect(string(CompactJSON(c.RepeatedResultReply.Error()))).
 					To(BeOneOf(string(CompactJSON(c.ResultReply.Error()))), "once more")
 			}
@@ -77,7 +78,7 @@ var resultChecks = Suite{
 	}),
 
 	"tasks/failed-status-message": Probe(func(t *T) {
-		eachSnapshot(t, snapshotsOf(t, "failed"), func(t *T, m kit.TaskSnapshot) {
+		eachSnapshot(t, snapshotsOf(t, "failed"), func(t *T, m taskrun.TaskSnapshot) {
 			text, _ := m.State()["statusMessage"].(string)
 			t.Expect(text != "").To(BeTrue("a statusMessage", "%s", Show(m.State())))
 		})
@@ -87,18 +88,18 @@ var resultChecks = Suite{
 // finishedRuns are the tasks that have ended by themselves, and were asked for their results.
 func finishedRuns(t *T) []*taskRun {
 	return requireRunsWhere(t, "task that has ended", func(c *taskRun) bool {
-		kept := !kit.IsUnknownTask(c.ResultReply) || !c.MayBeExpired(c.ResultReply)
+		kept := !taskrun.IsUnknownTask(c.ResultReply) || !c.MayBeExpired(c.ResultReply)
 		return (c.FinalStatus == "completed" || c.FinalStatus == "failed") && c.ResultReply.Err == nil && kept
 	})
 }
 
 // snapshotsOf are the moments of a status; without any the check ends.
-func snapshotsOf(t *T, status string) []kit.TaskSnapshot {
-	all := kit.Snapshots(requireRuns(t), status)
+func snapshotsOf(t *T, status string) []taskrun.TaskSnapshot {
+	all := taskrun.Snapshots(requireRuns(t), status)
 	if len(all) == 0 {
 		skipNotObserved(t, "task was "+status)
 	}
-	kit.CaveatUnfinished(t, runTasks(t).Runs)
+	taskrun.CaveatUnfinished(t, runTasks(t).Runs)
 	return all
 }
 

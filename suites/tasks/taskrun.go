@@ -6,12 +6,14 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // taskRun is a task that a call was answered by, what was heard of it until its end, and what came of it.
 type taskRun struct {
-	*kit.TaskRun
+	*taskrun.TaskRun
 	ProgressToken       any          // of its progress
 	ResultReply         driver.Reply // to tasks/result; Err says why there is none
 	RepeatedResultReply driver.Reply // to another, where that was an error
@@ -47,16 +49,16 @@ func isTask(r driver.Reply) bool {
 }
 
 // newTaskRun is the task that a call in a session was answered by.
-func newTaskRun(t *T, s *driver.Session, call kit.ToolCall, asked *pendingRequests) *taskRun {
+func newTaskRun(t *T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) *taskRun {
 	c := &taskRun{requests: asked}
 	task := taskIn(call.Reply.Result())
 	id, _ := task["taskId"].(string)
 	params, _ := call.Reply.Request.JSON()["params"].(M)
-	c.ProgressToken = kit.MetaOf(params)["progressToken"]
-	c.TaskRun = &kit.TaskRun{
+	c.ProgressToken = protocol.MetaOf(params)["progressToken"]
+	c.TaskRun = &taskrun.TaskRun{
 		ToolCall: call, CreateReply: call.Reply, StartTime: s.TimeOf(call.Reply.Request), Session: s, ID: id,
 		PollIntervalKey: "pollInterval", TTLKey: "ttl", TaskIn: taskIn, Send: c.send, ProvideInput: c.requestResult,
-		Timeout: kit.TaskTimeout(t),
+		Timeout: taskrun.TaskTimeout(t),
 	}
 	if id == "" {
 		c.IncompleteReason = "it has no id"
@@ -98,7 +100,7 @@ func (c *taskRun) send(method string, more M) driver.Reply {
 // the way to it the server asks for input.
 func (c *taskRun) requestResult() {
 	if c.pendingResult.ID != nil && isSilent(c.Session.AwaitFor(c.pendingResult,
-		0)) || c.resultRequests == kit.MaxInputRounds {
+		0)) || c.resultRequests == toolcall.MaxInputRounds {
 		return
 	}
 	c.resultRequests++
@@ -120,7 +122,7 @@ func (c *taskRun) fetchResult() driver.Reply {
 
 // followRuns follows tasks to their end.
 func followRuns(courses ...*taskRun) {
-	kit.FollowTasks(courses...)
+	taskrun.FollowTasks(courses...)
 	for _, c := range courses {
 		switch {
 		case c.FinalStatus == "" && c.pendingResult.ID != nil && c.Session.IsUsable():
@@ -132,8 +134,8 @@ func followRuns(courses ...*taskRun) {
 }
 
 // eachSnapshot tries a check on moments.
-func eachSnapshot(t *T, moments []kit.TaskSnapshot, run func(*T, kit.TaskSnapshot)) {
-	Each(t, moments, kit.TaskSnapshot.Subject, run)
+func eachSnapshot(t *T, moments []taskrun.TaskSnapshot, run func(*T, taskrun.TaskSnapshot)) {
+	Each(t, moments, taskrun.TaskSnapshot.Subject, run)
 }
 
 // eachRun tries a check on tasks.

@@ -7,13 +7,18 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // taskRuns is what came of calls that were to run as tasks, in a session whose client can be asked for input.
 type taskRuns struct {
-	Calls     []kit.ToolCall
-	Uncalled  []kit.Uncalled
+	Calls     []toolcall.ToolCall
+	Uncalled  []toolcall.Uncalled
 	Runs      []*taskRun
 	Ended     []endedTask
 	Requests  *pendingRequests
@@ -72,7 +77,7 @@ func clientSession(t *T) *driver.Session {
 		return ExclusiveUnlessQuick(t)
 	}
 	// side by side with all others, since tasks take their time
-	return kit.NewClient(t, kit.AllCapabilities(t.Revision)).Session
+	return client.NewClient(t, protocol.AllCapabilities(t.Revision)).Session
 }
 
 // unpromptedMethods are the methods of what a server asks its client for before any tool is called: without more, it is
@@ -80,7 +85,7 @@ func clientSession(t *T) *driver.Session {
 func unpromptedMethods(t *T, s *driver.Session) map[string]bool {
 	TryNoOp(t, s)
 	if t.IsConfirmation() {
-		kit.AwaitServerRequests(t, s)
+		handshake.AwaitServerRequests(t, s)
 	}
 	own := map[string]bool{}
 	for _, f := range s.FramesSince(0) {
@@ -107,30 +112,30 @@ func pollAfterEnd(t *T, c *taskRun) endedTask {
 
 // callTools makes the calls, one after the other: each is to be answered before its task is done.
 func (story *taskRuns) callTools(t *T) {
-	allowance := kit.NewCallBudget()
-	for _, tool := range kit.ToolsInCallOrder(t) {
+	allowance := toolcall.NewCallBudget()
+	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		if taskSupport(tool.Value) != "optional" && taskSupport(tool.Value) != "required" {
 			continue
 		}
-		args, not := kit.TaskArguments(t, tool)
+		args, not := toolcall.TaskArguments(t, tool)
 		if why := allowance.ExhaustedReason(); not == nil && why != "" {
-			not = &kit.Uncalled{Tool: tool, Detail: why}
+			not = &toolcall.Uncalled{Tool: tool, Detail: why}
 		}
 		if not == nil && !story.Session.IsUsable() {
-			not = &kit.Uncalled{Tool: tool, Detail: "the session did not last until it was called"}
+			not = &toolcall.Uncalled{Tool: tool, Detail: "the session did not last until it was called"}
 		}
 		if not != nil {
 			story.Uncalled = append(story.Uncalled, *not)
 			continue
 		}
-		call := kit.ToolCall{Tool: tool, Arguments: args}
+		call := toolcall.ToolCall{Tool: tool, Arguments: args}
 		call = callAsTask(t, story.Session, call, story.Requests)
 		allowance.Charge(call.Reply)
 		story.Calls = append(story.Calls, call)
 		if !isTask(call.Reply) {
 			why := "its call was answered with " + Got(call.Reply)
 			story.Uncalled = append(story.Uncalled,
-				kit.Uncalled{Tool: tool, Detail: why, Unanswered: !call.Reply.Answered()})
+				toolcall.Uncalled{Tool: tool, Detail: why, Unanswered: !call.Reply.Answered()})
 			continue
 		}
 		c := newTaskRun(t, story.Session, call, story.Requests)
@@ -140,7 +145,7 @@ func (story *taskRuns) callTools(t *T) {
 }
 
 // callAsTask calls a tool as a task. What the server asks while the call has no answer is answered before long.
-func callAsTask(t *T, s *driver.Session, call kit.ToolCall, asked *pendingRequests) kit.ToolCall {
+func callAsTask(t *T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) toolcall.ToolCall {
 	const pause = 100 * time.Millisecond
 	begin := time.Now()
 	p := s.Request("tools/call", withTask(call.Params(s)))
@@ -181,7 +186,7 @@ func requireRuns(t *T) []*taskRun {
 // skipNotObserved ends a check that found nothing to judge.
 func skipNotObserved(t *T, what string) {
 	told := runTasks(t)
-	kit.SkipNotObservedInTasks(t, what, told.Runs, told.Uncalled)
+	taskrun.SkipNotObservedInTasks(t, what, told.Runs, told.Uncalled)
 }
 
 // requireRunsWhere are the tasks of a kind, and what the kind is. Without any the check ends.
@@ -194,17 +199,17 @@ func requireRunsWhere(t *T, kind string, is func(*taskRun) bool) (all []*taskRun
 	if len(all) == 0 {
 		skipNotObserved(t, kind+" was seen")
 	}
-	kit.CaveatUnfinished(t, runTasks(t).Runs)
+	taskrun.CaveatUnfinished(t, runTasks(t).Runs)
 	return all
 }
 
 // requireSnapshots are what tasks/get has told; without any the check ends.
-func requireSnapshots(t *T, status ...string) []kit.TaskSnapshot {
-	all := kit.Snapshots(requireRuns(t), status...)
+func requireSnapshots(t *T, status ...string) []taskrun.TaskSnapshot {
+	all := taskrun.Snapshots(requireRuns(t), status...)
 	if len(all) == 0 {
 		skipNotObserved(t, "task was told of by tasks/get")
 	}
-	kit.CaveatUnfinished(t, runTasks(t).Runs)
+	taskrun.CaveatUnfinished(t, runTasks(t).Runs)
 	return all
 }
 
@@ -212,7 +217,7 @@ func requireSnapshots(t *T, status ...string) []kit.TaskSnapshot {
 func startTask(t *T, s *driver.Session, before *taskRun) *taskRun {
 	nothing := new(pendingRequests)
 	call := callAsTask(t, s, before.ToolCall, nothing)
-	kit.RequireAnswer(t, call.Reply)
+	taskrun.RequireAnswer(t, call.Reply)
 	if !isTask(call.Reply) {
 		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, Got(call.Reply))
 	}
@@ -244,6 +249,6 @@ func slowestRun(t *T) *taskRun {
 // triggerTasks sees to it that there are tasks, and that it is known what the server says to whatever it does not know.
 func triggerTasks(t *T) {
 	if len(runTasks(t).Runs) > 0 {
-		kit.SendUnknownMethod(t)
+		invalid.SendUnknownMethod(t)
 	}
 }

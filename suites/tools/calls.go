@@ -9,7 +9,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var callChecks = Suite{
@@ -18,12 +20,12 @@ var callChecks = Suite{
 		if t.IsModern() {
 			usual := func() driver.Reply { return malformedCall(t, M{"arguments": M{}}) }
 			other := func() driver.Reply { return malformedCall(t, M{"name": 5, "arguments": M{}}) }
-			misnamed, _ := kit.Compare(t, kit.SameKind, replies[0], usual, other)
+			misnamed, _ := protocol.Compare(t, protocol.SameKind, replies[0], usual, other)
 			replies = append(replies, misnamed)
-			codes = append(codes, kit.HeaderErrorCodes(t)...)
+			codes = append(codes, protocol.HeaderErrorCodes(t)...)
 		}
 		for _, r := range replies {
-			kit.RequireNotRateLimited(t, t.SessionForInvalidInput(), r, codes...)
+			toolcall.RequireNotRateLimited(t, t.SessionForInvalidInput(), r, codes...)
 			t.Expect(r).To(BeRefused())
 			t.ExpectShould(r).To(BeError(codes...))
 		}
@@ -43,7 +45,7 @@ var callChecks = Suite{
 		s := t.SessionForInvalidInput()
 		var replies []driver.Reply
 		for _, arguments := range []any{"x", []any{1}} {
-			replies = append(replies, kit.RequestInvalid(t, s, "tools/call", M{"name": tool, "arguments": arguments}))
+			replies = append(replies, invalid.RequestInvalid(t, s, "tools/call", M{"name": tool, "arguments": arguments}))
 		}
 		for _, r := range replies {
 			t.Expect(r).To(BeRefused())
@@ -54,15 +56,15 @@ var callChecks = Suite{
 	}),
 
 	"tools/call-meta-tolerated": Probe(func(t *T) {
-		kit.RequireCallsAllowed(t)
+		invalid.RequireCallsAllowed(t)
 		s := t.Session()
-		plain := M{"name": kit.UnknownToolName(t), "arguments": M{"mcpcheck": "quoted"}}
+		plain := M{"name": protocol.UnknownToolName(t), "arguments": M{"mcpcheck": "quoted"}}
 		dressed := maps.Clone(plain)
 		dressed["_meta"] = M{"progressToken": 1, "com.example/x": true}
-		want := kit.RequestInvalid(t, s, "tools/call", plain)
-		usual := kit.AskFunc(t, s, "tools/call", plain)
-		r, same := kit.Compare(t, kit.SameKind, want, usual, kit.AskFunc(t, s, "tools/call", dressed))
-		t.Expect(same).To(BeTrue(kit.ReplyKind(want)+", as without _meta", "%s", r))
+		want := invalid.RequestInvalid(t, s, "tools/call", plain)
+		usual := protocol.AskFunc(t, s, "tools/call", plain)
+		r, same := protocol.Compare(t, protocol.SameKind, want, usual, protocol.AskFunc(t, s, "tools/call", dressed))
+		t.Expect(same).To(BeTrue(protocol.ReplyKind(want)+", as without _meta", "%s", r))
 		complaint := regexp.MustCompile(`_meta|com\.example/x|progressToken`)
 		complains := complaint.MatchString(r.MessageText()) && !complaint.MatchString(want.MessageText())
 		quotes := strings.Contains(want.MessageText(), "quoted") // the text has whatever was in the params
@@ -70,34 +72,34 @@ var callChecks = Suite{
 	}),
 
 	"tools/call-arguments-optional": Probe(func(t *T) {
-		var calls []kit.ToolCall
-		for _, c := range kit.ValidCalls(t).List {
+		var calls []toolcall.ToolCall
+		for _, c := range toolcall.ValidCalls(t).List {
 			if len(c.Arguments) == 0 && hasNoRequired(c.Tool.Value) {
 				calls = append(calls, c)
 			}
 		}
-		kit.RequireObserved(t, len(calls), "tool without required arguments was called", kit.ValidCalls(t).Uncalled,
+		toolcall.RequireObserved(t, len(calls), "tool without required arguments was called", toolcall.ValidCalls(t).Uncalled,
 			hasNoRequired)
-		s, allowance := t.Session(), kit.NewCallBudget()
-		kit.EachToolCall(t, calls, func(t *T, c kit.ToolCall) {
+		s, allowance := t.Session(), toolcall.NewCallBudget()
+		toolcall.EachToolCall(t, calls, func(t *T, c toolcall.ToolCall) {
 			if !c.Reply.Answered() || c.Reply.IsFailure() {
 				t.Inconclusive("it fails with arguments {} too: %s", Got(c.Reply))
 			}
 			if why := allowance.ExhaustedReason(); why != "" {
 				t.WithReason(Limit).Inconclusive("%s", why)
 			}
-			usual := kit.AskFunc(t, s, "tools/call",
-				kit.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": M{}}))
-			bare := kit.AskFunc(t, s, "tools/call", kit.WithAllCapabilities(t, M{"name": c.Tool.Name}))
-			r, same := kit.Compare(t, kit.SameKind, c.Reply, usual, bare)
+			usual := protocol.AskFunc(t, s, "tools/call",
+				toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": M{}}))
+			bare := protocol.AskFunc(t, s, "tools/call", toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name}))
+			r, same := protocol.Compare(t, protocol.SameKind, c.Reply, usual, bare)
 			t.Expect(same).To(BeTrue("a result, as with arguments {}", "%s", r))
 		})
 	}),
 
 	"tools/tool-failure-is-tool-error": Probe(func(t *T) {
-		calls := kit.ValidCalls(t)
+		calls := toolcall.ValidCalls(t)
 		if t.Revision < "2025-11-25" { // arguments may be refused in either way, whatever is wrong with them
-			calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c kit.ToolCall) bool {
+			calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
 				code, _ := c.Reply.Code()
 				return code == -32602
 			})
@@ -109,13 +111,13 @@ var callChecks = Suite{
 		if tools, _ := t.Server.Capabilities["tools"].(M); tools["listChanged"] != true {
 			t.WithReason(NotDeclared).Skip("the server does not declare tools.listChanged")
 		}
-		kit.SkipUnlessCanNotify(t)
-		calls := kit.ValidCalls(t)
+		toolcall.SkipUnlessCanNotify(t)
+		calls := toolcall.ValidCalls(t)
 		switch {
 		case calls.ToolsAfter == nil:
 			t.WithReason(Died).Inconclusive("the session did not survive the calls of its tools")
 		case slices.Equal(calls.ToolsBefore, calls.ToolsAfter):
-			kit.SkipNotObserved(t, "call has changed the list", calls.Uncalled, kit.AnyTool)
+			toolcall.SkipNotObserved(t, "call has changed the list", calls.Uncalled, toolcall.AnyTool)
 		case !calls.Notified && calls.LimitErr != nil:
 			t.Inconclusive("%v", calls.LimitErr)
 		case calls.NoStream:
@@ -128,10 +130,10 @@ var callChecks = Suite{
 
 // malformedCall is what comes of tools/call with params that name no tool.
 func malformedCall(t *T, params M) driver.Reply {
-	kit.RequireCallsAllowed(t)
-	r := kit.TryInvalid(t, t.SessionForInvalidInput(), "tools/call", params)
-	kit.SkipUnlessServerRejects(t, r)
-	kit.SkipUnlessAnyAnswer(t, r)
+	invalid.RequireCallsAllowed(t)
+	r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "tools/call", params)
+	invalid.SkipUnlessServerRejects(t, r)
+	toolcall.SkipUnlessAnyAnswer(t, r)
 	return r
 }
 
@@ -142,9 +144,9 @@ func namelessCall(t *T) driver.Reply {
 
 // callableTool is the name of a tool that may be called with invalid arguments.
 func callableTool(t *T) (name string) {
-	var why []kit.Uncalled
-	for _, tool := range kit.ToolsInCallOrder(t) {
-		not := kit.CheckMayCallInvalid(t, tool)
+	var why []toolcall.Uncalled
+	for _, tool := range toolcall.ToolsInCallOrder(t) {
+		not := toolcall.CheckMayCallInvalid(t, tool)
 		if not == nil {
 			return tool.Name
 		}

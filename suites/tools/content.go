@@ -10,13 +10,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var contentChecks = Suite{
 	"tools/call-result-schema": Probe(func(t *T) {
 		eachResult(t, "tool result", isAnyResult, func(t *T, result M) {
-			rules := kit.Violations(t, "tools/call-result-schema", "CallToolResult", result)
+			rules := protocol.Violations(t, "tools/call-result-schema", "CallToolResult", result)
 			t.Expect(rules).To(BeEmptyList[string]("a valid CallToolResult"))
 		})
 	}),
@@ -29,7 +31,7 @@ var contentChecks = Suite{
 
 	"tools/call-content-types": Probe(func(t *T) {
 		eachBlock(t, "", func(t *T, block M) {
-			t.Expect(Member(block, "type")).To(BeOneOf(kit.ContentTypes(t.Revision)...))
+			t.Expect(Member(block, "type")).To(BeOneOf(toolcall.ContentTypes(t.Revision)...))
 		})
 	}),
 
@@ -38,15 +40,15 @@ var contentChecks = Suite{
 	}),
 
 	"tools/image-content-shape": Probe(func(t *T) {
-		eachBlock(t, "image", func(t *T, block M) { kit.ExpectMedia(t, block, "image/") })
+		eachBlock(t, "image", func(t *T, block M) { toolcall.ExpectMedia(t, block, "image/") })
 	}),
 
 	"tools/audio-content-shape": Probe(func(t *T) {
-		eachBlock(t, "audio", func(t *T, block M) { kit.ExpectMedia(t, block, "audio/") })
+		eachBlock(t, "audio", func(t *T, block M) { toolcall.ExpectMedia(t, block, "audio/") })
 	}),
 
 	"tools/embedded-resource-shape": Probe(func(t *T) {
-		eachBlock(t, "resource", func(t *T, block M) { kit.ExpectEmbeddedResource(t, block) })
+		eachBlock(t, "resource", func(t *T, block M) { toolcall.ExpectEmbeddedResource(t, block) })
 	}),
 
 	"tools/embedded-resource-implies-capability": Probe(func(t *T) {
@@ -60,7 +62,7 @@ var contentChecks = Suite{
 		eachBlock(t, "resource_link", func(t *T, block M) {
 			t.Expect(Member(block, "uri")).To(BeString())
 			t.Expect(Member(block, "name")).To(BeString())
-			t.ExpectShould(block["uri"]).To(Satisfy("an absolute URI", kit.IsAbsoluteURI))
+			t.ExpectShould(block["uri"]).To(Satisfy("an absolute URI", toolcall.IsAbsoluteURI))
 		})
 	}),
 
@@ -126,11 +128,11 @@ var contentChecks = Suite{
 // toolResults are the results of all tool calls of the run, those provoked by invalid arguments and unknown names
 // included, as far as they are final.
 func toolResults(t *T) (results []Subject) {
-	name, unknown := kit.CallUnknownTool(t)
-	calls := slices.Concat(kit.ValidCalls(t).List, kit.InvalidCalls(t).List)
-	calls = append(calls, kit.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
+	name, unknown := invalid.CallUnknownTool(t)
+	calls := slices.Concat(toolcall.ValidCalls(t).List, toolcall.InvalidCalls(t).List)
+	calls = append(calls, toolcall.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
 	for _, c := range calls {
-		if result := c.Reply.Result(); result != nil && !isUnfinished(result) && !kit.AcceptsAnything(t, c.Reply) {
+		if result := c.Reply.Result(); result != nil && !isUnfinished(result) && !invalid.AcceptsAnything(t, c.Reply) {
 			results = append(results, Subject{Name: c.Tool.Name, Value: result})
 		}
 	}
@@ -140,7 +142,7 @@ func toolResults(t *T) (results []Subject) {
 // isUnfinished reports whether a result is not what the tool comes to, but a task, or asks for something first.
 func isUnfinished(result M) bool {
 	_, task := result["task"].(M)
-	return (task || kit.ResultType(result) != "complete") && !HasMember(result, "content")
+	return (task || toolcall.ResultType(result) != "complete") && !HasMember(result, "content")
 }
 
 func isAnyResult(M) bool { return true }
@@ -157,7 +159,7 @@ func eachResult(t *T, what string, of func(M) bool, run func(*T, M)) {
 			seen = append(seen, result)
 		}
 	}
-	kit.RequireObserved(t, len(seen), what+" was seen", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+	toolcall.RequireObserved(t, len(seen), what+" was seen", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	t.Each(seen, func(t *T, result Subject) { run(t, result.Value) })
 }
 
@@ -178,21 +180,21 @@ func eachBlock(t *T, kind string, run func(*T, M)) {
 		}
 	}
 	what := strings.TrimSpace(kind + " content block was seen")
-	kit.RequireObserved(t, len(seen), what, kit.ValidCalls(t).Uncalled, kit.AnyTool)
+	toolcall.RequireObserved(t, len(seen), what, toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	t.Each(seen, func(t *T, block Subject) { run(t, block.Value) })
 }
 
 // eachStructured tries a check on the results of successful calls of tools that declare an outputSchema.
 func eachStructured(t *T, run func(t *T, schema, result M)) {
 	schemaOf := func(tool M) M { schema, _ := tool["outputSchema"].(M); return schema }
-	calls := kit.ValidCalls(t)
-	seen := slices.DeleteFunc(slices.Clone(calls.List), func(c kit.ToolCall) bool {
+	calls := toolcall.ValidCalls(t)
+	seen := slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
 		result := c.Reply.Result()
 		return schemaOf(c.Tool.Value) == nil || result == nil || isUnfinished(result) || isError(result)
 	})
 	declares := func(tool M) bool { return schemaOf(tool) != nil }
-	kit.RequireObserved(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled, declares)
-	kit.EachToolCall(t, seen, func(t *T, c kit.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
+	toolcall.RequireObserved(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled, declares)
+	toolcall.EachToolCall(t, seen, func(t *T, c toolcall.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
 }
 
 // validateOutput says in what way a value does not satisfy an outputSchema.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var definitionChecks = Suite{
@@ -186,7 +186,7 @@ var definitionChecks = Suite{
 
 // eachTool tries a check on the definition of every tool that is listed.
 func eachTool(t *T, run func(*T, M)) {
-	list := kit.ListedTools(t)
+	list := toolcall.ListedTools(t)
 	if len(list) == 0 {
 		t.WithReason(NotOffered).Skip("the server lists no tool")
 	}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var inputChecks = Suite{
@@ -17,21 +18,21 @@ var inputChecks = Suite{
 
 	"tools/inputs-validated-enum": Probe(func(t *T) { expectRefusal(t, "enum", "const") }),
 
-	"tools/inputs-validated-bounds": Probe(func(t *T) { expectRefusal(t, kit.BoundKeywords...) }),
+	"tools/inputs-validated-bounds": Probe(func(t *T) { expectRefusal(t, toolcall.BoundKeywords...) }),
 
 	"tools/inputs-validated-additional": Probe(func(t *T) { expectRefusal(t, "additionalProperties") }),
 
 	"tools/invalid-input-is-tool-error": Probe(func(t *T) {
-		expectToolErrors(t, "invalid input was refused", kit.InvalidCalls(t))
+		expectToolErrors(t, "invalid input was refused", toolcall.InvalidCalls(t))
 	}),
 }
 
 // expectRefusal wants the calls to be refused whose arguments break one of the keywords.
 func expectRefusal(t *T, keywords ...string) {
-	calls, uncalled := callsBreaking(kit.InvalidCalls(t), keywords)
+	calls, uncalled := callsBreaking(toolcall.InvalidCalls(t), keywords)
 	what := "tool was called with arguments that break " + strings.Join(keywords, " or ")
-	kit.RequireObserved(t, len(calls), what, uncalled, kit.AnyTool)
-	kit.EachToolCall(t, calls, func(t *T, c kit.ToolCall) {
+	toolcall.RequireObserved(t, len(calls), what, uncalled, toolcall.AnyTool)
+	toolcall.EachToolCall(t, calls, func(t *T, c toolcall.ToolCall) {
 		switch {
 		case !c.Reply.Answered():
 			t.Inconclusive("%v", c.Reply.Err)
@@ -58,7 +59,7 @@ func isErrorOfAnotherType(result M) bool {
 }
 
 // callsBreaking keeps the calls whose arguments break one of the keywords, and those that were not made.
-func callsBreaking(all kit.ToolCalls, keywords []string) (calls []kit.ToolCall, uncalled []kit.Uncalled) {
+func callsBreaking(all toolcall.ToolCalls, keywords []string) (calls []toolcall.ToolCall, uncalled []toolcall.Uncalled) {
 	for _, c := range all.List {
 		if slices.Contains(keywords, c.Counterexample.Keyword) {
 			calls = append(calls, c)
@@ -80,25 +81,25 @@ func usesKeyword(tool M, keywords []string) bool {
 
 // failsAnyway reports whether a tool fails with valid arguments as it does with these, for want of a network, say, or
 // each time in other words. Its failure tells nothing of validation.
-func failsAnyway(t *T, c kit.ToolCall) bool {
-	calls := kit.ValidCalls(t).List
-	i := slices.IndexFunc(calls, func(valid kit.ToolCall) bool { return valid.Tool.Name == c.Tool.Name })
+func failsAnyway(t *T, c toolcall.ToolCall) bool {
+	calls := toolcall.ValidCalls(t).List
+	i := slices.IndexFunc(calls, func(valid toolcall.ToolCall) bool { return valid.Tool.Name == c.Tool.Name })
 	if i < 0 || !calls[i].Reply.IsFailure() {
 		return false
 	}
-	return kit.SameText(calls[i].Reply, c.Reply) || !kit.SameText(calls[i].Reply, secondReply(t, calls[i]))
+	return protocol.SameText(calls[i].Reply, c.Reply) || !protocol.SameText(calls[i].Reply, secondReply(t, calls[i]))
 }
 
 // secondReply is the answer to a call when it is made once more.
-func secondReply(t *T, c kit.ToolCall) driver.Reply {
+func secondReply(t *T, c toolcall.ToolCall) driver.Reply {
 	return Step(t, "second call of "+c.Tool.Name, func(t *T) driver.Reply {
-		params := kit.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments})
+		params := toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments})
 		return t.Request(t.Session(), "tools/call", params)
 	})
 }
 
 // isWrappable reports whether one value came in place of an array: some servers make an array of it, and lose nothing.
-func isWrappable(c kit.ToolCall) bool {
+func isWrappable(c toolcall.ToolCall) bool {
 	schema, _ := c.Tool.Value["inputSchema"].(M)
 	properties, _ := schema["properties"].(M)
 	property, _ := properties[strings.TrimPrefix(c.Counterexample.Path, "/")].(M)
@@ -115,10 +116,10 @@ func isClientError(t *T, r driver.Reply) bool {
 
 // expectToolErrors wants refused calls to be answered with isError. A tool that the server does not know is the
 // business of tools/listed-tool-callable.
-func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
+func expectToolErrors(t *T, what string, calls toolcall.ToolCalls) {
 	unknown := requireUnknownToolReply(t)
-	var failed []kit.ToolCall
-	for _, c := range kit.AnsweredCalls(calls.List) {
+	var failed []toolcall.ToolCall
+	for _, c := range toolcall.AnsweredCalls(calls.List) {
 		if c.Counterexample != nil && failsAnyway(t, c) {
 			continue
 		}
@@ -126,20 +127,20 @@ func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
 			failed = append(failed, c)
 		}
 	}
-	kit.RequireObserved(t, len(failed), what, calls.Uncalled, kit.AnyTool)
-	isError := func(c kit.ToolCall) bool { return c.Reply.Member("error") != nil }
+	toolcall.RequireObserved(t, len(failed), what, calls.Uncalled, toolcall.AnyTool)
+	isError := func(c toolcall.ToolCall) bool { return c.Reply.Member("error") != nil }
 	if i := slices.IndexFunc(failed, isError); i >= 0 {
 		requireSameAlone(t, failed[i])
 	}
-	kit.EachToolCall(t, failed, func(t *T, c kit.ToolCall) { t.Expect(c.Reply).To(BeToolError()) })
+	toolcall.EachToolCall(t, failed, func(t *T, c toolcall.ToolCall) { t.Expect(c.Reply).To(BeToolError()) })
 }
 
 // requireSameAlone ends a check when a call is answered in another way where no other call was made before: what it
 // came to may be a limit for calls, of which the answer need not say so.
-func requireSameAlone(t *T, c kit.ToolCall) {
+func requireSameAlone(t *T, c toolcall.ToolCall) {
 	r := t.TryRequest(t.ExclusiveSession(), "tools/call",
-		kit.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
-	if !kit.SameKind(c.Reply, r) {
+		toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
+	if !protocol.SameKind(c.Reply, r) {
 		t.Inconclusive("the call of %s is answered otherwise when it is the first one: %s", c.Tool.Name, Got(r))
 	}
 }

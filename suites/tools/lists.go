@@ -6,13 +6,14 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var listChecks = Suite{
-	"tools/capability-declared": Probe(func(t *T) { kit.ExpectDeclared(t, "tools") }),
+	"tools/capability-declared": Probe(func(t *T) { toolcall.ExpectDeclared(t, "tools") }),
 
-	"tools/list-works": Probe(func(t *T) { kit.ExpectList(t, "tools") }),
+	"tools/list-works": Probe(func(t *T) { toolcall.ExpectList(t, "tools") }),
 
 	"tools/list-ends": Probe(func(t *T) {
 		pages, err := readAllPages(t)
@@ -29,7 +30,7 @@ var listChecks = Suite{
 	}),
 
 	"tools/list-params-optional": Probe(func(t *T) {
-		kit.ExpectParamsOptional(t, kit.PagedLists[0])
+		protocol.ExpectParamsOptional(t, protocol.PagedLists[0])
 	}),
 
 	"tools/list-result-schema": Probe(func(t *T) {
@@ -58,14 +59,14 @@ var listChecks = Suite{
 	"tools/deterministic-order": Probe(func(t *T) {
 		const listings, comparisons = 6, 2
 		s := t.Session()
-		order := func() []string { return kit.ToolNames(t, s, M{}) }
+		order := func() []string { return protocol.ToolNames(t, s, M{}) }
 		first, compared := order(), 0
 		if len(first) < 2 {
 			t.WithReason(NotOffered).Skip("the server lists fewer than two tools")
 		}
 		for n := 1; n < listings && compared < comparisons; n++ {
 			next := order()
-			if !slices.Equal(kit.Sorted(first), kit.Sorted(next)) {
+			if !slices.Equal(protocol.Sorted(first), protocol.Sorted(next)) {
 				first = next
 				continue
 			}
@@ -125,13 +126,13 @@ func readList(t *T) (l toolList) {
 func (l *toolList) add(t *T, page M) {
 	l.pageCount++
 	l.items += len(page["tools"].([]any))
-	judged := listPage{number: l.pageCount, violations: kit.Violations(t, "tools/list-result-schema", "ListToolsResult",
+	judged := listPage{number: l.pageCount, violations: protocol.Violations(t, "tools/list-result-schema", "ListToolsResult",
 		page)}
 	if judged.violations != nil {
 		judged.result = page // a long list is not kept for nothing
 	}
 	l.pages = append(l.pages, judged)
-	for _, tool := range kit.ObjectsIn(page["tools"]) {
+	for _, tool := range protocol.ObjectsIn(page["tools"]) {
 		name, named := tool["name"].(string)
 		here := toolPosition{l.pageCount, driver.Fingerprint(tool)}
 		l.digest = driver.Fingerprint([]any{l.digest, here})

@@ -8,21 +8,23 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var unknownToolChecks = Suite{
 	"tools/unknown-tool-not-success": Probe(func(t *T) {
-		_, r := kit.CallUnknownTool(t)
-		kit.SkipUnlessServerRejects(t, r)
-		kit.SkipUnlessAnyAnswer(t, r)
+		_, r := invalid.CallUnknownTool(t)
+		invalid.SkipUnlessServerRejects(t, r)
+		toolcall.SkipUnlessAnyAnswer(t, r)
 		t.Expect(r).To(BeRefused())
 	}),
 
 	"tools/unknown-tool-protocol-error": Probe(func(t *T) {
 		r := requireUnknownToolReply(t).reply
 		if r.Member("error") == nil {
-			kit.RequireNotRateLimited(t, t.Session(), r)
+			toolcall.RequireNotRateLimited(t, t.Session(), r)
 		}
 		t.Expect(r).To(BeError())
 	}),
@@ -32,7 +34,7 @@ var unknownToolChecks = Suite{
 		if r.Member("error") == nil {
 			t.Yield("the unknown tool was not answered with a JSON-RPC error")
 		}
-		kit.RequireNotRateLimited(t, t.Session(), r, -32602)
+		toolcall.RequireNotRateLimited(t, t.Session(), r, -32602)
 		t.Expect(r).To(BeError(-32602))
 	}),
 
@@ -41,23 +43,23 @@ var unknownToolChecks = Suite{
 		tool, swapped := otherCase(t)
 		s := t.Session()
 		call := func(name string) func() driver.Reply {
-			return kit.AskFunc(t, s, "tools/call", M{"name": name, "arguments": M{"mcpcheck": 1}})
+			return protocol.AskFunc(t, s, "tools/call", M{"name": name, "arguments": M{"mcpcheck": 1}})
 		}
 		r := call(swapped)()
-		if unknown.matches(r, swapped) || r.IsFailure() && !kit.SameText(r, call(tool)()) {
+		if unknown.matches(r, swapped) || r.IsFailure() && !protocol.SameText(r, call(tool)()) {
 			return
 		}
-		r, same := kit.Compare(t, kit.SameText, unknown.reply, call(unknown.name), call(swapped))
+		r, same := protocol.Compare(t, protocol.SameText, unknown.reply, call(unknown.name), call(swapped))
 		t.Expect(same).To(BeTrue(swapped+" to be an unknown tool", "an answer as to %s: %s", tool, r))
 	}),
 
 	"tools/listed-tool-callable": Probe(func(t *T) {
 		unknown := requireUnknownToolReply(t)
-		valid := kit.ValidCalls(t)
-		calls := kit.AnsweredCalls(slices.Concat(valid.List, kit.InvalidCalls(t).List))
-		kit.RequireObserved(t, len(calls), "listed tool was called", valid.Uncalled, kit.AnyTool)
+		valid := toolcall.ValidCalls(t)
+		calls := toolcall.AnsweredCalls(slices.Concat(valid.List, toolcall.InvalidCalls(t).List))
+		toolcall.RequireObserved(t, len(calls), "listed tool was called", valid.Uncalled, toolcall.AnyTool)
 		var tools []Subject
-		byTool := map[string][]kit.ToolCall{}
+		byTool := map[string][]toolcall.ToolCall{}
 		for _, c := range calls {
 			if byTool[c.Tool.Name] == nil {
 				tools = append(tools, c.Tool)
@@ -69,11 +71,11 @@ var unknownToolChecks = Suite{
 				t.Skip("the tool has left the list")
 			}
 			own := byTool[tool.Name]
-			if slices.ContainsFunc(own, func(c kit.ToolCall) bool { return !unknown.isMissing(c) }) {
+			if slices.ContainsFunc(own, func(c toolcall.ToolCall) bool { return !unknown.isMissing(c) }) {
 				return
 			}
 			first := own[0].Reply
-			if kit.MayRunAsTask(t, tool.Value) {
+			if toolcall.MayRunAsTask(t, tool.Value) {
 				t.Skip("the tool may run as a task")
 			}
 			if code, _ := first.Code(); code != -32601 && !unknown.isExplicit() {
@@ -86,19 +88,19 @@ var unknownToolChecks = Suite{
 
 // otherCase is the name of a tool that may be called, and the same in the other letter case, which no tool has.
 func otherCase(t *T) (name, swapped string) {
-	var refused []kit.Uncalled
-	for _, tool := range kit.ToolsInCallOrder(t) {
+	var refused []toolcall.Uncalled
+	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		swapped := strings.Map(swapCase, tool.Name)
-		taken := slices.ContainsFunc(kit.ListedTools(t), func(x Subject) bool { return x.Name == swapped })
+		taken := slices.ContainsFunc(toolcall.ListedTools(t), func(x Subject) bool { return x.Name == swapped })
 		switch {
-		case kit.UncallableReason(tool.Value, t.Revision) != "" || taken:
-		case kit.CheckMayVary(t, tool) != nil:
-			refused = append(refused, *kit.CheckMayVary(t, tool))
+		case toolcall.UncallableReason(tool.Value, t.Revision) != "" || taken:
+		case toolcall.CheckMayVary(t, tool) != nil:
+			refused = append(refused, *toolcall.CheckMayVary(t, tool))
 		default:
 			return tool.Name, swapped
 		}
 	}
-	kit.SkipNotObserved(t, "tool has a name with letters whose other case is free", refused, kit.AnyTool)
+	toolcall.SkipNotObserved(t, "tool has a name with letters whose other case is free", refused, toolcall.AnyTool)
 	return "", ""
 }
 
@@ -119,10 +121,10 @@ type unknownToolReply struct {
 }
 
 func requireUnknownToolReply(t *T) unknownToolReply {
-	name, r := kit.CallUnknownTool(t)
+	name, r := invalid.CallUnknownTool(t)
 	switch {
 	case !r.Answered():
-		kit.SkipUnlessServerRejects(t, r)
+		invalid.SkipUnlessServerRejects(t, r)
 		t.Inconclusive("%v", r.Err)
 	case !r.IsFailure():
 		t.Yield("unknown tools are not refused")
@@ -132,18 +134,18 @@ func requireUnknownToolReply(t *T) unknownToolReply {
 
 // matches reports whether an answer says of the tool what the server says of unknown ones.
 func (s unknownToolReply) matches(r driver.Reply, tool string) bool {
-	return kit.SameKind(r, s.reply) && r.MessageText() == strings.ReplaceAll(s.reply.MessageText(), s.name, tool)
+	return protocol.SameKind(r, s.reply) && r.MessageText() == strings.ReplaceAll(s.reply.MessageText(), s.name, tool)
 }
 
 // isMissing reports whether a listed tool was answered as if it did not exist. A tool may hand on the -32601 with which
 // mcpcheck has refused a request of the server.
-func (s unknownToolReply) isMissing(c kit.ToolCall) bool {
+func (s unknownToolReply) isMissing(c toolcall.ToolCall) bool {
 	code, _ := c.Reply.Code()
 	return code == -32601 && !hasServerRequest(c) || s.matches(c.Reply, c.Tool.Name)
 }
 
 // hasServerRequest reports whether the server requested something while it served the call.
-func hasServerRequest(c kit.ToolCall) bool {
+func hasServerRequest(c toolcall.ToolCall) bool {
 	asked := false
 	for _, f := range c.Session.FramesSince(0) {
 		switch {

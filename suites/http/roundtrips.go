@@ -1,0 +1,84 @@
+package http
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+)
+
+// RoundTripRecord is an HTTP request of a session, and what came back.
+type RoundTripRecord struct {
+	Session  *driver.Session
+	Request  *driver.Frame
+	Received []*driver.Frame // the messages, or the status if there was none
+	Response driver.HTTPResponse
+}
+
+// Ordinary reports whether it is one that any client could make.
+func (r RoundTripRecord) IsOrdinary() bool { return !r.Request.Manual && !r.Request.AfterInvalidInput }
+
+// HasResult reports whether a result came, be it with the status of an error.
+func (r RoundTripRecord) HasResult() bool {
+	result := func(f *driver.Frame) bool { return f.HasResult }
+	return slices.ContainsFunc(r.Received, result) || HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()), "result")
+}
+
+// Subject shows the request, and the first that came back.
+func (r RoundTripRecord) Subject() Subject {
+	return Subject{Frames: append([]*driver.Frame{r.Request}, r.Received[:min(len(r.Received), 1)]...)}
+}
+
+// RoundTrips are all HTTP requests of the run.
+func RoundTrips(w Wire) (all []RoundTripRecord) {
+	for _, s := range w.Sessions {
+		record := s.FramesSince(0)
+		came := map[*driver.RoundTrip][]*driver.Frame{}
+		for _, f := range record {
+			if f.RoundTrip != nil && f.Side != driver.FromClient {
+				came[f.RoundTrip] = append(came[f.RoundTrip], f)
+			}
+		}
+		for _, f := range record {
+			if f.RoundTrip != nil && f.Side == driver.FromClient {
+				all = append(all, RoundTripRecord{Session: s, Request: f, Received: came[f.RoundTrip],
+					Response: f.RoundTrip.Response()})
+			}
+		}
+	}
+	return all
+}
+
+// AcceptedRequests are the single requests that were posted in ordinary sessions and accepted with 2xx, whatever became
+// of the answer then.
+func AcceptedRequests(w Wire) []RoundTripRecord {
+	return slices.DeleteFunc(RoundTrips(w), func(r RoundTripRecord) bool {
+		return !r.IsOrdinary() || !r.Request.IsRequest() || !r.Response.OK()
+	})
+}
+
+// AnsweredRequests are those of AcceptedRequests that were answered to the end. What was cancelled needs no answer.
+func AnsweredRequests(w Wire) []RoundTripRecord {
+	cancelled := map[*driver.RoundTrip]bool{}
+	for _, d := range transcript.Transcripts(w) {
+		for _, x := range d.Calls {
+			cancelled[x.Request.RoundTrip] = x.Cancelled
+		}
+	}
+	return slices.DeleteFunc(AcceptedRequests(w), func(r RoundTripRecord) bool {
+		unfinished := !r.Response.IsStream && !r.Response.Ended || r.Response.Err != nil
+		return unfinished || cancelled[r.Request.RoundTrip]
+	})
+}
+
+// JudgeRoundTrips tries a check on HTTP requests; keep nil keeps all of them.
+func JudgeRoundTrips(
+	t *T, what string, all []RoundTripRecord, keep func(RoundTripRecord) bool, run func(*T, RoundTripRecord),
+) {
+	if keep != nil {
+		all = slices.DeleteFunc(slices.Clone(all), func(r RoundTripRecord) bool { return !keep(r) })
+	}
+	Judge(t, what, all, RoundTripRecord.Subject, run)
+}

@@ -1,0 +1,99 @@
+package handshake
+
+import (
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+)
+
+// ConnectionLists are a session that others have used, and another connection beside it in which a list was the first
+// request.
+type ConnectionLists struct {
+	ListMethod     string
+	FirstReply     driver.Reply  // to that request
+	UsedConnection []NamesByList // of the one session: twice, and after the other requests
+	NewConnection  []NamesByList // of the other one: before and after other requests in it
+}
+
+// NamesByList are the names, or URIs, of all that a server lists, by list, in ascending order.
+type NamesByList map[string][]string
+
+// CompareConnections asks for lists on two connections by turns, and in between on one of them for what changes
+// nothing.
+func CompareConnections(t *T) ConnectionLists {
+	list := protocol.RequireListMethod(t)
+	if SharesProcess(t) {
+		n := openSecondConnection(t)
+		n.requireLists()
+		return n.lists
+	}
+	return Step(t, "two connections", func(t *T) (c ConnectionLists) {
+		c.compare(t, list, t.NewProcess())
+		return c
+	})
+}
+
+// compare does so with a connection on which nothing was said yet.
+func (c *ConnectionLists) compare(t *T, list string, there *driver.Session) {
+	c.ListMethod, c.FirstReply = list, there.AwaitFirst(there.Request(list, nil))
+	if c.FirstReply.Result() == nil {
+		return
+	}
+	here := sessionWithoutToolResults(t)
+	c.UsedConnection = append(c.UsedConnection, readLists(t, here))
+	c.NewConnection = append(c.NewConnection, readLists(t, there))
+	c.UsedConnection = append(c.UsedConnection, readLists(t, here))
+	sendReadOnlyRequests(t, there)
+	c.NewConnection = append(c.NewConnection, readLists(t, there))
+	c.UsedConnection = append(c.UsedConnection, readLists(t, here))
+}
+
+// sessionWithoutToolResults is a session that others may have used, but in which no tool had a result, since that may
+// have changed what is listed.
+func sessionWithoutToolResults(t *T) *driver.Session {
+	s := t.Session()
+	if results := (Wire{Sessions: []*driver.Session{s}}).ResultsOf("tools/call"); len(results.List) > 0 {
+		return t.ExclusiveSession()
+	}
+	return s
+}
+
+// ListMember is the member of the result of a list method that is the list.
+func ListMember(method string) (member string) {
+	member, _, _ = strings.Cut(method, "/")
+	return member
+}
+
+// readLists is what the server lists in a session.
+func readLists(t *T, s *driver.Session) NamesByList {
+	all := NamesByList{}
+	for _, list := range protocol.ListMethods(t.Server.Capabilities) {
+		key := map[bool]string{true: "uri", false: "name"}[list == "resources/list"]
+		names := []string{}
+		FollowPages(t, s, list, ListMember(list), func(page M) {
+			for _, item := range protocol.ObjectsIn(page[ListMember(list)]) {
+				name, _ := item[key].(string)
+				names = append(names, name)
+			}
+		})
+		all[list] = protocol.Sorted(names)
+	}
+	return all
+}
+
+// sendReadOnlyRequests makes requests that change nothing: those for what does not exist, and readings.
+func sendReadOnlyRequests(t *T, s *driver.Session) {
+	t.TryRequest(s, "server/discover", nil)
+	if t.Server.Declares("tools") && MayCallUnknown(t) {
+		invalid.TryInvalid(t, s, "tools/call", M{"name": protocol.UnknownToolName(t), "arguments": M{}})
+	}
+	if len(t.Server.Resources) > 0 {
+		t.TryRequest(s, "resources/read", M{"uri": t.Server.Resources[0]["uri"]})
+	}
+	if len(t.Server.Prompts) > 0 {
+		invalid.TryInvalid(t, s, "prompts/get", M{"name": t.Server.Prompts[0]["name"]})
+	}
+}

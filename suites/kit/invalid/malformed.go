@@ -1,0 +1,236 @@
+package invalid
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+)
+
+// MalformedLines are lines, to be filled by ExpandLine, that are not a valid message, by what is wrong with them. They
+// go to hostile sessions; that those survive is robust/survives-malformed-json.
+var MalformedLines = map[string]string{
+	NotJSON:                     `{"mcpcheck" !!}`,
+	"a request without jsonrpc": `{"id":70021,$harmless}`,
+	"a request of jsonrpc 1.0":  `{"jsonrpc":"1.0","id":70022,$harmless}`,
+	NumericMethod:               `{"jsonrpc":"2.0","id":70023,"method":5}`,
+	"params that are a string":  `{"jsonrpc":"2.0","id":70031,"method":$method,"params":"x"}`,
+	"params that are an array":  `{"jsonrpc":"2.0","id":70032,"method":$method,"params":[1]}`,
+	"a request with id null":    `{"jsonrpc":"2.0","id":null,$harmless}`,
+	"member names in capitals":  `{"jsonrpc":"2.0","ID":70025,"METHOD":$method}`,
+	EmptyArray:                  `[]`,
+	MixedArray:                  `[1,{"jsonrpc":"2.0","id":70061,$harmless}]`,
+	NumbersArray:                `[1,2,3]`,
+	ArrayWithoutMethod:          `[{"jsonrpc":"2.0","id":70066},{"jsonrpc":"2.0","id":70067,$harmless}]`,
+}
+
+// Names in MalformedLines that are used by more than one line of code.
+const (
+	NotJSON            = "a line that is not JSON"
+	NumericMethod      = "a method that is a number"
+	EmptyArray         = "empty array"
+	MixedArray         = "an array with a number"
+	NumbersArray       = "an array of numbers"
+	ArrayWithoutMethod = "an array with a message that has no method"
+)
+
+// Messages that are well formed, but that no client sends.
+const (
+	RequestWithoutID   = `{"jsonrpc":"2.0",$harmless}`
+	NotificationWithID = `{"jsonrpc":"2.0","id":70011,"method":"notifications/initialized"}`
+)
+
+// MalformedReply is what came of a malformed line.
+type MalformedReply struct {
+	Name  string
+	ID    json.RawMessage // in the line; nil when there is none
+	Reply driver.Reply
+}
+
+// MalformedReplies sends malformed lines. It leaves out those that the session does not survive, and ends the check
+// when none is left.
+func MalformedReplies(t *T, names ...string) (all []MalformedReply) {
+	for _, name := range names {
+		line := MalformedLines[name]
+		if p := SendMalformed(t, line); p.SessionErr == nil {
+			all = append(all,
+				MalformedReply{Name: name, ID: IDInLine(p.Line), Reply: ReplyToMalformed(p, IDInLine(p.Line))})
+		}
+	}
+	if len(all) == 0 {
+		t.Yield("the session did not survive it")
+	}
+	return all
+}
+
+var errIgnored = errors.New("no response (a later request was answered)")
+
+// ReplyToMalformed is the answer to a provocation: the response with the id or, for want of one, the first.
+func ReplyToMalformed(p MalformedResult, id json.RawMessage) driver.Reply {
+	var responses []*driver.Frame
+	for _, f := range p.Received {
+		for _, m := range f.Messages() {
+			if m.MayBeResponseTo(id) {
+				responses = append(responses, m)
+			}
+		}
+	}
+	i := slices.IndexFunc(responses, func(f *driver.Frame) bool { return driver.SameID(f.RequestID(), id) })
+	switch {
+	case len(responses) > 0:
+		return driver.Reply{Request: p.Sent, Frame: responses[max(i, 0)]}
+	case p.HTTPError != nil:
+		r := driver.HTTPErrorReply(p.HTTPError)
+		r.Request = p.Sent
+		return r
+	case p.SessionErr != nil:
+		return driver.Reply{Request: p.Sent, Err: p.SessionErr}
+	}
+	return driver.Reply{Request: p.Sent, Err: errIgnored}
+}
+
+// IDInLine is the id in a line; nil when it has none.
+func IDInLine(line string) json.RawMessage {
+	m, _ := driver.Decode([]byte(line)).(M)
+	if !HasMember(m, "id") {
+		return nil
+	}
+	return CompactJSON(m["id"])
+}
+
+// HaveID matches frames with an id. The body of an HTTP error need not have it.
+func HaveID(id json.RawMessage) types.GomegaMatcher {
+	return Satisfy("id "+driver.Brief(id),
+		func(f *driver.Frame) bool { return driver.SameID(f.ID, id) || protocol.MayLackID(f) })
+}
+
+// HaveNoID matches frames whose id says nothing.
+func HaveNoID() types.GomegaMatcher {
+	return Satisfy("no id, or null", func(f *driver.Frame) bool { return protocol.IsMissingID(f.ID) })
+}
+
+// BeAnswerFor matches replies of any kind, and names what they answer.
+func BeAnswerFor(what string) types.GomegaMatcher {
+	return Satisfy("an answer to "+what, driver.Reply.Answered)
+}
+
+// MalformedResult is what came of one message that a conforming client does not send.
+type MalformedResult struct {
+	Line      string          // as it was sent
+	Sent      *driver.Frame   // the line in the record
+	Received  []*driver.Frame // what the server said, up to the answer to a later request
+	HTTPError *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message
+	// why the session did not survive, or serves less than before; nil when it does as before
+	SessionErr error
+}
+
+// SendMalformed sends a line that breaks the protocol in an established session, filled by ExpandLine, and returns what
+// the server makes of it. Each line is sent once, whichever check needs it first.
+func SendMalformed(t *T, line string) MalformedResult {
+	return Step(t, "line "+line, func(t *T) MalformedResult {
+		s := t.SessionForInvalidInput()
+		used := s.UseCount > 0 || s.SentMalformed
+		p := sendMalformedIn(t, s, line)
+		if p.SessionErr != nil && used { // something before it may have been the cause
+			p = sendMalformedIn(t, exclusiveInvalidSession(t), line)
+		}
+		return p
+	})
+}
+
+// SkipIfUnsolicitedResponses ends a check that would hold a response without id against the server for what was
+// provoked, when the server sends such responses to a client that keeps the protocol, too.
+func SkipIfUnsolicitedResponses(t *T, r driver.Reply) {
+	if !r.Answered() || r.IsStatusOnly() || !protocol.IsMissingID(r.Frame.ID) {
+		return
+	}
+	noisy := Step(t, "noise", func(t *T) bool {
+		s := t.Session()
+		mark := s.Mark()
+		RequestNoOp(t, s)
+		nameless := func(f *driver.Frame) bool { return f.IsResponse() && protocol.IsMissingID(f.ID) }
+		return slices.ContainsFunc(Barrier(t, s, mark), nameless)
+	})
+	if noisy {
+		t.Yield("the server sends responses without id anyhow")
+	}
+}
+
+func exclusiveInvalidSession(t *T) *driver.Session {
+	s := t.ExclusiveSession()
+	s.MarkInvalidInput()
+	return s
+}
+
+func sendMalformedIn(t *T, s *driver.Session, line string) (p MalformedResult) {
+	s.SentMalformed = true
+	p.Line = protocol.ExpandLine(s, line)
+	mark := s.Mark()
+	p.Sent = s.Send([]byte(p.Line))
+	p.Received, p.SessionErr = s.AwaitReaction(mark)
+	p.Received = WithoutStreamCopies(t, p.Received, p.Sent)
+	for _, f := range s.FramesSince(mark) {
+		if f.Side == driver.StatusOnly && f.RoundTrip == p.Sent.RoundTrip && f.RoundTrip.Response().StatusCode >= 400 {
+			p.HTTPError = f
+		}
+	}
+	if p.SessionErr == nil {
+		p.SessionErr = checkServes(t, s)
+	}
+	return p
+}
+
+// WithoutStreamCopies leaves out what came over Streamable HTTP under an id of its own, and not as the answer to the
+// POST of a message: an answer belongs to its own POST, and http/get-stream-no-responses reports the copies on GET
+// streams.
+func WithoutStreamCopies(t *T, came []*driver.Frame, sent *driver.Frame) (rest []*driver.Frame) {
+	for _, f := range came {
+		apart := t.Server.Transport == "http" && f.RoundTrip != nil && f.RoundTrip != sent.RoundTrip
+		if !apart || !f.IsResponse() || protocol.IsMissingID(f.ID) || driver.SameID(f.RequestID(), sent.ID) {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// IsOnGETStream reports whether a frame came on a GET stream of Streamable HTTP that resumes no answer.
+func IsOnGETStream(t *T, f *driver.Frame) bool {
+	return t.Server.Transport == "http" && f.RoundTrip != nil && f.RoundTrip.Method == http.MethodGet &&
+		f.RoundTrip.RequestID() == nil
+}
+
+// ConnectAfterInvalid establishes a session that began with what no conforming client says, for others to use, if it
+// serves as one that did not: where one process shows several things at a time.
+func ConnectAfterInvalid(t *T, s *driver.Session) {
+	if !SharesProcess(t) || s.HasFault() {
+		return
+	}
+	if s.Connect(driver.ConnectParams(t.Revision)).Result() != nil && checkServes(t, s) == nil {
+		s.FinishConnect()
+	}
+}
+
+// checkServes asks for more than what proves that the session lives: a list that the server has served otherwise. A
+// session that does not serve it any more is given up.
+func checkServes(t *T, s *driver.Session) error {
+	method, served := protocol.ListMethod(t)
+	if !served {
+		return nil
+	}
+	r := t.TryRequest(s, method, nil)
+	if r.Result() != nil {
+		return nil
+	}
+	s.MarkUnusable()
+	if r.Answered() {
+		return fmt.Errorf("%s, which is served otherwise, was answered with %s", method, Got(r))
+	}
+	return r.Err
+}

@@ -1,0 +1,152 @@
+package invalid
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+)
+
+// ReadOnlyRequest is a request that changes nothing, and how it is answered when nothing is special about it.
+type ReadOnlyRequest struct {
+	Method     string
+	Params     M
+	UsualReply driver.Reply
+}
+
+// ReadOnlyRequests are requests of different kinds: the session's harmless one, a list, a call of an unknown tool; each
+// as far as the server declares what it is of, and answers it.
+func ReadOnlyRequests(t *T, s *driver.Session) (all []ReadOnlyRequest) {
+	method, params := s.NoOp()
+	var others []ReadOnlyRequest
+	if list, _ := protocol.ListMethod(t); list != "" && list != method {
+		others = append(others, ReadOnlyRequest{Method: list})
+	}
+	if t.Server.Declares("tools") && MayCallUnknown(t) {
+		others = append(others,
+			ReadOnlyRequest{Method: "tools/call", Params: M{"name": protocol.UnknownToolName(t), "arguments": M{}}})
+	}
+	others = slices.DeleteFunc(others, func(q ReadOnlyRequest) bool { return KnownUnanswered(t, q.Method) != nil })
+	var sent []driver.Pending
+	if SendsConcurrently(t) {
+		for _, q := range others {
+			sent = append(sent, s.Request(q.Method, q.Params))
+		}
+	}
+	all = append(all, ReadOnlyRequest{method, params, RequestNoOp(t, s)})
+	for i, q := range others {
+		if sent != nil {
+			q.UsualReply = RequireServerReply(t, s.Await(sent[i]))
+		} else {
+			q.UsualReply = TryInvalid(t, s, q.Method, q.Params)
+		}
+		if q.UsualReply.Answered() {
+			all = append(all, q)
+		} else {
+			RequestNoOp(t, s) // what follows wants a session that goes on
+		}
+	}
+	return all
+}
+
+// Variant is the same kind of request as another: of a call, that of another tool, which is unknown as well.
+func (q ReadOnlyRequest) Variant(nth int) ReadOnlyRequest {
+	if name, isCall := q.Params["name"]; isCall {
+		q.Params = M{"name": fmt.Sprintf("%s_%02d", name, nth), "arguments": M{}}
+	}
+	return q
+}
+
+// maxPipelined is how many calls jsonrpc/pipelined-requests and OtherIDProbes have under way at a time.
+const maxPipelined = 4
+
+// UsualReplyDuring is what is usual by the time that an echo came. When it is an error in place of a result, the
+// request is made once more under an ordinary id and, since a server MUST limit calls of tools, these as many at a time
+// as echoes are asked for.
+func (q ReadOnlyRequest) UsualReplyDuring(t *T, s *driver.Session, e IDProbeResult) driver.Reply {
+	if q.UsualReply.Result() == nil || e.Reply.Error() == nil {
+		return q.UsualReply
+	}
+	times := 1
+	if q.Method == "tools/call" {
+		times = maxPipelined
+	}
+	for _, again := range protocol.RepeatConcurrently(t, s, times, q.Method, q.Params) {
+		if again.Error() != nil {
+			return again
+		}
+	}
+	return q.UsualReply
+}
+
+// Mistaken says what shows that an answer is that to another request, one of others; empty when nothing does.
+func (q ReadOnlyRequest) MismatchReason(r driver.Reply, others []ReadOnlyRequest) string {
+	family, verb, _ := strings.Cut(q.Method, "/")
+	isList := func(r driver.Reply) bool { _, is := r.Result()[family].([]any); return is }
+	if verb == "list" && isList(q.UsualReply) && !isList(r) {
+		return "no list: " + Got(r)
+	}
+	own, isCall := q.Params["name"].(string)
+	text := CompactJSON(r.Message())
+	if !isCall || bytes.Contains(text, []byte(own)) {
+		return ""
+	}
+	for _, other := range others {
+		if name, _ := other.Params["name"].(string); name != "" && bytes.Contains(text, []byte(name)) {
+			return "an answer about " + name + ": " + Got(r)
+		}
+	}
+	return ""
+}
+
+// idsByKind are ids of a kind for the nth of the requests that are not the harmless one.
+var idsByKind = map[string]func(n int) []any{
+	"integer": func(n int) []any { return []any{70008 + n, -2 - n, 1<<53 - 2 - n} },
+	"string": func(n int) []any {
+		return []any{
+			fmt.Sprint(70073 + n), fmt.Sprintf("00700%d", 75+n), fmt.Sprintf("mcpcheck-c %d", n),
+			strings.Repeat(fmt.Sprintf("mcpcheck-%d", n), 20),
+		}
+	},
+	"unicode": func(n int) []any { return []any{fmt.Sprintf("%d é✓😀", n)} },
+	"falsy":   func(n int) []any { return []any{0, ""}[n : n+1] },
+}
+
+// OtherIDProbes are the echoes of a list and of a call of an unknown tool, under ids of a kind.
+func OtherIDProbes(t *T, s *driver.Session, kind string) (all []IDProbeResults) {
+	for n, q := range ReadOnlyRequests(t, s)[1:] {
+		ask := func(id any) driver.Pending { return s.RequestWithID(id, q.Method, q.Params) }
+		came := probeIDsWith(t, s, idsByKind[kind](n), ask, s.ReplyTimeout())
+		for _, e := range came {
+			q.UsualReply = q.UsualReplyDuring(t, s, e)
+		}
+		all = append(all, IDProbeResults{UsualReply: q.UsualReply, List: came})
+	}
+	return all
+}
+
+// PipelinedIDPrefix is what the ids begin with that jsonrpc/pipelined-requests tries.
+const PipelinedIDPrefix = "mcpcheck-pipelined-"
+
+// HasCheckIn reports whether an id was used for what comes of it, which the checks of ids judge: by OtherIDProbes, or
+// for one of many requests at a time.
+func IsProbeID(id json.RawMessage) bool {
+	if text, _ := driver.Decode(id).(string); strings.HasPrefix(text, PipelinedIDPrefix) {
+		return true
+	}
+	for _, ids := range idsByKind {
+		for n := range 2 {
+			for _, tried := range ids(n) {
+				if driver.SameID(CompactJSON(tried), id) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

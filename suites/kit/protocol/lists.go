@@ -1,0 +1,214 @@
+package protocol
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// List is a list that comes in pages.
+type PagedList struct {
+	Capability, Method string
+	Member             string // of its results, that holds the items
+	Key                string // of an item, that tells it from the others
+}
+
+// PagedLists are those that every revision has.
+var PagedLists = []PagedList{
+	{"tools", "tools/list", "tools", "name"},
+	{"prompts", "prompts/list", "prompts", "name"},
+	{"resources", "resources/list", "resources", "uri"},
+	{"resources", "resources/templates/list", "resourceTemplates", "uriTemplate"},
+}
+
+// DeclaredLists are those of the capabilities that the server declares.
+func DeclaredLists(t *T) []PagedList {
+	return slices.DeleteFunc(slices.Clone(PagedLists),
+		func(l PagedList) bool { return !t.Server.Declares(l.Capability) })
+}
+
+// Subject names the list by its method.
+func (l PagedList) Subject() Subject { return NamedSubject(l.Method) }
+
+// ChangedMethod is the method of the notification that the list has changed.
+func (l PagedList) ChangedMethod() string { return "notifications/" + l.Capability + "/list_changed" }
+
+// Keys are what identifies the items of a page, in their order; of one without a key, all that it is.
+func (l PagedList) Keys(page M) (keys []string) {
+	items, _ := page[l.Member].([]any)
+	for _, item := range items {
+		object, _ := item.(M)
+		key, isString := object[l.Key].(string)
+		if !isString {
+			key = string(CompactJSON(item))
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// names are what the list has on all pages, when it is asked for with params.
+func (l PagedList) names(t *T, s *driver.Session, params M) (names []string) {
+	FollowPagesWith(t, s, l.Method, l.Member, params, func(page M) { names = append(names, l.Keys(page)...) })
+	return slices.Compact(Sorted(names))
+}
+
+// ExpectParamsOptional wants the list to be the same in whatever of the forms without a cursor it is asked for.
+func ExpectParamsOptional(t *T, l PagedList) {
+	s := t.Session()
+	forms := []M{{}, nil, {"_meta": UnknownMeta}}
+	replies := make([]driver.Reply, len(forms))
+	replies[0] = t.Request(s, l.Method, forms[0])
+	for i, params := range forms[1:] {
+		replies[i+1] = t.TryRequest(s, l.Method, params)
+	}
+	if !slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Result() != nil }) {
+		t.Yield("no form of %s is served", l.Method)
+	}
+	for _, r := range replies[:2] {
+		t.Expect(r).To(BeResult())
+	}
+	if replies[2].Result() == nil {
+		t.Yield("it is not served with _meta")
+	}
+	list := func(params M) func() []string { return func() []string { return l.names(t, s, params) } }
+	usual := list(forms[0])
+	want := usual()
+	for i, params := range forms[1:] {
+		got, same := Compare(t, slices.Equal, want, usual, list(params))
+		t.DecidedBy(replies[0], replies[i+1]).Expect(same).To(BeTrue("the "+l.Capability+" that come with params {}",
+			"other ones with params %s: %s", Show(params), Difference(want, got)))
+	}
+}
+
+// ListMethod is the list method of a family that the server declared, and whether it served it; empty when the server
+// declares no list, and then none must be asked for, or is known to answer none.
+func ListMethod(t *T) (method string, served bool) {
+	for _, family := range []struct {
+		name  string
+		items []M
+	}{{"tools", t.Server.Tools}, {"prompts", t.Server.Prompts}, {"resources", t.Server.Resources}} {
+		method := family.name + "/list"
+		if t.Server.Declares(family.name) && KnownUnanswered(t, method) == nil {
+			return method, len(family.items) > 0
+		}
+	}
+	return "", false
+}
+
+// RequireListMethod is ListMethod for a check that cannot do without one.
+func RequireListMethod(t *T) string {
+	method, _ := ListMethod(t)
+	for _, declared := range ListMethods(t.Server.Capabilities) {
+		if method == "" {
+			NoAnswer(t, "no list is answered: %v", KnownUnanswered(t, declared))
+		}
+	}
+	if method == "" {
+		t.WithReason(NotOffered).Skip("the server declares no list that could be asked for")
+	}
+	return method
+}
+
+// Ordinary is a request like most that a server gets: for a list that it declared, or else the session's harmless one.
+func OrdinaryRequest(t *T, s *driver.Session) (method string, params M) {
+	if method, _ = ListMethod(t); method != "" {
+		return method, nil
+	}
+	return s.NoOp()
+}
+
+// UnknownMeta is a _meta that any request may have, with a key that no server knows.
+var UnknownMeta = M{"com.example/mcpcheck": M{"a": 1}, "progressToken": "t"}
+
+// UnknownCapabilities are what a client may declare that no server knows.
+var UnknownCapabilities = M{"experimental": M{"com.example/mcpcheck": M{}}, "mcpcheckFuture": M{"a": 1}}
+
+// ObjectsIn are the members of a list that are objects; none when it is not a list.
+func ObjectsIn(v any) []M {
+	list, _ := v.([]any)
+	return Objects(list)
+}
+
+// Difference says in a few words how two lists of names differ that are not equal.
+func Difference(before, after []string) string {
+	if name, ok := firstNotIn(before, after); ok {
+		return name + " came"
+	}
+	if name, ok := firstNotIn(after, before); ok {
+		return name + " went"
+	}
+	return "another number of items"
+}
+
+// firstNotIn is the first of some names that is not among those known.
+func firstNotIn(known, names []string) (name string, ok bool) {
+	all := make(map[string]bool, len(known))
+	for _, name := range known {
+		all[name] = true
+	}
+	i := slices.IndexFunc(names, func(name string) bool { return !all[name] })
+	if i < 0 {
+		return "", false
+	}
+	return names[i], true
+}
+
+// ListKeys is what identifies an item of a list.
+var ListKeys = map[string]string{"tools": "name", "prompts": "name", "resources": "uri"}
+
+// ListMethods are the list methods of the families that are declared.
+func ListMethods(capabilities M) (methods []string) {
+	for _, family := range []string{"tools", "prompts", "resources"} {
+		if capabilities[family] != nil {
+			methods = append(methods, family+"/list")
+		}
+	}
+	return methods
+}
+
+// AskLists asks for each list that the server declares, so that there are answers to judge.
+func AskLists(t *T) {
+	for _, method := range ListMethods(t.Server.Capabilities) {
+		if KnownUnanswered(t, method) == nil {
+			t.TryRequest(t.Session(), method, nil)
+		}
+	}
+}
+
+// ToolNames are the names of the tools.
+func ToolNames(t *T, s *driver.Session, params M) []string { return ItemNames(t, s, "tools", params) }
+
+// Sorted are the names in ascending order.
+func Sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+
+// ItemNames are the names of a family of all pages, in their order, when they are asked for with params. What has none
+// is known by its place.
+func ItemNames(t *T, s *driver.Session, family string, params M) (names []string) {
+	FollowPagesWith(t, s, family+"/list", family, params, func(page M) {
+		for _, item := range NamedSubjects(ObjectsIn(page[family])) {
+			names = append(names, item.Name)
+		}
+	})
+	return names
+}
+
+// NamedSubjects names the items of a list; one without a name is known by its place.
+func NamedSubjects(items []M) (subjects []Subject) {
+	for i, item := range items {
+		name, ok := item["name"].(string)
+		if !ok {
+			name = fmt.Sprintf("#%d", i+1)
+		}
+		subjects = append(subjects, Subject{Name: name, Value: item})
+	}
+	return subjects
+}
+
+// UnknownToolName is a name that no tool has, the same one for the same seed.
+func UnknownToolName(t *T) string {
+	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
+}

@@ -1,0 +1,100 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// ModernResults are the results of requests of the revision without a handshake that is judged.
+func ModernResults(t *T, w Wire) Messages {
+	return w.Results().Negotiated(t.Revision).Filter("result", func(m Message) bool {
+		return m.Request != nil && ResultOf(m) != nil && RequestMeta(m)[driver.MetaRevision] == t.Revision
+	})
+}
+
+// IsTaskResponse reports whether a response answers a request about a task, of which the extension says how it is.
+func IsTaskResponse(m Message) bool { return strings.HasPrefix(m.Request.Method, "tasks/") }
+
+// ResultOf is the result object of a response; nil when it has none.
+func ResultOf(m Message) M {
+	result, _ := m.JSON()["result"].(M)
+	return result
+}
+
+// IsAlwaysComplete reports whether a method is one that is never answered but at once and for good.
+func IsAlwaysComplete(method string) bool {
+	return slices.Contains([]string{
+		"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
+	}, method)
+}
+
+// MayRequireInput reports whether a response answers what may be answered by asking for input.
+func MayRequireInput(m Message) bool {
+	askers := []string{"tools/call", "resources/read", "prompts/get"}
+	return m.Request != nil && slices.Contains(askers, m.Request.Method)
+}
+
+// IsRetiredCode reports whether an error code is one that earlier revisions defined, and later ones forbid: for unknown
+// resources, and for what has to be done at a URL first.
+func IsRetiredCode(code int) bool { return code == -32002 || code == -32042 }
+
+// RequestParams are the params of what a response answers; nil when it has none.
+func RequestParams(m Message) M {
+	params, _ := m.Request.JSON()["params"].(M)
+	return params
+}
+
+// WithoutMember is an object without a member.
+func WithoutMember(object M, member string) M {
+	rest := maps.Clone(object)
+	delete(rest, member)
+	return rest
+}
+
+// MetaOf is the _meta of an object; nil when it has none.
+func MetaOf(object M) M {
+	meta, _ := object["_meta"].(M)
+	return meta
+}
+
+// RequestMeta is the _meta of what a response answers.
+func RequestMeta(m Message) M { return MetaOf(RequestParams(m)) }
+
+// HeaderErrorCodes are the codes of errors about the headers that repeat what a request says: one without a name, or a
+// URI, has none to repeat.
+func HeaderErrorCodes(t *T) []int {
+	if t.Server.Transport == "http" {
+		return []int{HeaderMismatch}
+	}
+	return nil
+}
+
+// SkipUnlessObject ends a check of a result that is not an object.
+func SkipUnlessObject(t *T, r driver.Reply) {
+	if HasMember(r.Message(), "result") && r.Result() == nil {
+		t.Yield("the result is not an object")
+	}
+}
+
+// IsConnectionLost reports whether the server has ended, or has closed the connection, where it was to answer.
+func IsConnectionLost(r driver.Reply) bool {
+	var none *driver.NoResponseError
+	return IsServerExit(r) || errors.As(r.Err, &none) && none.RoundTrip.IsConnectionClosed()
+}
+
+// IsServerExit reports whether a server has ended where it was to answer.
+func IsServerExit(r driver.Reply) bool { return errors.As(r.Err, new(*driver.SessionEndError)) }
+
+// MayLackID reports whether an error may lack the id: the body of an HTTP error may.
+func MayLackID(f *driver.Frame) bool {
+	return f.RoundTrip != nil && f.RoundTrip.Response().StatusCode >= 400 && IsMissingID(f.ID)
+}
+
+// IsMissingID reports whether an id says nothing: it is absent or null.
+func IsMissingID(id json.RawMessage) bool { return id == nil || string(id) == "null" }

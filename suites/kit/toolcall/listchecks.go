@@ -1,0 +1,78 @@
+package toolcall
+
+import (
+	"slices"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+)
+
+// ExpectDeclared is the check that a server declares a family whose list it serves.
+func ExpectDeclared(t *T, family string) {
+	if HasMember(t.Server.Capabilities, family) { // as what, schema/capability-shapes judges
+		return
+	}
+	handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+	r := t.Request(t.SessionForInvalidInput(), family+"/list", M{})
+	items, _ := r.Result()[family].([]any)
+	t.Expect(items).To(BeEmptyList[any]("no " + family + ", since the capability is not declared"))
+	invalid.SkipUnlessServerRejects(t, r)
+	t.ExpectShould(r).To(BeError())
+}
+
+// ExpectList is the check that a family is listed. An error of the server's own is a lesser deviation.
+func ExpectList(t *T, family string) {
+	r := t.TryRequest(t.Session(), family+"/list", M{})
+	if code, _ := r.Code(); code == -32603 {
+		t.FailAt(Should, "a result", "%s", r)
+	}
+	protocol.SkipUnlessObject(t, r)
+	t.Expect(r).To(BeResult())
+	t.Expect(Member(r.Result(), family)).To(BeArray())
+}
+
+// SkipUnlessCanNotify ends a check of announcements when the server has no way to make any.
+func SkipUnlessCanNotify(t *T) {
+	if !t.Server.CanNotify() {
+		t.WithReason(NotOffered).
+			Skip("the server has no sessions: there is no stream on which it could announce a change")
+	}
+}
+
+// ExpectListChangeNotified is the check that changes of a list of prompts or resources are announced which calls of
+// tools have made.
+func ExpectListChangeNotified(t *T, family string) {
+	if capability, _ := t.Server.Capabilities[family].(M); capability["listChanged"] != true {
+		t.WithReason(NotDeclared).Skip("the server does not declare %s.listChanged", family)
+	}
+	SkipUnlessCanNotify(t)
+	calls := ValidCalls(t)
+	changes := slices.DeleteFunc(slices.Clone(calls.ListChanges), func(c ListChange) bool { return c.Kind != family })
+	if len(changes) == 0 {
+		SkipNotObserved(t, "call has changed the list", calls.Uncalled, AnyTool)
+	}
+	for _, c := range changes {
+		switch {
+		case !c.Notified && c.LimitErr != nil:
+			t.Inconclusive("%v", c.LimitErr)
+		case !c.Notified && c.NoStream:
+			t.Yield("no subscription for it is open")
+		}
+		t.Expect(c.Notified).To(BeTrue("notifications/"+family+"/list_changed",
+			"none, although the list changed from %s to %s", Show(c.Before), Show(c.After)))
+	}
+}
+
+// Duplicates are the names that come after the same one.
+func Duplicates(names []string) (again []string) {
+	known := map[string]bool{}
+	for _, name := range names {
+		if known[name] {
+			again = append(again, name)
+		}
+		known[name] = true
+	}
+	return again
+}

@@ -1,0 +1,63 @@
+package toolcall
+
+import (
+	"encoding/base64"
+	"regexp"
+	"strings"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// ExpectMedia wants a block with base64 data of a type that begins so.
+func ExpectMedia(t *T, block M, prefix string) {
+	t.Expect(Member(block, "data")).To(BeString())
+	t.Expect(Member(block, "mimeType")).To(BeString())
+	ExpectBase64(t, block["data"])
+	t.ExpectShould(block["mimeType"]).To(Satisfy("a type "+prefix+"*", func(mime string) bool {
+		return strings.HasPrefix(strings.ToLower(mime), prefix)
+	}))
+}
+
+// ExpectBase64 wants base64. The URL-safe alphabet and missing padding are lesser deviations.
+func ExpectBase64(t *T, data any) {
+	standard := strings.NewReplacer("-", "+", "_", "/")
+	t.Expect(data).To(Satisfy("base64", func(data string) bool {
+		_, err := base64.RawStdEncoding.DecodeString(standard.Replace(strings.TrimRight(data, "=\r\n")))
+		return err == nil
+	}))
+	t.ExpectShould(data).To(Satisfy("base64 with padding and no - or _", func(data string) bool {
+		_, err := base64.StdEncoding.DecodeString(data)
+		return err == nil
+	}))
+}
+
+// ExpectEmbeddedResource wants a block to embed a resource: a URI, and a text or base64.
+func ExpectEmbeddedResource(t *T, block M) (resource M) {
+	t.Expect(Member(block, "resource")).To(BeObject())
+	resource = block["resource"].(M)
+	t.Expect(Member(resource, "uri")).To(BeString())
+	_, text := resource["text"].(string)
+	_, blob := resource["blob"].(string)
+	t.Expect(text || blob).To(BeTrue("a resource with a string text or blob", "%s", Show(resource)))
+	if blob && !text {
+		ExpectBase64(t, resource["blob"])
+	}
+	return resource
+}
+
+// IsAbsoluteURI reports whether a text has the scheme that a URI begins with.
+func IsAbsoluteURI(uri string) bool { return schemePattern.MatchString(uri) }
+
+var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+
+// ContentTypes are the types of content in a revision.
+func ContentTypes(revision string) []string {
+	types := []string{"text", "image", "resource"}
+	if revision >= "2025-03-26" {
+		types = append(types, "audio")
+	}
+	if revision >= "2025-06-18" {
+		types = append(types, "resource_link")
+	}
+	return types
+}

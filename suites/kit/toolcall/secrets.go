@@ -1,0 +1,16 @@
+package toolcall
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Secrets are the credentials that the server was given, but for short ones, which any text may have in it.
+func Secrets(t *T) (secrets []string) {
+	const short = 8
+	c := t.Credentials
+	for _, secret := range []string{c.Bearer, c.SecondPrincipal, c.Expired, c.InsufficientScope, c.OtherAudience,
+		c.EnvironmentSecret} {
+		if len(secret) >= short {
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets
+}

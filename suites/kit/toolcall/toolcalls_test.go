@@ -1,0 +1,91 @@
+package toolcall
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
+)
+
+// Which tools are tried first does not depend on the order in which they are listed, but on the seed.
+func TestToolsInCallOrder(t *testing.T) {
+	var tools []M
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		tools = append(tools, M{"name": name, "annotations": M{"readOnlyHint": name > "c"}})
+	}
+	reversed := []M{tools[5], tools[4], tools[3], tools[2], tools[1], tools[0]}
+	order := func(seed int64, tools []M) (names string) {
+		for _, tool := range ToolsInCallOrder(&T{Server: &Server{Tools: tools}, Seed: seed}) {
+			names += tool.Name
+		}
+		return names
+	}
+	first := order(1, tools)
+	if again := order(1, reversed); again != first || first[:3] == "abc" || first[0] < 'd' || first[2] < 'd' {
+		t.Errorf("got %s, then %s", first, again)
+	}
+	others := map[string]bool{}
+	for seed := range int64(10) {
+		others[order(seed, tools)] = true
+	}
+	if len(others) < 2 {
+		t.Errorf("every seed makes %v", others)
+	}
+}
+
+// An allowance ends by time or by size.
+func TestCallBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewCallBudget()
+		for range 100 {
+			if !a.Charge(kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network"))) {
+				t.Error("there is no room for short answers")
+			}
+		}
+		for range 2 { // of starting a process
+			time.Sleep(time.Minute)
+			if why := a.ExhaustedReason(); why != "" {
+				t.Errorf("after what is no call: %q", why)
+			}
+			time.Sleep(4 * time.Second)
+			a.Pause()
+		}
+		a.ExhaustedReason()
+		time.Sleep(4 * time.Second)
+		if why := a.ExhaustedReason(); why != "the time for tool calls was used up" {
+			t.Errorf("after three times four seconds: %q", why)
+		}
+		a = NewCallBudget()
+		if a.Charge(driver.Reply{Frame: &driver.Frame{Raw: driver.Text(make([]byte, 20<<20))}}) {
+			t.Error("there is room for an answer of 20 MiB")
+		}
+		if why := a.ExhaustedReason(); why != "there was no room left for more answers" {
+			t.Errorf("after 20 MiB: %q", why)
+		}
+	})
+}
+
+// A tool that was left out for several reasons is named once, with the first; one that was called all the same is not.
+func TestUncalledTools(t *testing.T) {
+	tool := func(name string) Subject { return Subject{Name: name} }
+	calls := ToolCalls{
+		List: []ToolCall{{Tool: tool("called")}},
+		Uncalled: []Uncalled{
+			{Tool: tool("twice"), Detail: "it is not marked read-only", Forbidden: true},
+			{Tool: tool("called"), Detail: "the time for tool calls was used up"},
+			{Tool: tool("once"), Detail: "its schema cannot be read"},
+			{Tool: tool("twice"), Detail: "the time for tool calls was used up"},
+		},
+	}
+	want := []UncalledTool{
+		{Name: "once", Reason: "its schema cannot be read"},
+		{Name: "twice", Reason: "it is not marked read-only", Forbidden: true},
+	}
+	if got := calls.uncalledTools(); !slices.Equal(got, want) {
+		t.Errorf("want %v, got %v", want, got)
+	}
+}
