@@ -7,7 +7,7 @@ build: ## the program, as ./mcpcheck
 test: ## all tests, in three minutes; they need only Go
 	@$(MAKE) --no-print-directory -j2 test-concurrent test-others
 
-CONCURRENT = driver discovery harness
+CONCURRENT = driver discovery check
 
 test-concurrent: # with the race detector, which wants a C compiler
 	@command -v cc >/dev/null || echo 'there is no C compiler here: without the race detector'

@@ -3,54 +3,55 @@ package reporters
 import (
 	"io"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Advice is good practice that no sentence of the specification asks for: results of the area advice. JSON reports have
 // all of them; others have those that block, and the rest in a section of its own where that is wanted.
 
 // isNotFollowed reports whether a result is advice that the server does not follow.
-func isNotFollowed(r harness.Result) bool {
-	return r.IsAdvice() && r.Verdict == harness.Fail && acceptedText(r) == ""
+func isNotFollowed(r report.Result) bool {
+	return r.IsAdvice() && r.Verdict == catalogue.Fail && acceptedText(r) == ""
 }
 
 // showsAdvice reports whether advice is to be shown.
-func showsAdvice(r harness.Report) bool { return r.Options != nil && r.Options.Advice }
+func showsAdvice(r report.Report) bool { return r.Options != nil && r.Options.Advice }
 
 // withoutHiddenAdvice is a report without advice that nobody wants to see, and without counts of a server that was not
 // tested.
-func withoutHiddenAdvice(r harness.Report) harness.Report {
+func withoutHiddenAdvice(r report.Report) report.Report {
 	if isUnreachable(r) {
 		r.Coverage = nil
 	}
 	if !showsAdvice(r) {
-		r.Results = filter(r.Results, func(x harness.Result) bool { return !x.IsAdvice() })
+		r.Results = filter(r.Results, func(x report.Result) bool { return !x.IsAdvice() })
 	}
 	return r
 }
 
 // withoutAdvice is a format of reports without such advice.
-func withoutAdvice(write func(io.Writer, harness.Report) error) func(io.Writer, harness.Report) error {
-	return func(w io.Writer, r harness.Report) error { return write(w, withoutHiddenAdvice(r)) }
+func withoutAdvice(write func(io.Writer, report.Report) error) func(io.Writer, report.Report) error {
+	return func(w io.Writer, r report.Report) error { return write(w, withoutHiddenAdvice(r)) }
 }
 
 // measuredNotes are what was measured, each once.
-func measuredNotes(results []harness.Result) (lines []string) {
-	for _, g := range groupBy(results, func(r harness.Result) string { return r.Note }) {
+func measuredNotes(results []report.Result) (lines []string) {
+	for _, g := range groupBy(results, func(r report.Result) string { return r.Note }) {
 		lines = append(lines, nonEmpty(printableLine(g[0].Note))...)
 	}
 	return lines
 }
 
 // adviceHeading says how much of what is advised is not followed.
-func adviceHeading(results []harness.Result) string {
+func adviceHeading(results []report.Result) string {
 	undone := groupBy(filter(results, isNotFollowed), findingKey)
 	return Plural(len(undone), "recommendation") + " for servers used by models (never blocking)"
 }
 
 // markdownAdvice is the section of advice on a page.
-func markdownAdvice(r harness.Report) string {
-	all := filter(r.Results, harness.Result.IsAdvice)
+func markdownAdvice(r report.Report) string {
+	all := filter(r.Results, report.Result.IsAdvice)
 	if len(all) == 0 {
 		return ""
 	}

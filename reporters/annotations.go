@@ -5,13 +5,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // NewAnnotations returns a reporter that writes annotations for GitHub Actions to out, the standard output of a step,
 // at the end of the run.
 func NewAnnotations(out io.Writer, place Location) Reporter {
-	write := func(w io.Writer, r harness.Report) error { return Annotations(w, r, place) }
+	write := func(w io.Writer, r report.Report) error { return Annotations(w, r, place) }
 	return newFileReporter(out, Format{Name: "annotations", Write: write})
 }
 
@@ -29,7 +29,7 @@ const (
 // an error for what blocks, for a fault of mcpcheck and for what kept the run from its end, a warning for each stale
 // entry of the baseline, at its line, and a notice that sums up; in the log, failures that do not block. (GitHub Docs,
 // "Workflow commands for GitHub Actions")
-func Annotations(w io.Writer, r harness.Report, place Location) error {
+func Annotations(w io.Writer, r report.Report, place Location) error {
 	r = printableReport(r)
 	var b lineBuilder
 	b.WriteString(minorGroup(r))
@@ -46,7 +46,7 @@ func Annotations(w io.Writer, r harness.Report, place Location) error {
 }
 
 // minorGroup are the failures that do not block, a line each in a group of the log that is folded.
-func minorGroup(r harness.Report) string {
+func minorGroup(r report.Report) string {
 	minor := groupBy(WorstFirst(filter(withoutHiddenAdvice(r).Results, isMinor)), findingKey)
 	if len(minor) == 0 {
 		return ""
@@ -76,7 +76,7 @@ type annotation struct {
 }
 
 // annotationErrors are the findings that kept a run from success.
-func annotationErrors(r harness.Report, place Location) (all []annotation) {
+func annotationErrors(r report.Report, place Location) (all []annotation) {
 	if r.Problem != "" {
 		problem := shortenLines(r.Problem, annotationLines, annotationWidth)
 		all = append(all, annotation{place.pathOrDefault(), 1, "mcpcheck", problem})
@@ -94,7 +94,7 @@ func annotationErrors(r harness.Report, place Location) (all []annotation) {
 }
 
 // annotationWarnings are the entries of the baseline that do not hold any more.
-func annotationWarnings(r harness.Report, place Location) (all []annotation) {
+func annotationWarnings(r report.Report, place Location) (all []annotation) {
 	for _, s := range staleBaseline(r) {
 		all = append(all, annotation{
 			file: place.relativePath(r.Baseline.File), line: s.Line,

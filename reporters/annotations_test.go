@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // parseCommand reads a line as GitHub's runner does (actions/runner, ActionCommand.cs).
@@ -76,7 +76,7 @@ func TestAnnotationsAreOwnCommands(t *testing.T) {
 			if len(counts) != 1+min(counts["error"], 1)+min(counts["warning"], 1) {
 				t.Errorf("other commands than errors, warnings and a notice: %v", counts)
 			}
-			if red := counts["error"]+counts["warning"] > 0; red != (r.ExitCode != harness.ExitConforms) {
+			if red := counts["error"]+counts["warning"] > 0; red != (r.ExitCode != report.ExitConforms) {
 				t.Errorf("exit code %d with %v", r.ExitCode, counts)
 			}
 		})

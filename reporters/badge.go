@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // badge is the verdict in a few words. Its members are those of the endpoint that shields.io reads. (shields.io,
@@ -24,26 +24,26 @@ type badge struct {
 
 // newBadge is the badge of a report. It says "conforms" only if nothing is known to gate but for the baseline
 // and the SDK.
-func newBadge(r harness.Report) badge {
+func newBadge(r report.Report) badge {
 	b := badge{SchemaVersion: 1, Label: "MCP"}
 	if revisions := revisionsOf(r.Revisions); len(revisions) == 1 {
 		b.Label = "MCP " + shorten(printableLine(revisions[0]), 20)
 	}
 	t := count(r.Results)
 	switch r.ExitCode {
-	case harness.ExitConforms:
+	case report.ExitConforms:
 		b.Message, b.Color = "conforms", "brightgreen"
 		if accepted := cmp.Or(t.knownText(), t.sdkFailures()); accepted != "" {
 			b.Message, b.Color = accepted, "yellow"
 		}
-	case harness.ExitFails:
+	case report.ExitFails:
 		b.Message, b.Color = Plural(t.Gating, "failure"), "red"
 		if t.Gating == 0 {
 			b.Message = staleText(r)
 		}
-	case harness.ExitUntestable:
+	case report.ExitUntestable:
 		b.Message, b.Color = "not tested", "lightgrey"
-	case harness.ExitInterrupted:
+	case report.ExitInterrupted:
 		b.Message, b.Color = "interrupted", "lightgrey"
 	default:
 		b.Message, b.Color, b.IsError = "error", "orange", true
@@ -52,7 +52,7 @@ func newBadge(r harness.Report) badge {
 }
 
 // BadgeJSON writes the badge for https://img.shields.io/endpoint?url=….
-func BadgeJSON(w io.Writer, r harness.Report) error { return writeJSON(w, newBadge(r)) }
+func BadgeJSON(w io.Writer, r report.Report) error { return writeJSON(w, newBadge(r)) }
 
 // badgeColors are the colours of shields.io by name.
 var badgeColors = map[string]string{
@@ -66,7 +66,7 @@ var badgeColors = map[string]string{
 var badgeTemplate string
 
 // BadgeSVG draws the badge in the style "flat" of shields.io.
-func BadgeSVG(w io.Writer, r harness.Report) error {
+func BadgeSVG(w io.Writer, r report.Report) error {
 	b := newBadge(r)
 	left, right := badgeWidth(b.Label), badgeWidth(b.Message)
 	all := html.EscapeString(b.Label + ": " + b.Message)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // endpointSchema is what shields.io takes of an endpoint; it rejects unknown members. (badges/shields,
@@ -40,7 +40,7 @@ func TestBadgeIsValid(t *testing.T) {
 
 func TestBadge(t *testing.T) {
 	interrupted := interruptedReport()
-	for want, r := range map[string]harness.Report{
+	for want, r := range map[string]report.Report{
 		"MCP 2025-06-18|conforms|brightgreen":         conformingReport(),
 		"MCP 2025-06-18|2 known failures|yellow":      acceptedReport(),
 		"MCP 2025-06-18|2 failures of the SDK|yellow": excusedReport(),

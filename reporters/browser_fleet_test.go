@@ -7,13 +7,13 @@ import (
 	"io"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // fleetPageWriter writes the page of many servers.
 func fleetPageWriter(t *testing.T, rows ...FleetRow) reportWriter {
 	f, tally := newFleet(t, rows...)
-	return func(w io.Writer, _ harness.Report) error { return FleetHTML(w, f, tally) }
+	return func(w io.Writer, _ report.Report) error { return FleetHTML(w, f, tally) }
 }
 
 // checkFleetPage filters and searches the page of many servers, builds more of it, and sees that markup stays text.

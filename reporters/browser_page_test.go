@@ -9,14 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // pageWriter writes a report as a page, with a catalogue.
-func pageWriter(r harness.Report) reportWriter {
-	return func(w io.Writer, _ harness.Report) error {
-		return HTML(w, r, Options{FindRequirement: func(id string) (*harness.Requirement, bool) {
-			entry := &harness.Requirement{
+func pageWriter(r report.Report) reportWriter {
+	return func(w io.Writer, _ report.Report) error {
+		return HTML(w, r, Options{FindRequirement: func(id string) (*catalogue.Requirement, bool) {
+			entry := &catalogue.Requirement{
 				ID: id, Statement: "Servers MUST do what this sentence says.",
 				Checklist: id == "lifecycle/requests-gated",
 			}
@@ -95,11 +96,11 @@ func TestPageInABrowser(t *testing.T) {
 	t.Run("not tested", func(t *testing.T) {
 		b.t = t
 		r := fullReport() // of a server that wants a token, little could be tried
-		r.ExitCode, r.Problem = harness.ExitUntestable, "the server wants authorization"
+		r.ExitCode, r.Problem = report.ExitUntestable, "the server wants authorization"
 		for i := range r.Revisions {
 			r.Revisions[i].Assumed = true
 		}
-		for _, r := range []harness.Report{r, untestableReport()} {
+		for _, r := range []report.Report{r, untestableReport()} {
 			b.open(pageFile(t, pageWriter(r)), "")
 			b.expect(shownRows, 0)
 			b.expect(`document.querySelectorAll(".profiles .passes").length`, 0)
@@ -187,7 +188,7 @@ func checkAppearance(t *testing.T, b *browser) {
 		t.Log("contrast and labels are not judged: MCPCHECK_NODE_MODULES is not set; .ci/browser fetches axe-core")
 	}
 	long := fullReport()
-	long.Revisions[0].Set = &harness.SetInfo{Name: "2025-11-25@devel", Digest: "sha256:" + strings.Repeat("0d", 32)}
+	long.Revisions[0].Set = &catalogue.SetInfo{Name: "2025-11-25@devel", Digest: "sha256:" + strings.Repeat("0d", 32)}
 	long.Server.Name = strings.Repeat("a-long-name", 9)
 	for name, write := range map[string]reportWriter{
 		"report": pageWriter(fullReport()), "long": pageWriter(long), "revisions": pageWriter(interruptedReport()),
@@ -243,24 +244,24 @@ func checkAccessibility(t *testing.T, b *browser, look, axe string) {
 }
 
 // reportWithMarkup is a report with markup in every field that a server controls.
-func reportWithMarkup() harness.Report {
+func reportWithMarkup() report.Report {
 	const markup = `</script><img src=x onerror="window.pwned=1"><b class=x><svg onload=pwned=1>{{.}}<!--`
 	const address = `javascript:window.pwned=1`
 	r := maliciousReport()
-	r.Server = harness.ServerInfo{Name: markup, Version: markup, DiscoverError: markup, Capabilities: []string{markup}}
+	r.Server = report.ServerInfo{Name: markup, Version: markup, DiscoverError: markup, Capabilities: []string{markup}}
 	r.Problem, r.Target.Command = markup, []string{markup}
 	for i := range r.Results {
 		x := &r.Results[i]
 		x.ID, x.Message, x.Note, x.Spec, x.Fix = fmt.Sprintf("tools/x-%d", i), markup, markup, address, markup
 		x.Subjects, x.TriggeredBy = []string{markup}, []string{markup}
-		x.DirectoryRules = []harness.DirectoryRule{{Directory: markup, Source: address}}
-		x.Findings = []harness.Finding{{Subject: markup, Want: markup, Got: markup}}
+		x.DirectoryRules = []catalogue.DirectoryRule{{Directory: markup, Source: address}}
+		x.Findings = []report.Finding{{Subject: markup, Want: markup, Got: markup}}
 		text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%[1]q,"params":{%[1]q:[%[1]q,{"__proto__":%[1]q}]}}`,
 			markup)
-		x.Evidence = []harness.Line{
-			{Direction: harness.Sent, Text: text, HTTP: markup}, {Direction: harness.Received, Text: markup},
-			{Direction: harness.Received, Text: `{"id":1,"error":{"code":{"a":1},"message":["` + "<img>" + `"]}}`},
-			{Direction: harness.Event, Text: markup, Stderr: []string{markup}},
+		x.Evidence = []report.Line{
+			{Direction: report.Sent, Text: text, HTTP: markup}, {Direction: report.Received, Text: markup},
+			{Direction: report.Received, Text: `{"id":1,"error":{"code":{"a":1},"message":["` + "<img>" + `"]}}`},
+			{Direction: report.Event, Text: markup, Stderr: []string{markup}},
 		}
 	}
 	return r
@@ -273,12 +274,12 @@ func TestLargePageOpensAtOnce(t *testing.T) {
 	b.attach()
 	r := fullReport()
 	r.Results, r.Revisions = nil, nil
-	for _, revision := range harness.Revisions {
-		r.Revisions = append(r.Revisions, harness.RevisionInfo{Requested: revision, Revision: revision})
+	for _, revision := range catalogue.Revisions {
+		r.Revisions = append(r.Revisions, report.RevisionInfo{Requested: revision, Revision: revision})
 	}
 	for i := range 725 {
-		for _, revision := range harness.Revisions {
-			x := []harness.Result{passed("", "passes"), gatingMust(), checklistOnly(), passed("", "passes")}[i%4]
+		for _, revision := range catalogue.Revisions {
+			x := []report.Result{passed("", "passes"), gatingMust(), checklistOnly(), passed("", "passes")}[i%4]
 			x.ID, x.Revision = fmt.Sprintf("area-%d/check-%d", i/20, i), revision
 			r.Results = append(r.Results, x)
 		}

@@ -5,11 +5,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // ComparisonJSON writes a comparison as indented JSON.
-func ComparisonJSON(w io.Writer, c harness.Comparison) error { return writeJSON(w, c) }
+func ComparisonJSON(w io.Writer, c report.Comparison) error { return writeJSON(w, c) }
 
 // comparisonSection is a part of a comparison.
 type comparisonSection struct {
@@ -18,8 +19,8 @@ type comparisonSection struct {
 }
 
 // comparisonSections are the parts of a comparison in which there is something.
-func comparisonSections(c harness.Comparison) (shown []comparisonSection) {
-	changes := func(title string, list []harness.Change) {
+func comparisonSections(c report.Comparison) (shown []comparisonSection) {
+	changes := func(title string, list []report.Change) {
 		s := comparisonSection{title: title}
 		for _, change := range list {
 			s.lines = append(s.lines, changeText(change))
@@ -54,7 +55,7 @@ func comparisonSections(c harness.Comparison) (shown []comparisonSection) {
 const comparisonWidth = 200
 
 // changeText is a change on one line: what it was, what it is, and why.
-func changeText(c harness.Change) string {
+func changeText(c report.Change) string {
 	mark, said := " ", ""
 	if c.Regression {
 		mark = "✗"
@@ -68,12 +69,12 @@ func changeText(c harness.Change) string {
 }
 
 // stateText is a verdict with what counts beside it; nothing of no state.
-func stateText(s *harness.ResultState) string {
+func stateText(s *report.ResultState) string {
 	if s == nil {
 		return ""
 	}
 	text := string(s.Verdict)
-	if s.Verdict == harness.Fail {
+	if s.Verdict == catalogue.Fail {
 		text += " (" + s.Level.String()
 		switch {
 		case s.Known:
@@ -87,7 +88,7 @@ func stateText(s *harness.ResultState) string {
 }
 
 // changeRevisions are the revisions of a change, one where they are the same.
-func changeRevisions(c harness.Change) string {
+func changeRevisions(c report.Change) string {
 	switch {
 	case c.Old == nil:
 		return c.New.Revision
@@ -98,7 +99,7 @@ func changeRevisions(c harness.Change) string {
 }
 
 // comparisonVerdict is the last line of a comparison, and the heading of its page.
-func comparisonVerdict(c harness.Comparison) string {
+func comparisonVerdict(c report.Comparison) string {
 	return joinParts(Plural(c.Regressions, "regression"), fmt.Sprintf("%d newly failing", len(c.NewlyFailing)),
 		fmt.Sprintf("%d newly passing", len(c.NewlyPassing)),
 		Plural(len(c.Changed)+len(c.NotJudged), "other change"),
@@ -106,7 +107,7 @@ func comparisonVerdict(c harness.Comparison) string {
 }
 
 // ComparisonText writes a comparison for people.
-func ComparisonText(w io.Writer, c harness.Comparison) error {
+func ComparisonText(w io.Writer, c report.Comparison) error {
 	var b lineBuilder
 	for _, said := range c.Conditions {
 		b.add("differs: " + printableLine(shorten(said, comparisonWidth)))
@@ -123,14 +124,14 @@ func ComparisonText(w io.Writer, c harness.Comparison) error {
 }
 
 // ChangesText writes which checks fail now and did not, which are fixed, and how many verdicts changed otherwise.
-func ChangesText(w io.Writer, c harness.Comparison) error {
+func ChangesText(w io.Writer, c report.Comparison) error {
 	var b lineBuilder
-	failed := func(change harness.Change) bool { return change.Old.Verdict == harness.Fail }
-	turned := func(change harness.Change) bool { return change.Old.Verdict != change.New.Verdict }
+	failed := func(change report.Change) bool { return change.Old.Verdict == catalogue.Fail }
+	turned := func(change report.Change) bool { return change.Old.Verdict != change.New.Verdict }
 	fixed := filter(c.NewlyPassing, failed)
 	for _, changes := range []struct {
 		word string
-		list []harness.Change
+		list []report.Change
 	}{{"fails now", c.NewlyFailing}, {"fixed", fixed}} {
 		var ids []string
 		for _, change := range changes.list {
@@ -154,7 +155,7 @@ func ChangesText(w io.Writer, c harness.Comparison) error {
 
 // ComparisonMarkdown writes a comparison as a page for a comment on a pull request: regressions and the counts first,
 // the rest folded.
-func ComparisonMarkdown(w io.Writer, c harness.Comparison) error {
+func ComparisonMarkdown(w io.Writer, c report.Comparison) error {
 	mark := "✅"
 	if c.Regressions > 0 {
 		mark = "❌"

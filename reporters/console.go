@@ -9,7 +9,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // The rules of the console:
@@ -51,10 +52,10 @@ type ConsoleOptions struct {
 	Verbosity Verbosity
 
 	// RepeatCommand is the command that repeats one check. Without it, none is shown.
-	RepeatCommand func(harness.Result) string
+	RepeatCommand func(report.Result) string
 
 	// NextCommands are the one or two commands that help after a run. Without it, none is shown.
-	NextCommands func(harness.Report) []string
+	NextCommands func(report.Report) []string
 }
 
 // Area is how many cases of one area will be run in one revision.
@@ -72,11 +73,11 @@ type Console struct {
 	mu            sync.Mutex
 	err           error // the first that Out gave
 	started       bool
-	heldBack      bool                   // nothing is written before the end, since the server could not be talked to
-	tableStarted  bool                   // the table of areas has begun
-	progressWidth int                    // columns of the progress line that is on the screen
-	revisions     []harness.RevisionInfo // those begun
-	showsAdvice   bool                   // advice is shown
+	heldBack      bool                  // nothing is written before the end, since the server could not be talked to
+	tableStarted  bool                  // the table of areas has begun
+	progressWidth int                   // columns of the progress line that is on the screen
+	revisions     []report.RevisionInfo // those begun
+	showsAdvice   bool                  // advice is shown
 	areas         []*areaRun
 }
 
@@ -84,7 +85,7 @@ type Console struct {
 type areaRun struct {
 	name, revision string
 	cases          int
-	results        []harness.Result
+	results        []report.Result
 	written        bool
 }
 
@@ -102,7 +103,7 @@ func NewConsole(o ConsoleOptions) *Console {
 
 // Begin writes the first lines, from what is known of the report. It may be called again when a further revision is
 // judged in the same run. Of a server that could not be talked to, they wait until it is known what that comes to.
-func (c *Console) Begin(r harness.Report) {
+func (c *Console) Begin(r report.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.heldBack = !wasReached(r) && c.options.Verbosity < Wire; !c.heldBack {
@@ -110,7 +111,7 @@ func (c *Console) Begin(r harness.Report) {
 	}
 }
 
-func (c *Console) begin(r harness.Report) {
+func (c *Console) begin(r report.Report) {
 	r = printableReport(r)
 	c.showsAdvice = showsAdvice(r)
 	c.revisions = r.Revisions
@@ -183,7 +184,7 @@ func (c *Console) Progress(text string) {
 }
 
 // Result takes one result, and writes the line of its area if it is the last and such lines are wanted.
-func (c *Console) Result(r harness.Result) {
+func (c *Console) Result(r report.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.options.Verbosity < Verbose {
@@ -204,7 +205,7 @@ func (c *Console) Result(r harness.Result) {
 }
 
 // Done writes what people are to know, and the verdict.
-func (c *Console) Done(r harness.Report) error {
+func (c *Console) Done(r report.Report) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r = printableReport(r)
@@ -223,7 +224,7 @@ func (c *Console) Done(r harness.Report) error {
 			c.writeArea(a)
 		}
 	}
-	untestable := r.ExitCode == harness.ExitUntestable
+	untestable := r.ExitCode == report.ExitUntestable
 	if c.options.Verbosity < Normal {
 		c.write(c.shortText(r))
 		if untestable {
@@ -320,14 +321,14 @@ func (c *Console) nameWidth() int {
 }
 
 // resultLine is a result with its wire, for the table of all of them.
-func (c *Console) resultLine(r harness.Result) string {
-	line := "  " + c.palette.mark(count([]harness.Result{r})) + " " + r.ID
+func (c *Console) resultLine(r report.Result) string {
+	line := "  " + c.palette.mark(count([]report.Result{r})) + " " + r.ID
 	switch {
-	case r.Verdict == harness.Pass && r.Message != "":
+	case r.Verdict == catalogue.Pass && r.Message != "":
 		line += "  partly: " + headline(r.Message)
-	case r.Verdict == harness.Pass:
+	case r.Verdict == catalogue.Pass:
 		line += "  " + c.palette.faint.Sprint(r.Title)
-	case r.Verdict == harness.Fail || r.Verdict == harness.Error:
+	case r.Verdict == catalogue.Fail || r.Verdict == catalogue.Error:
 		line += "  " + c.palette.faint.Sprint("details below")
 		r.Evidence = nil // as it is there
 	default:

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -115,7 +116,7 @@ func (c *Console) nextText(commands []string) string {
 }
 
 // writeEvidence is all there is to say of a failure.
-func (c *Console) writeEvidence(b *lineBuilder, r harness.Result) {
+func (c *Console) writeEvidence(b *lineBuilder, r report.Result) {
 	if sent := sentText(r); sent != "" {
 		b.add("    " + c.palette.faint.Sprint("sent    ") + " " + shortenJSON(sent, c.limit(c.options.Width-13)))
 	}
@@ -160,7 +161,7 @@ func (c *Console) writeMessage(b *lineBuilder, said string) {
 }
 
 // wire shows the evidence: when, which way, what. What decided is wrapped, everything else cut.
-func (c *Console) writeWire(b *lineBuilder, indent string, wire []harness.Line) {
+func (c *Console) writeWire(b *lineBuilder, indent string, wire []report.Line) {
 	const most = 12
 	decided := map[string]bool{}
 	for _, l := range wire {
@@ -222,10 +223,10 @@ func (c *Console) proseWidth() int { return min(c.options.Width, 100) }
 
 // short is a line for each result that blocks, each fault of mcpcheck, and each stale entry of the baseline; in brief
 // also for each other failure.
-func (c *Console) shortText(r harness.Report) string {
+func (c *Console) shortText(r report.Report) string {
 	shown := isFailure
 	if c.options.Verbosity == Brief {
-		shown = func(x harness.Result) bool { return isFailure(x) || x.Verdict == harness.Fail }
+		shown = func(x report.Result) bool { return isFailure(x) || x.Verdict == catalogue.Fail }
 	}
 	var b lineBuilder
 	for _, g := range groupBy(WorstFirst(filter(withoutHiddenAdvice(r).Results, shown)), findingKey) {
@@ -269,9 +270,9 @@ func (c *Console) revisionText(g group) string {
 }
 
 // verdict is the verdict, and what to say of it.
-func (c *Console) verdict(r harness.Report, word string, parts []string) string {
+func (c *Console) verdict(r report.Report, word string, parts []string) string {
 	ink := c.palette.fail
-	if r.ExitCode == harness.ExitConforms {
+	if r.ExitCode == report.ExitConforms {
 		ink = c.palette.pass
 	}
 	const noBreak = "\u00a0" // between a number and its unit

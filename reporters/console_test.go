@@ -16,7 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -40,15 +41,15 @@ func compareGolden(t *testing.T, name string, got []byte) {
 }
 
 // runConsole tells a console a run as the runner would.
-func runConsole(t *testing.T, o ConsoleOptions, r harness.Report) string {
+func runConsole(t *testing.T, o ConsoleOptions, r report.Report) string {
 	t.Helper()
 	var out bytes.Buffer
 	o.Out = &out
-	o.RepeatCommand = func(x harness.Result) string {
+	o.RepeatCommand = func(x report.Result) string {
 		return "mcpcheck run --only " + x.ID + " -- " + targetText(r.Target)
 	}
-	o.NextCommands = func(r harness.Report) []string {
-		if r.ExitCode != harness.ExitFails {
+	o.NextCommands = func(r report.Report) []string {
+		if r.ExitCode != report.ExitFails {
 			return nil
 		}
 		return []string{"mcpcheck explain an/id", "mcpcheck run --last-failed -- " + targetText(r.Target)}
@@ -56,7 +57,7 @@ func runConsole(t *testing.T, o ConsoleOptions, r harness.Report) string {
 	c := NewConsole(o)
 	if len(r.Revisions) > 0 {
 		begun := r
-		begun.ExitCode = harness.ExitConforms // nobody knows it then
+		begun.ExitCode = report.ExitConforms // nobody knows it then
 		c.Begin(begun)
 	}
 	for _, info := range r.Revisions {
@@ -72,11 +73,11 @@ func runConsole(t *testing.T, o ConsoleOptions, r harness.Report) string {
 }
 
 // areasIn counts cases by area. A run that was interrupted had more to come.
-func areasIn(r harness.Report, revision string) (areas []Area) {
-	results := filter(r.Results, func(x harness.Result) bool { return x.Revision == revision })
-	for _, g := range groupBy(results, harness.Result.Area) {
+func areasIn(r report.Report, revision string) (areas []Area) {
+	results := filter(r.Results, func(x report.Result) bool { return x.Revision == revision })
+	for _, g := range groupBy(results, report.Result.Area) {
 		cases := len(g)
-		if r.ExitCode == harness.ExitInterrupted && revision == "2025-11-25" && g[0].Area() == "tools" {
+		if r.ExitCode == report.ExitInterrupted && revision == "2025-11-25" && g[0].Area() == "tools" {
 			cases += 2
 		}
 		areas = append(areas, Area{g[0].Area(), cases})
@@ -89,7 +90,7 @@ func TestConsoleGolden(t *testing.T) {
 	for _, c := range []struct {
 		file    string
 		options ConsoleOptions
-		report  harness.Report
+		report  report.Report
 		lines   int // at most; 0: as many as there are
 	}{
 		{"report.txt", screen, fullReport(), 0},
@@ -166,7 +167,7 @@ func TestConsoleColor(t *testing.T) {
 func TestConsoleWidth(t *testing.T) {
 	for _, verbosity := range []Verbosity{Quiet, Brief, Normal} {
 		for _, width := range []int{40, 80, 120} {
-			for _, r := range []harness.Report{fullReport(), interruptedReport(), baselineReport(), crashingReport(),
+			for _, r := range []report.Report{fullReport(), interruptedReport(), baselineReport(), crashingReport(),
 				strictReport()} {
 				for line := range strings.Lines(runConsole(t, ConsoleOptions{Width: width, Verbosity: verbosity}, r)) {
 					line = strings.TrimRight(line, "\n")
@@ -183,13 +184,14 @@ func TestConsoleWidth(t *testing.T) {
 // Of a server that could not be talked to the verdict says why, and nothing else does.
 func TestConsoleOfUnreachableServers(t *testing.T) {
 	r := untestableReport()
-	r.Results = append(r.Results, harness.Result{
-		ID: "ping/answers", Verdict: harness.Inconclusive, Reason: harness.HandshakeFailed, Message: "it was not tried",
+	r.Results = append(r.Results, report.Result{
+		ID: "ping/answers", Verdict: catalogue.Inconclusive, Reason: report.HandshakeFailed,
+		Message: "it was not tried",
 	})
 	if out := runConsole(t, ConsoleOptions{}, r); strings.Contains(out, "it was not tried") {
 		t.Errorf("the reason is told for each check:\n%s", out)
 	}
-	r.Results[0].Reason, r.Revisions = harness.Silent, []harness.RevisionInfo{{Revision: "2025-11-25"}}
+	r.Results[0].Reason, r.Revisions = report.Silent, []report.RevisionInfo{{Revision: "2025-11-25"}}
 	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, "1 check not decided") {
 		t.Errorf("what was tried is not told:\n%s", out)
 	}
@@ -198,10 +200,10 @@ func TestConsoleOfUnreachableServers(t *testing.T) {
 // Of tools that do not work a few kinds are shown. One that may refuse what it was given is none, unless all do.
 func TestConsoleOfBrokenTools(t *testing.T) {
 	const broken = ": every call with valid arguments failed"
-	r := harness.Report{Coverage: []harness.Coverage{{Revision: "x"}}}
+	r := report.Report{Coverage: []report.Coverage{{Revision: "x"}}}
 	for i := range 9 {
 		r.Coverage[0].CalledTools = append(r.Coverage[0].CalledTools,
-			harness.ToolUse{Name: fmt.Sprint("tool", i), Answered: true, Failed: true, Message: fmt.Sprint("no ", i)})
+			report.ToolUse{Name: fmt.Sprint("tool", i), Answered: true, Failed: true, Message: fmt.Sprint("no ", i)})
 	}
 	tools := r.Coverage[0].CalledTools
 	if out := runConsole(t, ConsoleOptions{}, r); strings.Count(out, broken) != maxCrashes {
@@ -215,7 +217,7 @@ func TestConsoleOfBrokenTools(t *testing.T) {
 	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, "! tool2"+broken) {
 		t.Errorf("a tool with a fault is not named:\n%s", out)
 	}
-	r.Results = []harness.Result{{ID: "a/b", Verdict: harness.Fail, Evidence: parseWire(
+	r.Results = []report.Result{{ID: "a/b", Verdict: catalogue.Fail, Evidence: parseWire(
 		`→1{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool2"}}`,
 		"·1the server exited with status 2",
 	)}}
@@ -226,14 +228,15 @@ func TestConsoleOfBrokenTools(t *testing.T) {
 
 // Beyond the first failures there is no more than their names, and why some are not decided.
 func TestConsoleOfManyFailures(t *testing.T) {
-	r := harness.Report{ExitCode: harness.ExitFails}
+	r := report.Report{ExitCode: report.ExitFails}
 	for i := range 9 {
-		r.Results = append(r.Results, harness.Result{
-			ID: fmt.Sprint("a/", i), Level: harness.Must, Verdict: harness.Fail, Gates: true, GatedBy: harness.GateMust,
+		r.Results = append(r.Results, report.Result{
+			ID: fmt.Sprint("a/", i), Level: catalogue.Must, Verdict: catalogue.Fail, Gates: true,
+			GatedBy: catalogue.GateMust,
 			Message: fmt.Sprint("got ", i),
-		}, harness.Result{
-			ID: fmt.Sprint("b/", i), Level: harness.Must, Verdict: harness.Inconclusive, Gates: true,
-			GatedBy: harness.GateInconclusive, Message: "no tool was called",
+		}, report.Result{
+			ID: fmt.Sprint("b/", i), Level: catalogue.Must, Verdict: catalogue.Inconclusive, Gates: true,
+			GatedBy: catalogue.GateInconclusive, Message: "no tool was called",
 		})
 	}
 	out := runConsole(t, ConsoleOptions{Width: 80}, r)
@@ -245,7 +248,7 @@ func TestConsoleOfManyFailures(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, out)
 		}
 	}
-	r.Results = filter(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Inconclusive })
+	r.Results = filter(r.Results, func(x report.Result) bool { return x.Verdict == catalogue.Inconclusive })
 	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, "    why         no tool was called\n") {
 		t.Errorf("it is not said why nothing is decided:\n%s", out)
 	}
@@ -254,13 +257,13 @@ func TestConsoleOfManyFailures(t *testing.T) {
 // One function counts: what is not decided, and what a quick run has not tried, are as many in the short screen as in
 // the long one, without advice.
 func TestConsoleCountsAgree(t *testing.T) {
-	r := harness.Report{Options: &harness.OptionsInfo{Quick: true}}
+	r := report.Report{Options: &report.OptionsInfo{Quick: true}}
 	for _, area := range []string{"tools", "advice"} {
 		r.Results = append(r.Results,
-			harness.Result{ID: area + "/a", Verdict: harness.Inconclusive, Message: "why"},
-			harness.Result{ID: area + "/b", Verdict: harness.Inconclusive, Reason: harness.CallsOff, Message: "off"},
-			harness.Result{ID: area + "/c", Verdict: harness.Pass, Message: "in part"},
-			harness.Result{ID: area + "/d", Verdict: harness.Skip, Reason: harness.NotTried, Message: "later"})
+			report.Result{ID: area + "/a", Verdict: catalogue.Inconclusive, Message: "why"},
+			report.Result{ID: area + "/b", Verdict: catalogue.Inconclusive, Reason: report.CallsOff, Message: "off"},
+			report.Result{ID: area + "/c", Verdict: catalogue.Pass, Message: "in part"},
+			report.Result{ID: area + "/d", Verdict: catalogue.Skip, Reason: report.NotTried, Message: "later"})
 	}
 	for verbosity, wants := range map[Verbosity][]string{
 		Normal: {"2 checks not decided (1 needs such calls), 1 passed partly, 1 not tried"},
@@ -306,7 +309,7 @@ func TestConsoleProgress(t *testing.T) {
 			console.Areas("x", []Area{{"ping", 1}})
 			console.Progress("waiting")
 			console.Progress("a text that is longer than the terminal has columns\n")
-			console.Result(harness.Result{ID: "ping/answers", Revision: "x", Verdict: harness.Pass})
+			console.Result(report.Result{ID: "ping/answers", Revision: "x", Verdict: catalogue.Pass})
 			want := strings.ReplaceAll(c.want, "TABLE", "\n✓ ping    1 passed\n")
 			if diff := cmp.Diff(want, out.String()); diff != "" {
 				t.Error(diff)
@@ -336,8 +339,8 @@ func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("broken p
 
 func TestConsoleReportsWriteErrors(t *testing.T) {
 	c := NewConsole(ConsoleOptions{Out: failingWriter{}})
-	c.Begin(harness.Report{})
-	if err := c.Done(harness.Report{}); err == nil {
+	c.Begin(report.Report{})
+	if err := c.Done(report.Report{}); err == nil {
 		t.Error("want the error of the writer, got none")
 	}
 }
@@ -346,7 +349,7 @@ func TestConsoleReportsWriteErrors(t *testing.T) {
 // of one that was tested.
 func TestConsoleOfUnreachableServerIsShort(t *testing.T) {
 	r := fullReport()
-	r.ExitCode = harness.ExitUntestable
+	r.ExitCode = report.ExitUntestable
 	r.Problem = "the server refuses\nits last lines on stderr:\n  starting\n  Error: no"
 	r.Revisions[0].Assumed = true
 	for _, v := range []Verbosity{Quiet, Brief, Normal, Verbose} {
@@ -360,7 +363,7 @@ func TestConsoleOfUnreachableServerIsShort(t *testing.T) {
 			t.Errorf("verbosity %d (-want +got):\n%s", v, diff)
 		}
 	}
-	r.ExitCode = harness.ExitFails // what it answers is tested all the same
+	r.ExitCode = report.ExitFails // what it answers is tested all the same
 	if got := runConsole(t, ConsoleOptions{}, r); !strings.Contains(got, "(requested; no handshake took place)\n") {
 		t.Errorf("got %s", got)
 	}

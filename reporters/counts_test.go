@@ -13,7 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // outcomeCounts are the counts that outputs have of a run.
@@ -22,22 +23,22 @@ type outcomeCounts struct{ pass, blocking, minor, known, sdk int }
 // TestOutputsAgree counts in every output of one run, and compares. In the report there is a result of every kind,
 // advice and advice that blocks among them.
 func TestOutputsAgree(t *testing.T) {
-	advice := func(id string, v harness.Verdict) harness.Result {
-		return harness.Result{ID: "advice/" + id, Title: "describes it", Level: harness.Advice, Verdict: v}
+	advice := func(id string, v catalogue.Verdict) report.Result {
+		return report.Result{ID: "advice/" + id, Title: "describes it", Level: catalogue.Advice, Verdict: v}
 	}
 	r := baselineReport()
 	r.Baseline.Stale = nil
-	r.Results = append(r.Results, gatingMust(), passed("ping/a", "answers"), advice("a", harness.Pass),
-		advice("b", harness.Fail), advice("c", harness.Fail))
+	r.Results = append(r.Results, gatingMust(), passed("ping/a", "answers"), advice("a", catalogue.Pass),
+		advice("b", catalogue.Fail), advice("c", catalogue.Fail))
 	r.Results[len(r.Results)-5].ID = "tools/blocks"
 	excused := checklistOnly()
-	excused.ID, excused.SDK = "tools/excused", &harness.SDKInfo{ID: "tmcp", Name: "tmcp", Versions: "1.20"}
+	excused.ID, excused.SDK = "tools/excused", &report.SDKInfo{ID: "tmcp", Name: "tmcp", Versions: "1.20"}
 	r.Results = append(r.Results, excused)
-	r.Target, r.ExitCode = harness.TargetInfo{Transport: "stdio"}, harness.ExitFails
+	r.Target, r.ExitCode = report.TargetInfo{Transport: "stdio"}, report.ExitFails
 	r = withDerivedFields(r)
 	asked := &r.Results[len(r.Results)-2]
-	asked.Gates, asked.GatedBy = true, harness.GateDirectory
-	r.Counts = harness.Count(r.Results)
+	asked.Gates, asked.GatedBy = true, catalogue.GateDirectory
+	r.Counts = report.Count(r.Results)
 	c := r.Counts
 	want := outcomeCounts{c.Pass, c.Gating, c.Fail - c.Gating - c.Known - c.SDK, c.Known, c.SDK}
 	if want.pass == 0 || want.blocking == 0 || want.minor == 0 || want.known == 0 || want.sdk == 0 || c.Advice != 1 {
@@ -85,7 +86,7 @@ func TestOutputsAgree(t *testing.T) {
 // Of a server that nobody could talk to, no output for people has counts.
 func TestUnreachableServersHaveNoCounts(t *testing.T) {
 	r := fullReport()
-	r.ExitCode, r.Problem, r.Revisions[0].Assumed = harness.ExitUntestable, "the server wants authorization", true
+	r.ExitCode, r.Problem, r.Revisions[0].Assumed = report.ExitUntestable, "the server wants authorization", true
 	counts := regexp.MustCompile(`\d+ (passed|tried|skipped|not decided|blocking)|requirements of 20`)
 	for _, f := range Formats {
 		if f.Name == "junit" || f.Name == "ctrf" || f.Name == "json" {
@@ -129,7 +130,7 @@ func textCounts(t *testing.T, text string) outcomeCounts {
 
 func jsonCounts(t *testing.T, text string) outcomeCounts {
 	t.Helper()
-	var r struct{ Counts harness.Counts }
+	var r struct{ Counts report.Counts }
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
 	}
@@ -241,14 +242,15 @@ func TestJUnitTimes(t *testing.T) {
 // A profile that asks for what is only advice under another one does not pass on the page of that.
 func TestPageProfileDirectory(t *testing.T) {
 	r := conformingReport()
-	r.Results = append(r.Results, harness.Result{
-		ID: "advice/tool-title-present", Title: "gives each tool a title", Level: harness.Advice, Verdict: harness.Fail,
+	r.Results = append(r.Results, report.Result{
+		ID: "advice/tool-title-present", Title: "gives each tool a title", Level: catalogue.Advice,
+		Verdict: catalogue.Fail,
 	})
 	r = withDerivedFields(r)
-	o := Options{FindRequirement: func(id string) (*harness.Requirement, bool) {
-		q := &harness.Requirement{ID: id}
+	o := Options{FindRequirement: func(id string) (*catalogue.Requirement, bool) {
+		q := &catalogue.Requirement{ID: id}
 		if id == "advice/tool-title-present" {
-			q.DirectoryRules = []harness.DirectoryRule{{Directory: "a directory"}}
+			q.DirectoryRules = []catalogue.DirectoryRule{{Directory: "a directory"}}
 		}
 		return q, true
 	}}

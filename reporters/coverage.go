@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // omittedCounts are what the counts of results do not tell of the requirements: how many were left out, and how many no
 // check tries yet.
-func omittedCounts(coverage []harness.Coverage) (parts []string) {
+func omittedCounts(coverage []report.Coverage) (parts []string) {
 	left, without := 0, 0
 	for _, c := range coverage {
 		left += c.Excluded
@@ -26,7 +27,7 @@ func omittedCounts(coverage []harness.Coverage) (parts []string) {
 }
 
 // coverageText says what became of the requirements of a revision.
-func coverageText(c harness.Coverage) string {
+func coverageText(c report.Coverage) string {
 	parts := []string{fmt.Sprintf("%d tried", c.Tried)}
 	for _, p := range []struct {
 		n    int
@@ -43,7 +44,7 @@ func coverageText(c harness.Coverage) string {
 }
 
 // unexercised are the capabilities that the server declares and of which a run tried nothing.
-func unexercised(coverage []harness.Coverage) (names []string) {
+func unexercised(coverage []report.Coverage) (names []string) {
 	for _, c := range coverage {
 		for _, name := range c.Unexercised {
 			if !slices.Contains(names, name) {
@@ -55,7 +56,7 @@ func unexercised(coverage []harness.Coverage) (names []string) {
 }
 
 // unexercisedText says so; empty when there is none.
-func unexercisedText(coverage []harness.Coverage) string {
+func unexercisedText(coverage []report.Coverage) string {
 	names := unexercised(coverage)
 	if len(names) == 0 {
 		return ""
@@ -69,13 +70,13 @@ const maxUncalled = 200
 // callsText says which calls of tools were not made in some revision: with valid arguments, a line for each reason, and
 // with invalid ones a line for all. It stands in place of the checks that could not be decided without these calls, and
 // says how many they are. It is empty when no call is missing.
-func callsText(coverage []harness.Coverage, results []harness.Result) (head string, lines []string) {
+func callsText(coverage []report.Coverage, results []report.Result) (head string, lines []string) {
 	all, input := uncalled(coverage), invalidText(coverage)
 	needing := len(filter(results, isCallsOff))
-	barred := slices.ContainsFunc(all, func(u harness.UncalledTool) bool { return u.Forbidden })
+	barred := slices.ContainsFunc(all, func(u report.UncalledTool) bool { return u.Forbidden })
 	lines = uncalledLines(all)
 	if barred || needing > 0 && input == "" {
-		lines = append(lines, harness.HowToAllowCalls)
+		lines = append(lines, report.HowToAllowCalls)
 	}
 	lines = append(lines, nonEmpty(input)...)
 	if needing > 0 {
@@ -92,8 +93,8 @@ func callsText(coverage []harness.Coverage, results []harness.Result) (head stri
 
 // toolsText says in a line what came of calling tools, and which were not called with valid arguments; in a second one
 // how many were called with invalid ones, if not all. It is empty where no check calls tools.
-func toolsText(r harness.Report, most int) string {
-	var barred []harness.UncalledTool // each once, though it may have another reason in another revision
+func toolsText(r report.Report, most int) string {
+	var barred []report.UncalledTool // each once, though it may have another reason in another revision
 	named := map[string]bool{}
 	for _, u := range uncalled(r.Coverage) {
 		if !named[u.Name] {
@@ -106,7 +107,7 @@ func toolsText(r harness.Report, most int) string {
 	}
 	never := 0
 	for _, u := range barred {
-		if !slices.ContainsFunc(used, func(called harness.ToolUse) bool { return called.Name == u.Name }) {
+		if !slices.ContainsFunc(used, func(called report.ToolUse) bool { return called.Name == u.Name }) {
 			never++
 		}
 	}
@@ -122,7 +123,7 @@ func toolsText(r harness.Report, most int) string {
 }
 
 // callCounts says how many tools were called, and what came of it: each tool counts by the worst.
-func callCounts(used, callable []harness.ToolUse) string {
+func callCounts(used, callable []report.ToolUse) string {
 	if len(used) == 0 {
 		return "none called"
 	}
@@ -164,7 +165,7 @@ func callCounts(used, callable []harness.ToolUse) string {
 }
 
 // usedTools are the tools that were called, each once, as it was in the revision in which it did worst.
-func usedTools(r harness.Report) (used []harness.ToolUse) {
+func usedTools(r report.Report) (used []report.ToolUse) {
 	at := map[string]int{}
 	for _, c := range r.Coverage {
 		for _, u := range c.CalledTools {
@@ -181,7 +182,7 @@ func usedTools(r harness.Report) (used []harness.ToolUse) {
 }
 
 // toolSeverity ranks what came of a tool.
-func toolSeverity(u harness.ToolUse) int {
+func toolSeverity(u report.ToolUse) int {
 	switch {
 	case u.Crashed:
 		return 3
@@ -194,26 +195,26 @@ func toolSeverity(u harness.ToolUse) int {
 }
 
 // callableTools are those of them that may be called with valid arguments.
-func callableTools(r harness.Report) []harness.ToolUse {
+func callableTools(r report.Report) []report.ToolUse {
 	barred := map[string]bool{}
 	for _, u := range uncalled(r.Coverage) {
 		barred[u.Name] = barred[u.Name] || u.Forbidden
 	}
-	return filter(usedTools(r), func(u harness.ToolUse) bool { return !barred[u.Name] })
+	return filter(usedTools(r), func(u report.ToolUse) bool { return !barred[u.Name] })
 }
 
 // isBroken recognises tools that do not work: of which all calls with valid arguments failed by a fault of theirs, or
 // together with those of all others that may be called so.
-func isBroken(callable []harness.ToolUse) func(harness.ToolUse) bool {
-	all := len(callable) > 1 && !slices.ContainsFunc(callable, func(u harness.ToolUse) bool { return !u.Failed })
-	return func(u harness.ToolUse) bool { return u.Failed && (u.Faulty || all) }
+func isBroken(callable []report.ToolUse) func(report.ToolUse) bool {
+	all := len(callable) > 1 && !slices.ContainsFunc(callable, func(u report.ToolUse) bool { return !u.Failed })
+	return func(u report.ToolUse) bool { return u.Failed && (u.Faulty || all) }
 }
 
-var reasonShortener = strings.NewReplacer(harness.NotMarkedSafe, "no readOnlyHint", harness.MarkedDestructive,
+var reasonShortener = strings.NewReplacer(report.NotMarkedSafe, "no readOnlyHint", report.MarkedDestructive,
 	"destructive")
 
 // uncalledText names tools, at most so many for each reason, and the reasons.
-func uncalledText(tools []harness.UncalledTool, most int) string {
+func uncalledText(tools []report.UncalledTool, most int) string {
 	var whys, named []string
 	names := map[string][]string{}
 	for _, u := range tools {
@@ -230,13 +231,13 @@ func uncalledText(tools []harness.UncalledTool, most int) string {
 
 // isCallsOff reports whether a check could not be decided since calls may not be made. One that gates is told as others
 // are.
-func isCallsOff(r harness.Result) bool {
-	return r.Verdict == harness.Inconclusive && r.Reason == harness.CallsOff && !r.Gates
+func isCallsOff(r report.Result) bool {
+	return r.Verdict == catalogue.Inconclusive && r.Reason == report.CallsOff && !r.Gates
 }
 
 // uncalled are the tools that were not called with valid arguments in some revision.
-func uncalled(coverage []harness.Coverage) (all []harness.UncalledTool) {
-	said := map[harness.UncalledTool]bool{} // a server may list 100,000
+func uncalled(coverage []report.Coverage) (all []report.UncalledTool) {
+	said := map[report.UncalledTool]bool{} // a server may list 100,000
 	for _, c := range coverage {
 		for _, u := range c.UncalledTools {
 			if !said[u] {
@@ -248,7 +249,7 @@ func uncalled(coverage []harness.Coverage) (all []harness.UncalledTool) {
 }
 
 // uncalledLines name tools by the reason for which they were not called.
-func uncalledLines(all []harness.UncalledTool) (lines []string) {
+func uncalledLines(all []report.UncalledTool) (lines []string) {
 	var reasons []string
 	names := map[string][]string{}
 	for _, u := range all[:min(len(all), maxUncalled)] {
@@ -268,8 +269,8 @@ func uncalledLines(all []harness.UncalledTool) (lines []string) {
 
 // invalidText says how many tools were tried with invalid arguments, of those that can be, and what to do about the
 // others; it is empty when all were.
-func invalidText(coverage []harness.Coverage) string {
-	var i harness.InvalidCallCounts // of the revision with the most tools
+func invalidText(coverage []report.Coverage) string {
+	var i report.InvalidCallCounts // of the revision with the most tools
 	for _, c := range coverage {
 		if c.InvalidCalls != nil && c.InvalidCalls.Total() >= i.Total() {
 			i = *c.InvalidCalls
@@ -291,7 +292,7 @@ func invalidText(coverage []harness.Coverage) string {
 }
 
 // notAllowedText says what holds of so many tools that may not be called with invalid arguments.
-func notAllowedText(i harness.InvalidCallCounts, n int, what string) string {
+func notAllowedText(i report.InvalidCallCounts, n int, what string) string {
 	who := fmt.Sprint(n)
 	switch n {
 	case 0:
@@ -311,7 +312,7 @@ var singularForms = strings.NewReplacer("they have", "it has", "they are", "it i
 	"others are", "other is", "1 have", "1 has", "1 are", "1 is")
 
 // optionsText says what of the configuration a reader has to know: the file, and what was left out and why.
-func optionsText(o *harness.OptionsInfo) string {
+func optionsText(o *report.OptionsInfo) string {
 	if o == nil {
 		return ""
 	}
@@ -335,10 +336,10 @@ func optionsText(o *harness.OptionsInfo) string {
 }
 
 // setText names a set of requirements.
-func setText(s *harness.SetInfo) string { return s.Name + " (" + s.Digest + ")" }
+func setText(s *catalogue.SetInfo) string { return s.Name + " (" + s.Digest + ")" }
 
 // setsText names the sets by which a run has judged; empty where the report has none.
-func setsText(r harness.Report) string {
+func setsText(r report.Report) string {
 	var names []string
 	for _, judged := range r.Revisions {
 		if judged.Set != nil {
@@ -349,7 +350,7 @@ func setsText(r harness.Report) string {
 }
 
 // omittedChecks are the checks that are left out, each with its reason.
-func omittedChecks(o harness.OptionsInfo) (texts []string) {
+func omittedChecks(o report.OptionsInfo) (texts []string) {
 	for _, s := range o.Skip {
 		text := s.Check
 		if s.Reason != "" {

@@ -5,23 +5,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // What allows calls is proposed for tools that may not be called, and for no others.
 func TestFixIsForToolsThatMayNotBeCalled(t *testing.T) {
-	barred := harness.UncalledTool{Name: "grow", Reason: "it is not marked read-only", Forbidden: true}
-	mute := harness.UncalledTool{Name: "wait", Reason: "no call was answered"}
+	barred := report.UncalledTool{Name: "grow", Reason: "it is not marked read-only", Forbidden: true}
+	mute := report.UncalledTool{Name: "wait", Reason: "no call was answered"}
 	for _, tt := range []struct {
-		tools []harness.UncalledTool
+		tools []report.UncalledTool
 		want  bool
 	}{
-		{[]harness.UncalledTool{barred}, true},
-		{[]harness.UncalledTool{mute}, false},
-		{[]harness.UncalledTool{mute, barred}, true},
+		{[]report.UncalledTool{barred}, true},
+		{[]report.UncalledTool{mute}, false},
+		{[]report.UncalledTool{mute, barred}, true},
 	} {
-		_, lines := callsText([]harness.Coverage{{UncalledTools: tt.tools}}, nil)
-		if got := slices.Contains(lines, harness.HowToAllowCalls); got != tt.want {
+		_, lines := callsText([]report.Coverage{{UncalledTools: tt.tools}}, nil)
+		if got := slices.Contains(lines, report.HowToAllowCalls); got != tt.want {
 			t.Errorf("%v: %q", tt.tools, lines)
 		}
 	}
@@ -32,23 +33,23 @@ func TestInvalidText(t *testing.T) {
 	const unmarked = "no readOnlyHint: add annotations, example arguments, or --calls invalid"
 	const destructive = "marked destructive: --calls all"
 	for _, tt := range []struct {
-		calls harness.InvalidCallCounts
+		calls report.InvalidCallCounts
 		want  string
 	}{
-		{harness.InvalidCallCounts{Tried: 3}, ""},
-		{harness.InvalidCallCounts{}, ""},
-		{harness.InvalidCallCounts{Tried: 1, Unmarked: 2}, "1 of 3 tools tried; the others have " + unmarked},
-		{harness.InvalidCallCounts{Tried: 1, Unmarked: 1}, "1 of 2 tools tried; the other has " + unmarked},
-		{harness.InvalidCallCounts{Unmarked: 2}, "0 of 2 tools tried; they have " + unmarked},
-		{harness.InvalidCallCounts{Destructive: 1}, "0 of 1 tried, 1 destructive: --calls all"},
-		{harness.InvalidCallCounts{Tried: 3, Unmarked: 2, Destructive: 1},
+		{report.InvalidCallCounts{Tried: 3}, ""},
+		{report.InvalidCallCounts{}, ""},
+		{report.InvalidCallCounts{Tried: 1, Unmarked: 2}, "1 of 3 tools tried; the others have " + unmarked},
+		{report.InvalidCallCounts{Tried: 1, Unmarked: 1}, "1 of 2 tools tried; the other has " + unmarked},
+		{report.InvalidCallCounts{Unmarked: 2}, "0 of 2 tools tried; they have " + unmarked},
+		{report.InvalidCallCounts{Destructive: 1}, "0 of 1 tried, 1 destructive: --calls all"},
+		{report.InvalidCallCounts{Tried: 3, Unmarked: 2, Destructive: 1},
 			"3 of 6 tools tried; 2 have " + unmarked + "; 1 is " + destructive},
 	} {
 		want := tt.want
 		if want != "" {
 			want = "isError on bad input: " + want
 		}
-		if got := invalidText([]harness.Coverage{{}, {InvalidCalls: &tt.calls}}); got != want {
+		if got := invalidText([]report.Coverage{{}, {InvalidCalls: &tt.calls}}); got != want {
 			t.Errorf("%+v: got %q, want %q", tt.calls, got, want)
 		}
 	}
@@ -56,24 +57,24 @@ func TestInvalidText(t *testing.T) {
 
 // Checks that needed calls which may not be made are counted, and are in no list, unless they block.
 func TestChecksWithoutTheirCallsAreInNoList(t *testing.T) {
-	open := func(id string, reason harness.Reason, gates bool) harness.Result {
-		return harness.Result{
-			ID: id, Level: harness.Must, Verdict: harness.Inconclusive, Reason: reason, Gates: gates,
+	open := func(id string, reason report.Reason, gates bool) report.Result {
+		return report.Result{
+			ID: id, Level: catalogue.Must, Verdict: catalogue.Inconclusive, Reason: reason, Gates: gates,
 			Message: "open " + id,
 		}
 	}
-	report := harness.Report{
-		Coverage: []harness.Coverage{{
-			UncalledTools: []harness.UncalledTool{{Name: "send", Reason: harness.NotMarkedSafe, Forbidden: true}},
-			InvalidCalls:  &harness.InvalidCallCounts{Unmarked: 1},
+	rep := report.Report{
+		Coverage: []report.Coverage{{
+			UncalledTools: []report.UncalledTool{{Name: "send", Reason: report.NotMarkedSafe, Forbidden: true}},
+			InvalidCalls:  &report.InvalidCallCounts{Unmarked: 1},
 		}},
-		Results: []harness.Result{
-			open("tools/a", harness.CallsOff, false), open("tools/b", harness.CallsOff, false),
-			open("tools/gates", harness.CallsOff, true), open("tools/silent", harness.Silent, false),
+		Results: []report.Result{
+			open("tools/a", report.CallsOff, false), open("tools/b", report.CallsOff, false),
+			open("tools/gates", report.CallsOff, true), open("tools/silent", report.Silent, false),
 		},
 	}
 	var out strings.Builder
-	if err := NewConsole(ConsoleOptions{Out: &out, Verbosity: Verbose}).Done(report); err != nil {
+	if err := NewConsole(ConsoleOptions{Out: &out, Verbosity: Verbose}).Done(rep); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]bool{

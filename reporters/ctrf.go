@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // CTRF writes the report in the Common Test Report Format, by version 0.0.0 of its schema, the only one that there is
@@ -15,7 +16,7 @@ import (
 //
 // Only what gates, an error of mcpcheck, a stale entry of the baseline and what kept the run from its end are failed.
 // Fails that do not gate, and what could not be tried, are other: rawStatus has the verdict.
-func CTRF(w io.Writer, r harness.Report) error {
+func CTRF(w io.Writer, r report.Report) error {
 	r = printableReport(r)
 	doc := ctrfReport{
 		Format: "CTRF", Version: "0.0.0", GeneratedBy: "mcpcheck",
@@ -94,13 +95,13 @@ type ctrfTarget struct {
 }
 
 type ctrfExtra struct {
-	Profile  harness.Profile `json:"profile"`
-	ExitCode int             `json:"exitCode"`
-	Problem  string          `json:"problem,omitempty"`
-	Coverage []string        `json:"coverage,omitempty"`
+	Profile  catalogue.Profile `json:"profile"`
+	ExitCode int               `json:"exitCode"`
+	Problem  string            `json:"problem,omitempty"`
+	Coverage []string          `json:"coverage,omitempty"`
 }
 
-func newCtrfEnvironment(r harness.Report) ctrfEnvironment {
+func newCtrfEnvironment(r report.Report) ctrfEnvironment {
 	return ctrfEnvironment{
 		Name: r.Server.Name, Version: r.Server.Version, Transport: r.Target.Transport,
 		Extra: ctrfTarget{Target: targetText(r.Target), Revisions: revisionsOf(r.Revisions)},
@@ -108,7 +109,7 @@ func newCtrfEnvironment(r harness.Report) ctrfEnvironment {
 }
 
 // newCtrfSummary counts tests, and their suites.
-func newCtrfSummary(r harness.Report, tests []ctrfTest) ctrfSummary {
+func newCtrfSummary(r report.Report, tests []ctrfTest) ctrfSummary {
 	s := ctrfSummary{Tests: len(tests), Duration: wholeMilliseconds(r.Seconds)}
 	suites := map[string]bool{}
 	for _, test := range tests {
@@ -133,7 +134,7 @@ func newCtrfSummary(r harness.Report, tests []ctrfTest) ctrfSummary {
 }
 
 // ctrfTests are the problem of the run, the results, and the entries of the baseline that are stale.
-func ctrfTests(r harness.Report) []ctrfTest {
+func ctrfTests(r report.Report) []ctrfTest {
 	tests := []ctrfTest{}
 	if r.Problem != "" {
 		tests = append(tests, ctrfTest{
@@ -155,7 +156,7 @@ func ctrfTests(r harness.Report) []ctrfTest {
 	return tests
 }
 
-func newCtrfTest(r harness.Result, several bool) ctrfTest {
+func newCtrfTest(r report.Result, several bool) ctrfTest {
 	test := ctrfTest{
 		Name: testName(r, several), Status: ctrfStatus(r), Duration: wholeMilliseconds(r.Seconds),
 		Suite: []string{r.Area()}, Message: resultTitle(r),
@@ -174,7 +175,7 @@ func newCtrfTest(r harness.Result, several bool) ctrfTest {
 	if accepted := acceptedText(r); accepted != "" {
 		test.Labels["known"] = accepted
 	}
-	if r.Verdict == harness.Fail || isFailure(r) {
+	if r.Verdict == catalogue.Fail || isFailure(r) {
 		test.Trace = strings.TrimSpace(junitDetail(r))
 		test.Stdout = wireLines(r.Evidence, fileWireLines, fileWireWidth)
 	}
@@ -182,13 +183,13 @@ func newCtrfTest(r harness.Result, several bool) ctrfTest {
 }
 
 // ctrfStatus is a verdict in the words of the format.
-func ctrfStatus(r harness.Result) string {
+func ctrfStatus(r report.Result) string {
 	switch {
 	case isFailure(r):
 		return "failed"
-	case r.Verdict == harness.Pass:
+	case r.Verdict == catalogue.Pass:
 		return "passed"
-	case r.Verdict == harness.Skip:
+	case r.Verdict == catalogue.Skip:
 		return "skipped"
 	}
 	return "other"

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-func parseCTRF(t *testing.T, r harness.Report) (doc ctrfReport) {
+func parseCTRF(t *testing.T, r report.Report) (doc ctrfReport) {
 	t.Helper()
 	if err := json.Unmarshal(render(t, CTRF, r), &doc); err != nil {
 		t.Fatal(err)
@@ -21,7 +22,7 @@ func TestCTRFIsRedWhenTheRunFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			doc := parseCTRF(t, r)
 			s := doc.Results.Summary
-			if red, want := s.Failed > 0, r.ExitCode != harness.ExitConforms; red != want {
+			if red, want := s.Failed > 0, r.ExitCode != report.ExitConforms; red != want {
 				t.Errorf("exit code %d: want red %v, got %v", r.ExitCode, want, red)
 			}
 			sum, listed := s.Passed+s.Failed+s.Skipped+s.Pending+s.Other, len(doc.Results.Tests)
@@ -40,17 +41,17 @@ func TestCTRFIsRedWhenTheRunFails(t *testing.T) {
 }
 
 func TestCTRFStatus(t *testing.T) {
-	for status, r := range map[string]harness.Result{
-		"passed":  {Verdict: harness.Pass},
-		"skipped": {Verdict: harness.Skip},
-		"failed":  {Verdict: harness.Fail, Gates: true},
-		"other":   {Verdict: harness.Fail, Known: &harness.KnownInfo{}},
+	for status, r := range map[string]report.Result{
+		"passed":  {Verdict: catalogue.Pass},
+		"skipped": {Verdict: catalogue.Skip},
+		"failed":  {Verdict: catalogue.Fail, Gates: true},
+		"other":   {Verdict: catalogue.Fail, Known: &report.KnownInfo{}},
 	} {
 		if got := ctrfStatus(r); got != status {
 			t.Errorf("%+v: want %s, got %s", r, status, got)
 		}
 	}
-	for _, lost := range []harness.Result{{Verdict: harness.Error}, {Verdict: harness.Inconclusive, Gates: true}} {
+	for _, lost := range []report.Result{{Verdict: catalogue.Error}, {Verdict: catalogue.Inconclusive, Gates: true}} {
 		if got := ctrfStatus(lost); got != "failed" {
 			t.Errorf("%+v: want failed, got %s", lost, got)
 		}

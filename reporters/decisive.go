@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -23,16 +24,16 @@ type message struct {
 	} `json:"error"`
 }
 
-func parseMessage(l harness.Line) (m message, ok bool) {
+func parseMessage(l report.Line) (m message, ok bool) {
 	return m, json.Unmarshal([]byte(l.Text), &m) == nil
 }
 
 // sentText is what was sent when the first finding of a failure came back: the first request that decided or, where the
 // finding is the status of an answer over HTTP, the last one that has it. It is empty where nothing was sent for it.
-func sentText(r harness.Result) string {
+func sentText(r report.Result) string {
 	for _, l := range r.Evidence {
 		switch {
-		case !l.Decisive || l.Direction != harness.Sent:
+		case !l.Decisive || l.Direction != report.Sent:
 		case slices.Contains(httpAreas, r.Area()):
 			return strings.TrimSpace(l.HTTP + " " + requestText(l))
 		default:
@@ -47,7 +48,7 @@ func sentText(r harness.Result) string {
 }
 
 // untruncated is what came of a failure, with the result whole that a check has cut, if the wire has it.
-func untruncated(got string, wire []harness.Line) string {
+func untruncated(got string, wire []report.Line) string {
 	head, tail, cut := strings.Cut(got, "…")
 	if !cut || !strings.HasPrefix(head, "result {") {
 		return got
@@ -84,13 +85,13 @@ var noAnswerPattern = regexp.MustCompile(`^no answer to (\S+?)(?:[:;] (.*))?(?: 
 var httpStatusPattern = regexp.MustCompile(`^(?:HTTP|status) (\d{3})\b`)
 
 // sentTextForStatus is the last request over HTTP that was answered with the status.
-func sentTextForStatus(wire []harness.Line, status string) string {
+func sentTextForStatus(wire []report.Line, status string) string {
 	for i, l := range slices.Backward(wire) {
-		if l.Direction != harness.Received || !strings.HasPrefix(l.HTTP, status) {
+		if l.Direction != report.Received || !strings.HasPrefix(l.HTTP, status) {
 			continue
 		}
 		for _, sent := range slices.Backward(wire[:i]) {
-			if sent.Direction == harness.Sent && sent.HTTP != "" && sent.Session == l.Session {
+			if sent.Direction == report.Sent && sent.HTTP != "" && sent.Session == l.Session {
 				return strings.TrimSpace(sent.HTTP + " " + requestText(sent))
 			}
 		}
@@ -100,7 +101,7 @@ func sentTextForStatus(wire []harness.Line, status string) string {
 
 // requestText is a request as people write it: its method and its params, without what every request carries. What is
 // not a request stays as it was on the wire.
-func requestText(l harness.Line) string {
+func requestText(l report.Line) string {
 	m, ok := parseMessage(l)
 	method, named := m.Method.(string)
 	var whole map[string]json.RawMessage
@@ -123,8 +124,8 @@ var generatedNames = regexp.MustCompile(`mcpcheck[_-][\w-]+`)
 
 // causeKey is the key of failures that have one cause: the same answer to requests of the same method, or the same
 // crash. Others have causes of their own.
-func causeKey(r harness.Result) string {
-	if r.Verdict == harness.Inconclusive {
+func causeKey(r report.Result) string {
+	if r.Verdict == catalogue.Inconclusive {
 		return "inconclusive\x00" + headline(r.Message)
 	}
 	if all := crashesOf(r); len(all) > 0 {
@@ -132,7 +133,7 @@ func causeKey(r harness.Result) string {
 	}
 	sent := sentText(r)
 	_, got := wantGot(r)
-	if sent == "" || r.Verdict != harness.Fail {
+	if sent == "" || r.Verdict != catalogue.Fail {
 		return r.ID
 	}
 	if found := noAnswerPattern.FindStringSubmatch(got); found != nil && found[2] != "" {
@@ -175,7 +176,7 @@ var digits = regexp.MustCompile(`\d+`)
 
 // distinctCrashes are the crashes in the evidence of results, each cause once: first those by calls of tools, last
 // those by messages that no client sends. Where the server has told nothing, it is the one that has the same input.
-func distinctCrashes(results []harness.Result) (all []crash) {
+func distinctCrashes(results []report.Result) (all []crash) {
 	at := map[string]int{}
 	for _, mute := range []bool{false, true} {
 		for _, r := range results {
@@ -242,8 +243,8 @@ func mergeCrashes(all []crash) crash {
 }
 
 // crashesOf are the crashes in the evidence of a result.
-func crashesOf(r harness.Result) (all []crash) {
-	if r.Verdict == harness.Pass || r.Verdict == harness.Error {
+func crashesOf(r report.Result) (all []crash) {
+	if r.Verdict == catalogue.Pass || r.Verdict == catalogue.Error {
 		return nil
 	}
 	begin, ending := 0, false // of the session, which was asked to end
@@ -252,7 +253,7 @@ func crashesOf(r harness.Result) (all []crash) {
 			begin, ending = i, false
 		}
 		switch {
-		case l.Direction != harness.Event:
+		case l.Direction != report.Event:
 		case l.Text == "stdin closed" || strings.HasSuffix(l.Text, " sent"):
 			ending = true
 		case !ending && crashPattern.MatchString(l.Text):
@@ -272,10 +273,10 @@ var crashPattern = regexp.MustCompile(`^the server (exited with status [1-9]|was
 
 // lastUnanswered is what was sent last before a line and had no answer: of several at once the first, since checks send
 // a request behind what they try.
-func lastUnanswered(wire []harness.Line) (input harness.Line) {
+func lastUnanswered(wire []report.Line) (input report.Line) {
 	for _, l := range slices.Backward(wire) {
 		switch {
-		case l.Direction == harness.Sent:
+		case l.Direction == report.Sent:
 			input = l
 		case input.Text != "":
 			return input
@@ -286,7 +287,7 @@ func lastUnanswered(wire []harness.Line) (input harness.Line) {
 
 // parseInput is the tool that a message calls, unless it is made up, and whether it is no message of the protocol, as
 // far as it was kept.
-func parseInput(l harness.Line) (tool string, malformed bool) {
+func parseInput(l report.Line) (tool string, malformed bool) {
 	var m map[string]any
 	if l.Text == "" || l.Truncated {
 		return "", false

@@ -6,21 +6,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // wire is evidence: each line begins with the way it went and the session.
-func parseWire(lines ...string) (all []harness.Line) {
+func parseWire(lines ...string) (all []report.Line) {
 	for _, l := range lines {
 		arrow, rest := string([]rune(l)[0]), string([]rune(l)[1:])
-		line := harness.Line{Arrow: arrow, Direction: directions[arrow], Session: rest[:1], Text: rest[1:]}
+		line := report.Line{Arrow: arrow, Direction: directions[arrow], Session: rest[:1], Text: rest[1:]}
 		all = append(all, line)
 	}
 	return all
 }
 
 // markDecisive marks lines as decisive.
-func markDecisive(wire []harness.Line, places ...int) []harness.Line {
+func markDecisive(wire []report.Line, places ...int) []report.Line {
 	for _, i := range places {
 		wire[i].Decisive = true
 	}
@@ -47,7 +48,7 @@ func TestSentText(t *testing.T) {
 		{"about HTTP", "http", []int{2}, `POST /mcp tools/call {"name":"x"}`},
 		{"nothing", "tools", nil, ""},
 	} {
-		r := harness.Result{ID: tt.area + "/a", Evidence: markDecisive(parseWire(said...), tt.decisive...)}
+		r := report.Result{ID: tt.area + "/a", Evidence: markDecisive(parseWire(said...), tt.decisive...)}
 		r.Evidence[2].HTTP = "POST /mcp"
 		if sent := sentText(r); sent != tt.want {
 			t.Errorf("%s came to %q, want %q", tt.name, sent, tt.want)
@@ -57,7 +58,7 @@ func TestSentText(t *testing.T) {
 
 func TestSentTextForStatus(t *testing.T) {
 	r := httpReport().Results[1]
-	r.Evidence = append(r.Evidence, harness.Line{Direction: harness.Sent, HTTP: "DELETE /mcp"})
+	r.Evidence = append(r.Evidence, report.Line{Direction: report.Sent, HTTP: "DELETE /mcp"})
 	for got, want := range map[string]string{
 		"status 200":  "POST /mcp; origin: https://evil.example ping",
 		"HTTP 200 OK": "POST /mcp; origin: https://evil.example ping",
@@ -85,11 +86,11 @@ func TestCrashesOf(t *testing.T) {
 		"another was ended":  {[]string{"·1stdin closed", "→2{}", "·2the server exited with status 1"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := harness.Result{Verdict: harness.Fail, Evidence: parseWire(c.wire...)}
+			r := report.Result{Verdict: catalogue.Fail, Evidence: parseWire(c.wire...)}
 			if got := len(crashesOf(r)); got != c.want {
 				t.Errorf("%d crashes, want %d", got, c.want)
 			}
-			r.Verdict = harness.Pass
+			r.Verdict = catalogue.Pass
 			if got := len(crashesOf(r)); got != 0 {
 				t.Errorf("%d crashes of a pass", got)
 			}
@@ -100,8 +101,8 @@ func TestCrashesOf(t *testing.T) {
 // Crashes with one cause are one, whatever is another each time, and those by calls of tools come first.
 func TestDistinctCrashes(t *testing.T) {
 	const call = `→1{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`
-	dead := func(id, input string, stderr ...string) harness.Result {
-		r := harness.Result{ID: id, Verdict: harness.Fail,
+	dead := func(id, input string, stderr ...string) report.Result {
+		r := report.Result{ID: id, Verdict: catalogue.Fail,
 			Evidence: parseWire(input, "·1the server exited with status 1")}
 		r.Evidence[1].Stderr = stderr
 		return r
@@ -110,30 +111,30 @@ func TestDistinctCrashes(t *testing.T) {
 	tool := fmt.Sprintf(call, 1, "weather")
 	malformed, deep := `→1{"mcpcheck" !!}`, `→1{"jsonrpc":"2.0","id":"deep","method":"ping"}`
 	for name, c := range map[string]struct {
-		results []harness.Result
+		results []report.Result
 		want    []string // the checks that saw each
 		odd     int
 	}{
-		"other times": {[]harness.Result{
+		"other times": {[]report.Result{
 			dead("a/1", malformed, "2026/11/28 12:51:59 bad"), dead("a/2", malformed, "2026/11/29 13:00:00 bad"),
 		}, []string{"a/1 a/2"}, 1},
 		"other names": {
-			[]harness.Result{dead("a/1", stranger(1)), dead("a/2", stranger(2))},
+			[]report.Result{dead("a/1", stranger(1)), dead("a/2", stranger(2))},
 			[]string{"a/1 a/2"}, 0,
 		},
 		"other words": {
-			[]harness.Result{dead("a/1", tool, "no key"), dead("a/2", tool, "no disk")},
+			[]report.Result{dead("a/1", tool, "no key"), dead("a/2", tool, "no disk")},
 			[]string{"a/1", "a/2"}, 0,
 		},
 		"without words": {
-			[]harness.Result{dead("a/1", tool), dead("a/2", tool, "no key")},
+			[]report.Result{dead("a/1", tool), dead("a/2", tool, "no key")},
 			[]string{"a/2 a/1"}, 0,
 		},
-		"tools first": {[]harness.Result{
+		"tools first": {[]report.Result{
 			dead("a/1", malformed, "x"), dead("a/2", stranger(1), "y"), dead("a/3", tool, "z"),
 		}, []string{"a/3", "a/2", "a/1"}, 1},
 		"what only robust sends": {
-			[]harness.Result{dead("robust/1", deep), dead("a/1", tool)},
+			[]report.Result{dead("robust/1", deep), dead("a/1", tool)},
 			[]string{"a/1", "robust/1"}, 1,
 		},
 	} {
@@ -150,10 +151,10 @@ func TestDistinctCrashes(t *testing.T) {
 
 // Where nothing blocks, messages that no client sends are a line; otherwise they are one entry, and the last.
 func TestCrashesByInvalidMessages(t *testing.T) {
-	r := harness.Report{}
+	r := report.Report{}
 	for i, input := range []string{`{"mcpcheck" !!}`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, `[]`, `5`, `"x"`} {
-		r.Results = append(r.Results, harness.Result{
-			ID: "robust/survives", Verdict: harness.Fail, Level: harness.Advice,
+		r.Results = append(r.Results, report.Result{
+			ID: "robust/survives", Verdict: catalogue.Fail, Level: catalogue.Advice,
 			Evidence: parseWire("→1"+input, "·1the server exited with status 1"),
 		})
 		r.Results[i].Evidence[1].Stderr = []string{fmt.Sprintf("12:00:0%d cannot read %s", i, input)}
@@ -162,7 +163,7 @@ func TestCrashesByInvalidMessages(t *testing.T) {
 	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, folded) || strings.Contains(out, "stderr") {
 		t.Errorf("want %q in\n%s", folded, out)
 	}
-	r.ExitCode = harness.ExitFails
+	r.ExitCode = report.ExitFails
 	const entry = "! 5 malformed messages end the server\n    sent "
 	if out := runConsole(t, ConsoleOptions{}, r); strings.Count(out, entry) != 1 {
 		t.Errorf("want one entry in\n%s", out)
@@ -174,8 +175,8 @@ func TestCrashesByInvalidMessages(t *testing.T) {
 
 // The frames of a trace in Go are indented by tabs, which are no control characters to show.
 func TestCrashOfGo(t *testing.T) {
-	r := harness.Report{ExitCode: harness.ExitFails, Results: []harness.Result{{
-		ID: "a/b", Verdict: harness.Fail,
+	r := report.Report{ExitCode: report.ExitFails, Results: []report.Result{{
+		ID: "a/b", Verdict: catalogue.Fail,
 		Evidence: parseWire(`→1{"jsonrpc":"2.0","id":1,"method":"ping"}`, "·1the server exited with status 2"),
 	}}}
 	r.Results[0].Evidence[1].Stderr = []string{
@@ -205,17 +206,17 @@ func TestUntruncated(t *testing.T) {
 }
 
 func TestCauseKey(t *testing.T) {
-	fail := func(id, name, got string) harness.Result {
+	fail := func(id, name, got string) report.Result {
 		said := parseWire(
 			`→1{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"name":"`+name+`"}}`,
 			`←1{"id":1,"jsonrpc":"2.0","error":{"code":-32000,"message":"no `+name+`"}}`,
 		)
-		findings := []harness.Finding{{Got: got}}
-		return harness.Result{ID: id, Verdict: harness.Fail, Findings: findings, Evidence: markDecisive(said, 0, 1)}
+		findings := []report.Finding{{Got: got}}
+		return report.Result{ID: id, Verdict: catalogue.Fail, Findings: findings, Evidence: markDecisive(said, 0, 1)}
 	}
 	one := fail("a/one", "mcpcheck_no_such_1", "error -32000: no mcpcheck_no_such_1")
 	for name, c := range map[string]struct {
-		other harness.Result
+		other report.Result
 		same  bool
 	}{
 		"the same answer":   {fail("a/two", "mcpcheck_no_such_2", "error -32000: no mcpcheck_no_such_2"), true},

@@ -12,7 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // NewFile returns a reporter that writes the format to the file path, or to stdout if path is "-".
@@ -48,11 +48,11 @@ func newFileReporter(stdout io.Writer, format Format) *fileReporter {
 	}}
 }
 
-func (*fileReporter) Result(harness.Result) {}
+func (*fileReporter) Result(report.Result) {}
 
 // Done renders the report in memory and writes it in one go, so that a format that fails leaves the previous file as it
 // was.
-func (a *fileReporter) Done(r harness.Report) error {
+func (a *fileReporter) Done(r report.Report) error {
 	var text bytes.Buffer
 	err := a.format.Write(&text, r)
 	if err == nil {

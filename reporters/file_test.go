@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func TestNewFile(t *testing.T) {
@@ -23,7 +23,7 @@ func TestNewFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep.Result(harness.Result{})
+	rep.Result(report.Result{})
 	if text, _ := os.ReadFile(path); !bytes.HasPrefix(text, []byte("previous")) {
 		t.Error("the previous report is gone before there is a new one")
 	}
@@ -44,7 +44,7 @@ func TestNewFileKeepsThePreviousReportWhenRenderingFails(t *testing.T) {
 	if err := os.WriteFile(path, []byte("previous"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fail := func(io.Writer, harness.Report) error { return errors.New("cannot") }
+	fail := func(io.Writer, report.Report) error { return errors.New("cannot") }
 	failing := Format{Name: "bad", Ext: ".bad", Write: fail}
 	rep, err := NewFile(failing, path, nil)
 	if err != nil {

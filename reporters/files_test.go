@@ -16,31 +16,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // sampleReports are the reports that every format is tried on.
-func sampleReports() map[string]harness.Report {
-	return map[string]harness.Report{
+func sampleReports() map[string]report.Report {
+	return map[string]report.Report{
 		"report": fullReport(), "problem": untestableReport(), "conforming": conformingReport(),
 		"strict":    strictReport(),
 		"revisions": interruptedReport(), "baseline": baselineReport(), "accepted": acceptedReport(),
 		"http":    httpReport(),
 		"excused": excusedReport(),
-		"empty":   {SchemaVersion: 1, Profile: harness.Spec},
+		"empty":   {SchemaVersion: 1, Profile: catalogue.Spec},
 	}
 }
 
 // allSampleReports are the samples and one with evil texts wherever they can be.
-func allSampleReports() map[string]harness.Report {
+func allSampleReports() map[string]report.Report {
 	all := sampleReports()
 	all["evil"] = maliciousReport()
 	return all
 }
 
-type reportWriter = func(io.Writer, harness.Report) error
+type reportWriter = func(io.Writer, report.Report) error
 
-func render(t *testing.T, write reportWriter, r harness.Report) []byte {
+func render(t *testing.T, write reportWriter, r report.Report) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := write(&out, r); err != nil {
@@ -57,7 +58,7 @@ func allFormats() (all []Format) {
 	return append(all, Format{Name: "annotations", Ext: ".annotations", Write: writeAnnotations})
 }
 
-func writeAnnotations(w io.Writer, r harness.Report) error { return Annotations(w, r, Location{}) }
+func writeAnnotations(w io.Writer, r report.Report) error { return Annotations(w, r, Location{}) }
 
 func TestFormatsGolden(t *testing.T) {
 	all := sampleReports()
@@ -78,7 +79,7 @@ func TestFormatsGolden(t *testing.T) {
 func TestFormatsAreSafe(t *testing.T) {
 	for _, format := range allFormats() {
 		t.Run(format.Name+format.Ext, func(t *testing.T) {
-			reports := map[string]harness.Report{"evil": maliciousReport(), "crowd": largeReport(),
+			reports := map[string]report.Report{"evil": maliciousReport(), "crowd": largeReport(),
 				"report": fullReport()}
 			for name, r := range reports {
 				out := string(render(t, format.Write, r))
@@ -186,7 +187,7 @@ func TestJSONIsValid(t *testing.T) {
 }
 
 // checkValid judges what a format makes of each report by a schema.
-func checkValid(t *testing.T, s *jsonschema.Schema, write reportWriter, reports map[string]harness.Report) {
+func checkValid(t *testing.T, s *jsonschema.Schema, write reportWriter, reports map[string]report.Report) {
 	t.Helper()
 	for name, r := range reports {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(render(t, write, r)))
@@ -217,7 +218,7 @@ func TestSchemaDescribesEveryMember(t *testing.T) {
 
 func TestSchemaRejects(t *testing.T) {
 	s := reportSchema(t, func(any) {})
-	for name, spoil := range map[string]func(report, result map[string]any){
+	for name, spoil := range map[string]func(rep, result map[string]any){
 		"another version":         func(r, _ map[string]any) { r["schemaVersion"] = 2 },
 		"no counts":               func(r, _ map[string]any) { delete(r, "counts") },
 		"results that are null":   func(r, _ map[string]any) { r["results"] = nil },
@@ -259,18 +260,18 @@ func TestJSONRoundTrip(t *testing.T) {
 	for name, r := range sampleReports() {
 		t.Run(name, func(t *testing.T) {
 			if len(r.Results) == 0 || len(r.Revisions) == 0 {
-				r.Results, r.Revisions = []harness.Result{}, []harness.RevisionInfo{}
+				r.Results, r.Revisions = []report.Result{}, []report.RevisionInfo{}
 			}
-			r.Results = mapEach(r.Results, func(x harness.Result) harness.Result {
+			r.Results = mapEach(r.Results, func(x report.Result) report.Result {
 				x.Message = validUTF8(x.Message)
-				x.Findings = mapEach(x.Findings, func(f harness.Finding) harness.Finding {
-					return harness.Finding{Subject: f.Subject, Want: f.Want, Got: validUTF8(f.Got)}
+				x.Findings = mapEach(x.Findings, func(f report.Finding) report.Finding {
+					return report.Finding{Subject: f.Subject, Want: f.Want, Got: validUTF8(f.Got)}
 				})
 				x.Evidence = mapEach(x.Evidence,
-					func(l harness.Line) harness.Line { l.Text = validUTF8(l.Text); return l })
+					func(l report.Line) report.Line { l.Text = validUTF8(l.Text); return l })
 				return x
 			})
-			var back harness.Report
+			var back report.Report
 			if err := json.Unmarshal(render(t, JSON, r), &back); err != nil {
 				t.Fatal(err)
 			}
@@ -355,7 +356,7 @@ func (e xmlElement) check(t *testing.T) {
 	}
 }
 
-func parseJUnit(t *testing.T, r harness.Report) (root xmlElement, text []byte) {
+func parseJUnit(t *testing.T, r report.Report) (root xmlElement, text []byte) {
 	t.Helper()
 	text = render(t, JUnit, r)
 	if err := xml.Unmarshal(text, &root); err != nil {
@@ -384,7 +385,7 @@ func TestJUnitIsRedWhenTheRunFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root, _ := parseJUnit(t, r)
 			red := root.attr("failures") != "0" || root.attr("errors") != "0"
-			if want := r.ExitCode != harness.ExitConforms; red != want {
+			if want := r.ExitCode != report.ExitConforms; red != want {
 				t.Errorf("exit code %d: want red %v, got %v", r.ExitCode, want, red)
 			}
 		})
@@ -412,7 +413,7 @@ func TestJUnitOfABaseline(t *testing.T) {
 
 // The names of tests depend on the catalogue only, and none occurs twice.
 func TestJUnitNamesAreStable(t *testing.T) {
-	names := func(r harness.Report) (names []string) {
+	names := func(r report.Report) (names []string) {
 		root, _ := parseJUnit(t, r)
 		for _, suite := range root.Children {
 			for _, c := range suite.Children[1:] {
@@ -432,11 +433,11 @@ func TestJUnitNamesAreStable(t *testing.T) {
 	changed := fullReport()
 	for i := range changed.Results {
 		x := &changed.Results[i]
-		x.Verdict, x.Gates, x.GatedBy = harness.Fail, true, harness.GateMust
-		x.Level, x.Revision = harness.Must, "2025-06-18"
+		x.Verdict, x.Gates, x.GatedBy = catalogue.Fail, true, catalogue.GateMust
+		x.Level, x.Revision = catalogue.Must, "2025-06-18"
 		x.Message, x.Subjects, x.Title, x.Seconds = "other", nil, "other", 9
 	}
-	changed.Revisions = []harness.RevisionInfo{{Requested: "2025-11-25", Revision: "2025-06-18"}}
+	changed.Revisions = []report.RevisionInfo{{Requested: "2025-11-25", Revision: "2025-06-18"}}
 	if diff := cmp.Diff(names(fullReport()), names(changed)); diff != "" {
 		t.Errorf("names vary with the run:\n%s", diff)
 	}

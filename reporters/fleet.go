@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // FleetRow is a server among many: what its report came to, area by area. It is what a page of many servers is made of,
@@ -44,7 +45,7 @@ type FleetArea struct {
 
 // NewFleetRow is the row of a report, in which advice counts only where it blocks. Where it was judged in several
 // revisions, an area counts all of them.
-func NewFleetRow(name string, r harness.Report) FleetRow {
+func NewFleetRow(name string, r report.Report) FleetRow {
 	r = withoutHiddenAdvice(printableReport(r))
 	row := FleetRow{
 		SchemaVersion: 1, Name: name, ExitCode: r.ExitCode, Judged: true, Server: serverText(r.Server),
@@ -68,8 +69,8 @@ func NewFleetRow(name string, r harness.Report) FleetRow {
 }
 
 // Blocking are the requirements that block, in the order in which people are shown them: the worst first.
-func Blocking(r harness.Report) (ids []string) {
-	for _, e := range failureEntries(r, filter(r.Results, func(x harness.Result) bool { return x.Gates }), "", false) {
+func Blocking(r report.Report) (ids []string) {
+	for _, e := range failureEntries(r, filter(r.Results, func(x report.Result) bool { return x.Gates }), "", false) {
 		if !slices.Contains(ids, e.name) {
 			ids = append(ids, e.name)
 		}
@@ -109,11 +110,11 @@ func (r FleetRow) Outcome() string {
 	switch {
 	case !r.Judged:
 		return "waiting"
-	case r.ExitCode == harness.ExitConforms:
+	case r.ExitCode == report.ExitConforms:
 		return "conforms"
-	case r.ExitCode == harness.ExitFails:
+	case r.ExitCode == report.ExitFails:
 		return "fails"
-	case r.ExitCode == harness.ExitUntestable || r.ExitCode == harness.ExitUsage:
+	case r.ExitCode == report.ExitUntestable || r.ExitCode == report.ExitUsage:
 		return "untested"
 	}
 	return "broken"
@@ -177,7 +178,7 @@ func FleetLine(r FleetRow) string {
 // Fleet is many servers side by side. Its rows can be had again and again, in the order of the list; no more than one
 // is in memory at a time, so they may be as many as there are.
 type Fleet struct {
-	Tool harness.ProgramInfo
+	Tool catalogue.ProgramInfo
 	Rows iter.Seq2[FleetRow, error]
 }
 
@@ -215,13 +216,13 @@ func (f Fleet) Tally(areas []string) (t FleetTally, err error) {
 func (t FleetTally) ExitCode() int {
 	switch {
 	case t.byOutcome["broken"] > 0:
-		return harness.ExitInternal
+		return report.ExitInternal
 	case t.byOutcome["fails"] > 0:
-		return harness.ExitFails
+		return report.ExitFails
 	case t.byOutcome["untested"] > 0, t.byOutcome["waiting"] > 0, t.Servers == 0:
-		return harness.ExitUntestable
+		return report.ExitUntestable
 	}
-	return harness.ExitConforms
+	return report.ExitConforms
 }
 
 // Headline is all servers in a sentence: those that fail or conform, and how many have come to neither.
@@ -271,7 +272,7 @@ const fleetLimit = 1_000_000
 // FleetMarkdown writes a table of servers by areas: those that do not conform first. What there is no room for is
 // counted.
 func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
-	sign := map[int]string{harness.ExitConforms: "✅", harness.ExitFails: "❌"}[t.ExitCode()]
+	sign := map[int]string{report.ExitConforms: "✅", report.ExitFails: "❌"}[t.ExitCode()]
 	if sign == "" {
 		sign = "⚠️"
 	}

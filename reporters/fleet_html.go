@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"io"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // FleetHTML writes the page of many servers, complete in itself as that of one is: a table of servers by areas, made by
@@ -18,9 +18,9 @@ func FleetHTML(w io.Writer, f Fleet, t FleetTally) error {
 		Version: withoutCommands(f.Tool.Version),
 	}
 	switch t.ExitCode() {
-	case harness.ExitConforms:
+	case report.ExitConforms:
 		page.Outcome = "good"
-	case harness.ExitFails:
+	case report.ExitFails:
 		page.Outcome = "bad"
 	}
 	if err := fleetTemplate.ExecuteTemplate(w, "head", page); err != nil {

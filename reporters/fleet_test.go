@@ -12,13 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // newFleet is a fleet of rows, and its tally.
 func newFleet(t *testing.T, rows ...FleetRow) (Fleet, FleetTally) {
 	t.Helper()
-	f := Fleet{Tool: harness.ProgramInfo{Version: "1.2.3"}, Rows: func(yield func(FleetRow, error) bool) {
+	f := Fleet{Tool: catalogue.ProgramInfo{Version: "1.2.3"}, Rows: func(yield func(FleetRow, error) bool) {
 		for _, r := range rows {
 			if !yield(r, nil) {
 				return
@@ -35,18 +36,18 @@ func newFleet(t *testing.T, rows ...FleetRow) (Fleet, FleetTally) {
 // mixedRows has a server of each outcome.
 func mixedRows() []FleetRow {
 	conforms, fails, untested := NewFleetRow("honest", passingReport()), NewFleetRow("faulty", fullReport()), FleetRow{
-		Name: "gone", Judged: true, ExitCode: harness.ExitUsage, Problem: "cannot run gone: no such command",
+		Name: "gone", Judged: true, ExitCode: report.ExitUsage, Problem: "cannot run gone: no such command",
 	}
-	fails.ExitCode = harness.ExitFails
+	fails.ExitCode = report.ExitFails
 	conforms.Dir, fails.Dir = "servers/honest", "servers/faulty"
-	broken := FleetRow{Name: "broken", Judged: true, ExitCode: harness.ExitInternal, Problem: "killed"}
+	broken := FleetRow{Name: "broken", Judged: true, ExitCode: report.ExitInternal, Problem: "killed"}
 	return []FleetRow{conforms, fails, untested, {Name: "later"}, broken}
 }
 
-func passingReport() harness.Report {
+func passingReport() report.Report {
 	r := fullReport()
-	r.ExitCode, r.Problem = harness.ExitConforms, ""
-	r.Results = filter(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Pass })
+	r.ExitCode, r.Problem = report.ExitConforms, ""
+	r.Results = filter(r.Results, func(x report.Result) bool { return x.Verdict == catalogue.Pass })
 	return r
 }
 

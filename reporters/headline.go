@@ -1,10 +1,12 @@
 package reporters
 
-import "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
 
 // Headline is what a result came to, in one line of at most so many characters that commands neither a terminal nor a
 // workflow: what was wanted and what came.
-func Headline(r harness.Result, limit int) string {
+func Headline(r report.Result, limit int) string {
 	return shorten(PrintableLine(headline(r.Message)), limit)
 }
 

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func TestHeadlineOfResult(t *testing.T) {
@@ -18,7 +19,7 @@ func TestHeadlineOfResult(t *testing.T) {
 		"expected a\ngot ##[error]gone":   `expected a, got ##\[error]gone`,
 		"expected a\ngot " + digits + "z": "expected a, got 012345678901234567890…90123456789z",
 	} {
-		if got := Headline(harness.Result{Message: message}, 50); got != want {
+		if got := Headline(report.Result{Message: message}, 50); got != want {
 			t.Errorf("%q: %q, want %q", message, got, want)
 		}
 	}
@@ -26,27 +27,27 @@ func TestHeadlineOfResult(t *testing.T) {
 
 // Where one reason leaves many requirements at MUST open, the verdict says how many, and names it.
 func TestCommonCause(t *testing.T) {
-	results := func(n int, level harness.Level, verdict harness.Verdict, message string) []harness.Result {
-		return slices.Repeat([]harness.Result{{Level: level, Verdict: verdict, Message: message}}, n)
+	results := func(n int, level catalogue.Level, verdict catalogue.Verdict, message string) []report.Result {
+		return slices.Repeat([]report.Result{{Level: level, Verdict: verdict, Message: message}}, n)
 	}
-	barred := slices.Repeat([]harness.Result{
-		{Level: harness.Must, Verdict: harness.Inconclusive, Reason: harness.CallsOff, Message: "not allowed"},
+	barred := slices.Repeat([]report.Result{
+		{Level: catalogue.Must, Verdict: catalogue.Inconclusive, Reason: report.CallsOff, Message: "not allowed"},
 	}, 20)
-	many := results(10, harness.Must, harness.Inconclusive, "search did not answer")
+	many := results(10, catalogue.Must, catalogue.Inconclusive, "search did not answer")
 	for name, c := range map[string]struct {
-		results []harness.Result
+		results []report.Result
 		want    string
 	}{
 		"many":       {many, "10 MUSTs not decided: search did not answer"},
 		"few":        {many[1:], ""},
-		"two causes": {slices.Concat(many[1:], results(9, harness.Must, harness.Inconclusive, "another")), ""},
+		"two causes": {slices.Concat(many[1:], results(9, catalogue.Must, catalogue.Inconclusive, "another")), ""},
 		"the largest": {
-			slices.Concat(many, results(11, harness.Must, harness.Inconclusive, "a")),
+			slices.Concat(many, results(11, catalogue.Must, catalogue.Inconclusive, "a")),
 			"11 MUSTs not decided: a",
 		},
 		"barred":  {barred, ""},
-		"SHOULD":  {results(20, harness.Should, harness.Inconclusive, "search did not answer"), ""},
-		"skipped": {results(20, harness.Must, harness.Skip, "not offered"), ""},
+		"SHOULD":  {results(20, catalogue.Should, catalogue.Inconclusive, "search did not answer"), ""},
+		"skipped": {results(20, catalogue.Must, catalogue.Skip, "not offered"), ""},
 	} {
 		if got := commonCause(c.results); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)

@@ -10,7 +10,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // HTML writes the report as one page that is complete in itself: nothing on it leads to a request, which its own
@@ -19,7 +20,7 @@ import (
 //
 // What a server said is hostile. The template escapes it, the blocks hold no "<", and the script puts text only where
 // text is: the policy forbids it, by Trusted Types, to make markup of text.
-func HTML(w io.Writer, r harness.Report, o Options) error {
+func HTML(w io.Writer, r report.Report, o Options) error {
 	r = printableReport(r)
 	if isUnreachable(r) {
 		r.Coverage, r.Revisions, r.Results = nil, nil, nil
@@ -122,7 +123,7 @@ type pageFailure struct {
 	ID, Spec, Level, Revision, Summary string
 }
 
-func newPageHead(r harness.Report, o Options) pageHead {
+func newPageHead(r report.Report, o Options) pageHead {
 	h := pageHead{
 		Outcome: pageOutcome(r), Conclusion: withoutCommands(sentenceCase(conclusion(r))),
 		Counts: pageCounts(r), Server: withoutCommands(serverText(r.Server)),
@@ -158,7 +159,7 @@ func newPageHead(r harness.Report, o Options) pageHead {
 }
 
 // pageCounts is how many results came to what.
-func pageCounts(r harness.Report) string {
+func pageCounts(r report.Report) string {
 	r.Problem = "" // stands elsewhere
 	_, parts, more := verdict(r)
 	return withoutCommands(joinParts(append(parts, more...)...))
@@ -172,11 +173,11 @@ func (h *pageHead) addNote(head string, lines ...string) {
 }
 
 // pageOutcome is the class of the run.
-func pageOutcome(r harness.Report) string {
+func pageOutcome(r report.Report) string {
 	switch r.ExitCode {
-	case harness.ExitConforms:
+	case report.ExitConforms:
 		return "good"
-	case harness.ExitFails:
+	case report.ExitFails:
 		return "bad"
 	}
 	return "odd"
@@ -191,8 +192,8 @@ func sentenceCase(s string) string {
 }
 
 // pageProfiles are the profiles, each with what it says of the results.
-func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
-	for _, p := range harness.Profiles {
+func pageProfiles(r report.Report, o Options) (profiles []pageProfile) {
+	for _, p := range catalogue.Profiles {
 		n := 0
 		for _, x := range r.Results {
 			if gatesUnderProfile(p, r, x, o) {
@@ -207,7 +208,7 @@ func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
 			said.Summary = fmt.Sprintf("%d blocking", n)
 		case len(staleBaseline(r)) > 0:
 			said.Summary = staleText(r)
-		case r.ExitCode != harness.ExitConforms && r.ExitCode != harness.ExitFails:
+		case r.ExitCode != report.ExitConforms && r.ExitCode != report.ExitFails:
 			said.Summary = "not tested to the end"
 		default:
 			said.Summary, said.Passes = "nothing blocks", true
@@ -218,11 +219,11 @@ func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
 }
 
 // gatesUnderProfile reports whether a result gates, or would under another profile than that of the run.
-func gatesUnderProfile(p harness.Profile, r harness.Report, x harness.Result, o Options) bool {
+func gatesUnderProfile(p catalogue.Profile, r report.Report, x report.Result, o Options) bool {
 	if p == r.Profile || x.Known != nil || x.Tentative {
 		return x.Gates
 	}
-	checklist, asked := x.GatedBy == harness.GateChecklist, len(x.DirectoryRules) > 0
+	checklist, asked := x.GatedBy == catalogue.GateChecklist, len(x.DirectoryRules) > 0
 	if x.SDK != nil && p.IgnoresKnownDeviations() && (r.Options == nil || r.Options.SDK == "") {
 		return false
 	}
@@ -231,11 +232,11 @@ func gatesUnderProfile(p harness.Profile, r harness.Report, x harness.Result, o 
 			checklist, asked = q.Checklist, len(q.DirectoryRules) > 0
 		}
 	}
-	return p.Gate(x.Verdict, x.Level, x.EntryLevel, checklist, asked) != harness.NoGate
+	return p.Gate(x.Verdict, x.Level, x.EntryLevel, checklist, asked) != catalogue.NoGate
 }
 
 // pageFailures are what kept the run from success, for readers without scripts.
-func pageFailures(r harness.Report) (failures []pageFailure) {
+func pageFailures(r report.Report) (failures []pageFailure) {
 	for _, g := range groupBy(filter(r.Results, isFailure), findingKey) {
 		x := g.newest()
 		failures = append(failures, pageFailure{

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // pageRequirement is a requirement in the index of a page, with a result for each revision that was judged.
@@ -30,38 +31,38 @@ type pageResult struct {
 
 // pageDetail is the rest of a result.
 type pageDetail struct {
-	Level      string                  `json:"level"`
-	Gate       string                  `json:"gate"`
-	Profiles   []string                `json:"profiles"` // under which it gates
-	Reason     harness.Reason          `json:"reason,omitempty"`
-	Message    string                  `json:"message,omitempty"`
-	Note       string                  `json:"note,omitempty"`
-	Findings   []harness.Finding       `json:"findings,omitempty"`
-	Truncated  bool                    `json:"more,omitempty"` // findings than these
-	Subjects   []string                `json:"subjects,omitempty"`
-	Spec       string                  `json:"spec,omitempty"`
-	Fix        string                  `json:"fix,omitempty"`
-	Known      string                  `json:"known,omitempty"`
-	Asked      []harness.DirectoryRule `json:"asked,omitempty"`
-	ProvokedBy []string                `json:"provokedBy,omitempty"`
-	Seconds    float64                 `json:"seconds"`
-	Wire       []harness.Line          `json:"wire,omitempty"`
+	Level      string                    `json:"level"`
+	Gate       string                    `json:"gate"`
+	Profiles   []string                  `json:"profiles"` // under which it gates
+	Reason     report.Reason             `json:"reason,omitempty"`
+	Message    string                    `json:"message,omitempty"`
+	Note       string                    `json:"note,omitempty"`
+	Findings   []report.Finding          `json:"findings,omitempty"`
+	Truncated  bool                      `json:"more,omitempty"` // findings than these
+	Subjects   []string                  `json:"subjects,omitempty"`
+	Spec       string                    `json:"spec,omitempty"`
+	Fix        string                    `json:"fix,omitempty"`
+	Known      string                    `json:"known,omitempty"`
+	Asked      []catalogue.DirectoryRule `json:"asked,omitempty"`
+	ProvokedBy []string                  `json:"provokedBy,omitempty"`
+	Seconds    float64                   `json:"seconds"`
+	Wire       []report.Line             `json:"wire,omitempty"`
 }
 
 // pageIndex is the first block of a page but for its requirements.
 type pageIndex struct {
-	Revisions []string          `json:"revisions"`
-	Profile   harness.Profile   `json:"profile"`
-	Profiles  []harness.Profile `json:"profiles"`
+	Revisions []string            `json:"revisions"`
+	Profile   catalogue.Profile   `json:"profile"`
+	Profiles  []catalogue.Profile `json:"profiles"`
 }
 
 // pageBlocks are the blocks of JSON in a page: the index, a JSON array of a pageIndex and the requirements; and the
 // details, a JSON value on each line.
-func pageBlocks(r harness.Report, o Options) (index, details string, err error) {
-	about := pageIndex{append([]string{}, revisionsOf(r.Revisions)...), r.Profile, harness.Profiles}
+func pageBlocks(r report.Report, o Options) (index, details string, err error) {
+	about := pageIndex{append([]string{}, revisionsOf(r.Revisions)...), r.Profile, catalogue.Profiles}
 	var requirements []any
 	var all []pageDetail
-	for _, g := range groupBy(r.Results, func(x harness.Result) string { return x.ID }) {
+	for _, g := range groupBy(r.Results, func(x report.Result) string { return x.ID }) {
 		q := newPageRequirement(g.newest(), o)
 		for _, x := range g {
 			q.Results = append(q.Results, newPageResult(x, len(all)))
@@ -77,7 +78,7 @@ func pageBlocks(r harness.Report, o Options) (index, details string, err error) 
 	return "[" + index + "]", details, err
 }
 
-func newPageRequirement(r harness.Result, o Options) pageRequirement {
+func newPageRequirement(r report.Result, o Options) pageRequirement {
 	q := pageRequirement{ID: r.ID, Area: r.Area(), Title: r.RequirementText()}
 	if o.FindRequirement != nil {
 		if entry, ok := o.FindRequirement(r.ID); ok {
@@ -87,9 +88,9 @@ func newPageRequirement(r harness.Result, o Options) pageRequirement {
 	return q
 }
 
-func newPageResult(r harness.Result, at int) pageResult {
+func newPageResult(r report.Result, at int) pageResult {
 	said := ""
-	if r.Verdict != harness.Pass {
+	if r.Verdict != catalogue.Pass {
 		said = resultTitle(r)
 	}
 	return pageResult{
@@ -99,9 +100,9 @@ func newPageResult(r harness.Result, at int) pageResult {
 }
 
 // outcome is a verdict, with fails told apart by whether they gate.
-func outcome(r harness.Result) string {
+func outcome(r report.Result) string {
 	switch {
-	case r.Verdict == harness.Error:
+	case r.Verdict == catalogue.Error:
 		return "error"
 	case r.Gates:
 		return "gating"
@@ -111,7 +112,7 @@ func outcome(r harness.Result) string {
 	return string(r.Verdict)
 }
 
-func newPageDetail(r harness.Result, report harness.Report, o Options) pageDetail {
+func newPageDetail(r report.Result, rep report.Report, o Options) pageDetail {
 	d := pageDetail{
 		Level: levelText(r), Gate: countsText(r), Profiles: []string{}, Reason: r.Reason,
 		Message: r.Message, Note: r.Note,
@@ -120,8 +121,8 @@ func newPageDetail(r harness.Result, report harness.Report, o Options) pageDetai
 		ProvokedBy: r.TriggeredBy, Seconds: r.Seconds, Wire: r.Evidence,
 	}
 	d.Known = acceptedText(r)
-	for _, p := range harness.Profiles {
-		if gatesUnderProfile(p, report, r, o) {
+	for _, p := range catalogue.Profiles {
+		if gatesUnderProfile(p, rep, r, o) {
 			d.Profiles = append(d.Profiles, string(p))
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // withoutAssets is a page without its style, its scripts and their hashes, so that golden files have what differs.
@@ -23,7 +24,7 @@ func withoutAssets(page []byte) []byte {
 }
 
 // parsePage is a page as a browser takes it apart: its elements by name, and its two blocks.
-func parsePage(t *testing.T, r harness.Report) (
+func parsePage(t *testing.T, r report.Report) (
 	elements map[string][]*html.Node, index []json.RawMessage, details []string,
 ) {
 	t.Helper()
@@ -132,10 +133,10 @@ func TestHTMLIsSelfContained(t *testing.T) {
 
 // What other profiles say is what they say when they are asked.
 func TestHTMLShowsOtherProfiles(t *testing.T) {
-	rules := func(id string) (*harness.Requirement, bool) {
-		q := &harness.Requirement{ID: id, Checklist: id == "lifecycle/requests-gated"}
+	rules := func(id string) (*catalogue.Requirement, bool) {
+		q := &catalogue.Requirement{ID: id, Checklist: id == "lifecycle/requests-gated"}
 		if id == "tools/name-characters" {
-			q.DirectoryRules = []harness.DirectoryRule{{Directory: "a directory"}}
+			q.DirectoryRules = []catalogue.DirectoryRule{{Directory: "a directory"}}
 		}
 		return q, true
 	}
@@ -158,7 +159,7 @@ func TestHTMLShowsOtherProfiles(t *testing.T) {
 func TestPageProfilesOfSDKs(t *testing.T) {
 	for sdk, want := range map[string]string{"": "nothing blocks", "gate": "1 blocking"} {
 		r := excusedReport()
-		r.Profile, r.Options = harness.Release, &harness.OptionsInfo{SDK: sdk}
+		r.Profile, r.Options = catalogue.Release, &report.OptionsInfo{SDK: sdk}
 		profiles := pageProfiles(r, Options{})
 		if spec, strict := profiles[1].Summary, profiles[2].Summary; spec != want || strict != "5 blocking" {
 			t.Errorf("--sdk %q: spec says %q, strict %q", sdk, spec, strict)

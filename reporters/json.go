@@ -10,34 +10,34 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // JSON writes the report as indented JSON, valid by schemas/report.schema.json. Lists are never null. Bytes that are
 // not UTF-8, which JSON cannot hold, stand as \xNN in the texts that a server can reach.
-func JSON(w io.Writer, r harness.Report) error {
+func JSON(w io.Writer, r report.Report) error {
 	if r.Revisions == nil {
-		r.Revisions = []harness.RevisionInfo{}
+		r.Revisions = []report.RevisionInfo{}
 	}
 	if r.Results == nil {
-		r.Results = []harness.Result{}
+		r.Results = []report.Result{}
 	}
 	r.Problem = validUTF8(r.Problem)
 	r.Server.Name, r.Server.Version = validUTF8(r.Server.Name), validUTF8(r.Server.Version)
-	r.Coverage = mapEach(r.Coverage, func(c harness.Coverage) harness.Coverage {
-		c.CalledTools = mapEach(c.CalledTools, func(u harness.ToolUse) harness.ToolUse {
+	r.Coverage = mapEach(r.Coverage, func(c report.Coverage) report.Coverage {
+		c.CalledTools = mapEach(c.CalledTools, func(u report.ToolUse) report.ToolUse {
 			u.Message = validUTF8(u.Message)
 			return u
 		})
 		return c
 	})
-	results := mapEach(r.Results, func(x harness.Result) jsonResult {
+	results := mapEach(r.Results, func(x report.Result) jsonResult {
 		x.Message = validUTF8(x.Message)
-		x.Findings = mapEach(x.Findings, func(f harness.Finding) harness.Finding {
-			return harness.Finding{Subject: validUTF8(f.Subject), Want: validUTF8(f.Want), Got: validUTF8(f.Got)}
+		x.Findings = mapEach(x.Findings, func(f report.Finding) report.Finding {
+			return report.Finding{Subject: validUTF8(f.Subject), Want: validUTF8(f.Want), Got: validUTF8(f.Got)}
 		})
 		x.Subjects = mapEach(x.Subjects, validUTF8)
-		x.Evidence = mapEach(x.Evidence, func(l harness.Line) harness.Line {
+		x.Evidence = mapEach(x.Evidence, func(l report.Line) report.Line {
 			l.HTTP, l.Text, l.Stderr = validUTF8(l.HTTP), validUTF8(l.Text), mapEach(l.Stderr, validUTF8)
 			return l
 		})
@@ -48,12 +48,12 @@ func JSON(w io.Writer, r harness.Report) error {
 
 // jsonReport is a report whose results have their requirement as a sentence.
 type jsonReport struct {
-	harness.Report
+	report.Report
 	Results []jsonResult `json:"results"`
 }
 
 type jsonResult struct {
-	harness.Result
+	report.Result
 	Requirement string `json:"requirement"`
 }
 

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // JUnit writes the report as JUnit XML for the test reporters of Jenkins, GitLab and GitHub. It keeps to the schema of
@@ -27,7 +28,7 @@ import (
 // Only what gates is a failure. Other fails, which would turn a dashboard red although the exit code is 0, are skipped:
 // with a warning as the message, or with the reason why the baseline lists them. Its stale entries are failures of the
 // suite baseline.
-func JUnit(w io.Writer, r harness.Report) error {
+func JUnit(w io.Writer, r report.Report) error {
 	r = printableReport(r)
 	doc := junitSuites{Name: "mcpcheck", Time: junitTime(r.Seconds)}
 	if r.Problem != "" {
@@ -35,7 +36,7 @@ func JUnit(w io.Writer, r harness.Report) error {
 	}
 	share := ownTimeShare(r)
 	several := len(revisionsOf(r.Revisions)) > 1
-	for _, g := range groupBy(r.Results, func(x harness.Result) string { return x.Revision + "\x00" + x.Area() }) {
+	for _, g := range groupBy(r.Results, func(x report.Result) string { return x.Revision + "\x00" + x.Area() }) {
 		doc.add(junitArea(r, g, several, share))
 	}
 	if len(staleBaseline(r)) > 0 {
@@ -123,7 +124,7 @@ func (d *junitSuites) add(s junitSuite) {
 }
 
 // junitProblem is the suite that says why the run as a whole went wrong.
-func junitProblem(r harness.Report) junitSuite {
+func junitProblem(r report.Report) junitSuite {
 	s := newJunitSuite(r, "mcpcheck", "")
 	s.Time = junitTime(r.Seconds)
 	s.Cases = []junitCase{{
@@ -136,7 +137,7 @@ func junitProblem(r harness.Report) junitSuite {
 }
 
 // junitBaseline is the suite of the entries of the baseline that are stale.
-func junitBaseline(r harness.Report) junitSuite {
+func junitBaseline(r report.Report) junitSuite {
 	s := newJunitSuite(r, "baseline", "")
 	s.Time = junitTime(0)
 	for _, entry := range staleBaseline(r) {
@@ -160,7 +161,7 @@ func junitBaseline(r harness.Report) junitSuite {
 
 // ownTimeShare is which part of the time that a check took is its own: checks run side by side, and the suites together
 // took as long as the run.
-func ownTimeShare(r harness.Report) float64 {
+func ownTimeShare(r report.Report) float64 {
 	sum := 0.0
 	for _, x := range r.Results {
 		sum += x.Seconds
@@ -172,7 +173,7 @@ func ownTimeShare(r harness.Report) float64 {
 }
 
 // junitArea is the suite of one area in one revision.
-func junitArea(r harness.Report, results group, several bool, share float64) junitSuite {
+func junitArea(r report.Report, results group, several bool, share float64) junitSuite {
 	area, revision := results[0].Area(), results[0].Revision
 	name, class := area, "mcpcheck."+area
 	if several {
@@ -190,14 +191,14 @@ func junitArea(r harness.Report, results group, several bool, share float64) jun
 }
 
 // newJunitSuite is a suite without cases. The revision may be empty.
-func newJunitSuite(r harness.Report, name, revision string) junitSuite {
+func newJunitSuite(r report.Report, name, revision string) junitSuite {
 	s := junitSuite{Name: name, Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05")}
 	s.addProperty("mcpcheck.version", r.Program.Version)
 	s.addProperty("target", targetText(r.Target))
 	s.addProperty("transport", r.Target.Transport)
 	s.addProperty("server", serverText(r.Server))
 	s.addProperty("revision", revision)
-	if i := slices.IndexFunc(r.Revisions, func(i harness.RevisionInfo) bool { return i.Revision == revision }); i >= 0 {
+	if i := slices.IndexFunc(r.Revisions, func(i report.RevisionInfo) bool { return i.Revision == revision }); i >= 0 {
 		s.addProperty("revision.requested", r.Revisions[i].Requested)
 		if set := r.Revisions[i].Set; set != nil {
 			s.addProperty("set", set.Name)
@@ -209,7 +210,7 @@ func newJunitSuite(r harness.Report, name, revision string) junitSuite {
 		if c.Revision == revision {
 			s.addProperty("coverage", coverageText(c))
 			s.addProperty("unexercised", strings.Join(c.Unexercised, ", "))
-			_, calls := callsText([]harness.Coverage{c}, nil)
+			_, calls := callsText([]report.Coverage{c}, nil)
 			s.addProperty("uncalled", strings.Join(calls, "; "))
 		}
 	}
@@ -228,24 +229,24 @@ func (s *junitSuite) addProperty(name, value string) {
 	}
 }
 
-func newJunitCase(class string, r harness.Result) junitCase {
+func newJunitCase(class string, r report.Result) junitCase {
 	c := junitCase{Class: class, Name: r.ID, Time: junitTime(r.Seconds)}
 	message := resultTitle(r)
 	switch {
-	case r.Verdict == harness.Pass && r.Message != "":
+	case r.Verdict == catalogue.Pass && r.Message != "":
 		c.Out = &junitText{"passed partly: " + r.Message}
 		return c
-	case r.Verdict == harness.Pass:
+	case r.Verdict == catalogue.Pass:
 		return c
-	case r.Verdict == harness.Error:
+	case r.Verdict == catalogue.Error:
 		c.Error = &junitOutcome{Type: "mcpcheck", Message: message, Text: r.Message}
 	case r.Gates:
 		c.Failure = &junitOutcome{Type: string(r.GatedBy), Message: message, Text: junitDetail(r)}
 	case acceptedText(r) != "":
 		c.Skipped = &junitOutcome{Message: "known: " + acceptedText(r), Text: junitDetail(r)}
-	case r.Verdict == harness.Fail:
+	case r.Verdict == catalogue.Fail:
 		c.Skipped = &junitOutcome{Message: fmt.Sprintf("warning (%s): %s", r.Level, message), Text: junitDetail(r)}
-	case r.Verdict == harness.Inconclusive:
+	case r.Verdict == catalogue.Inconclusive:
 		c.Skipped = &junitOutcome{Message: "inconclusive: " + message, Text: textBelowHeadline(r.Message, message)}
 	default:
 		c.Skipped = &junitOutcome{Message: message, Text: textBelowHeadline(r.Message, message)}
@@ -265,7 +266,7 @@ func textBelowHeadline(text, headline string) string {
 }
 
 // junitDetail is all there is to say about a fail but its wire.
-func junitDetail(r harness.Result) string {
+func junitDetail(r report.Result) string {
 	lines := []string{"", r.RequirementText(), fmt.Sprintf("%s, %s", levelText(r), resultGate(r)), "", r.Message, ""}
 	for _, l := range []struct{ label, text string }{
 		{"on:   ", strings.Join(subjects(r), ", ")},

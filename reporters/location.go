@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Location is the file of a repository at which findings are shown. They are about a running server, not about a line
@@ -17,7 +17,7 @@ type Location struct {
 
 // NewLocation is the place of findings about a target: its configuration file, if it has one in the repository, else
 // the first file of the repository that its command line names, else README.md.
-func NewLocation(root, config string, target harness.TargetInfo) Location {
+func NewLocation(root, config string, target report.TargetInfo) Location {
 	files := []string{config}
 	for _, arg := range target.Command {
 		if !filepath.IsAbs(arg) {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func TestNewLocation(t *testing.T) {
@@ -29,7 +29,7 @@ func TestNewLocation(t *testing.T) {
 		{"", root + "/app", []string{"/bin/sh"}, "README.md"},
 		{"", root + "/app", nil, "README.md"},
 	} {
-		got := NewLocation(root, c.config, harness.TargetInfo{Dir: c.dir, Command: c.command})
+		got := NewLocation(root, c.config, report.TargetInfo{Dir: c.dir, Command: c.command})
 		if got.pathOrDefault() != c.want {
 			t.Errorf("%v: want %s, got %s", c, c.want, got.pathOrDefault())
 		}

@@ -6,7 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -26,7 +27,7 @@ const (
 //
 // What a server said stands in code spans and fenced blocks only, where it can be neither markup nor a mention. (GitHub
 // Flavored Markdown Spec, sections 4.5 Fenced code blocks, 4.10 Tables, 6.3 Code spans)
-func Markdown(w io.Writer, r harness.Report) error {
+func Markdown(w io.Writer, r report.Report) error {
 	r = printableReport(r)
 	gating := groupBy(WorstFirst(filter(r.Results, isFailure)), findingKey)
 	minor := groupBy(WorstFirst(filter(r.Results, isMinor)), findingKey)
@@ -46,12 +47,12 @@ func Markdown(w io.Writer, r harness.Report) error {
 }
 
 // isMinor reports whether a result is a fail that neither gates nor is accepted, and more than advice.
-func isMinor(r harness.Result) bool {
-	return r.Verdict == harness.Fail && !r.Gates && acceptedText(r) == "" && !r.IsAdvice()
+func isMinor(r report.Result) bool {
+	return r.Verdict == catalogue.Fail && !r.Gates && acceptedText(r) == "" && !r.IsAdvice()
 }
 
 // markdownHead is the verdict, the counts and what kept the run from its end.
-func markdownHead(r harness.Report) string {
+func markdownHead(r report.Report) string {
 	problem := r.Problem
 	r.Problem = "" // not among the counts
 	_, counts := outcomeText(r)
@@ -76,7 +77,7 @@ func markdownHead(r harness.Report) string {
 }
 
 // markdownFindings is a table of findings: which, how strong, wanted, came.
-func markdownFindings(r harness.Report, groups []group) string {
+func markdownFindings(r report.Report, groups []group) string {
 	rows := make([]string, len(groups))
 	for i, g := range groups {
 		x := g.newest()
@@ -91,9 +92,9 @@ func markdownFindings(r harness.Report, groups []group) string {
 }
 
 // markdownLevel is the level of a finding, and why it gates if not by that.
-func markdownLevel(r harness.Result) string {
+func markdownLevel(r report.Result) string {
 	switch {
-	case r.Verdict == harness.Error:
+	case r.Verdict == catalogue.Error:
 		return shortGate(r)
 	case gateNote(r) == "":
 		return levelText(r)
@@ -102,7 +103,7 @@ func markdownLevel(r harness.Result) string {
 }
 
 // markdownStale is a table of the entries of the baseline that do not hold.
-func markdownStale(r harness.Report) string {
+func markdownStale(r report.Report) string {
 	var rows []string
 	for _, s := range staleBaseline(r) {
 		rows = append(rows, row(codeSpan(stalePosition(r, s)), codeSpan(s.Entry), codeSpan(s.Reason)))
@@ -115,9 +116,9 @@ func markdownStale(r harness.Report) string {
 }
 
 // markdownKnown is a folded table of the fails that are accepted: the baseline lists them, or they come from an SDK.
-func markdownKnown(r harness.Report) string {
+func markdownKnown(r report.Report) string {
 	var rows []string
-	for _, x := range filter(r.Results, func(x harness.Result) bool { return acceptedText(x) != "" }) {
+	for _, x := range filter(r.Results, func(x report.Result) bool { return acceptedText(x) != "" }) {
 		rows = append(rows, row(idLink(x.ID, x.Spec), shortLiteral(x.Revision), codeSpan(acceptedText(x))))
 	}
 	if len(rows) == 0 {
@@ -144,7 +145,7 @@ func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 }
 
 // markdownDetail is what there is to say about a finding.
-func markdownDetail(r harness.Result) string {
+func markdownDetail(r report.Result) string {
 	parts := nonEmpty(
 		shortenLines(r.Message, markdownLines, markdownWidth),
 		strings.Join(wireLines(r.Evidence, markdownLines, markdownWidth), "\n"),

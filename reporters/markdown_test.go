@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // A page never is larger than GitHub takes, and says what it leaves out.
@@ -19,7 +19,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 	}
 	long.Server.Name, long.Problem = strings.Repeat(maliciousText,
 		500), strings.Repeat(strings.Repeat(maliciousText, 500), 10)
-	for name, r := range map[string]harness.Report{"crowd": largeReport(), "long": long} {
+	for name, r := range map[string]report.Report{"crowd": largeReport(), "long": long} {
 		if size := len(render(t, Markdown, r)); size > markdownLimit {
 			t.Errorf("%s: has %d bytes, at most %d were wanted", name, size, markdownLimit)
 		}
@@ -102,14 +102,14 @@ func TestCodeSpan(t *testing.T) {
 
 func TestWantGot(t *testing.T) {
 	for _, tt := range []struct {
-		result harness.Result
+		result report.Result
 		want   [2]string
 	}{
-		{harness.Result{Findings: []harness.Finding{{Want: "a", Got: "b"}}}, [2]string{"a", "b"}},
-		{harness.Result{Findings: []harness.Finding{{Want: "a", Got: "b"}, {Got: "c"}}}, [2]string{"a", "b"}},
-		{harness.Result{Findings: []harness.Finding{{Want: "a", Got: "it died; its last lines:\nx"}}},
+		{report.Result{Findings: []report.Finding{{Want: "a", Got: "b"}}}, [2]string{"a", "b"}},
+		{report.Result{Findings: []report.Finding{{Want: "a", Got: "b"}, {Got: "c"}}}, [2]string{"a", "b"}},
+		{report.Result{Findings: []report.Finding{{Want: "a", Got: "it died; its last lines:\nx"}}},
 			[2]string{"a", "it died"}},
-		{harness.Result{Message: "it panicked\nat x.go"}, [2]string{"", "it panicked"}},
+		{report.Result{Message: "it panicked\nat x.go"}, [2]string{"", "it panicked"}},
 	} {
 		if w, g := wantGot(tt.result); w != tt.want[0] || g != tt.want[1] {
 			t.Errorf("%+v: want %q, got %q", tt.result, tt.want, [2]string{w, g})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // npmFile is a file of an npm package, which .ci/browser fetches: what others read reports with is never committed.
@@ -37,7 +37,7 @@ func TestTAPIsReadByItsParser(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "node", parser, "--strict", "--json")
 		cmd.Stdin = bytes.NewReader(render(t, TAP, r))
 		out, err := cmd.Output()
-		if ok := err == nil; ok != (r.ExitCode == harness.ExitConforms) {
+		if ok := err == nil; ok != (r.ExitCode == report.ExitConforms) {
 			t.Errorf("%s: exit code %d, and the parser ends with %v", name, r.ExitCode, err)
 		}
 		if bytes.Contains(out, []byte(`"extra"`)) || bytes.Contains(out, []byte(`"tapError": "`)) {

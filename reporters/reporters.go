@@ -17,15 +17,16 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Reporter is told every result as it is known, and the whole report at the end. An interrupted run ends with Done too,
 // with the results so far.
 type Reporter interface {
-	Result(harness.Result)
+	Result(report.Result)
 	// Done completes the report. It returns what kept it from being written.
-	Done(harness.Report) error
+	Done(report.Report) error
 }
 
 // Format is a kind of report that needs only the end of the run.
@@ -33,7 +34,7 @@ type Format struct {
 	Name     string // as in the flag: "junit"
 	Ext      string // of its files, with the dot: ".xml"
 	BaseName string // in a report directory, without Ext; report if empty, whose .json is another format's
-	Write    func(io.Writer, harness.Report) error
+	Write    func(io.Writer, report.Report) error
 
 	// Variants are formats of the same name, for files with another extension. A format that has some takes no file
 	// with an extension that none of them has.
@@ -46,13 +47,13 @@ type Options struct {
 
 	// FindRequirement finds a requirement of the catalogue, for its statement and what other profiles ask. It may be
 	// nil.
-	FindRequirement func(id string) (*harness.Requirement, bool)
+	FindRequirement func(id string) (*catalogue.Requirement, bool)
 }
 
 // NewFormats returns all formats of files.
 func NewFormats(o Options) []Format {
-	sarif := func(w io.Writer, r harness.Report) error { return SARIF(w, r, o) }
-	html := func(w io.Writer, r harness.Report) error { return HTML(w, r, o) }
+	sarif := func(w io.Writer, r report.Report) error { return SARIF(w, r, o) }
+	html := func(w io.Writer, r report.Report) error { return HTML(w, r, o) }
 	return []Format{
 		{Name: "json", Ext: ".json", Write: JSON},
 		{Name: "junit", Ext: ".xml", Write: withoutAdvice(JUnit)},

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // SARIF writes the report in the Static Analysis Results Interchange Format 2.1.0 of OASIS, with what GitHub code
@@ -19,7 +20,7 @@ import (
 // code scanning shows although they are suppressed, or no more than advice. A MUST that gates because it could not be
 // tried is a result of kind open. Faults of mcpcheck and what kept the run from its end are notifications (3.20.21),
 // stale entries of the baseline are notifications about the configuration (3.20.22).
-func SARIF(w io.Writer, r harness.Report, o Options) error {
+func SARIF(w io.Writer, r report.Report, o Options) error {
 	r = printableReport(r)
 	s := sarifRun{
 		Tool: sarifTool{Driver: sarifDriver{
@@ -32,11 +33,11 @@ func SARIF(w io.Writer, r harness.Report, o Options) error {
 		s.Tool.Driver.SemanticVersion = r.Program.Version
 	}
 	rules := map[string]int{}
-	for _, g := range groupBy(r.Results, func(x harness.Result) string { return x.ID }) {
+	for _, g := range groupBy(r.Results, func(x report.Result) string { return x.ID }) {
 		rules[g[0].ID] = len(s.Tool.Driver.Rules)
 		s.Tool.Driver.Rules = append(s.Tool.Driver.Rules, newSarifRule(g.newest(), o))
 	}
-	reported := filter(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Fail || x.Gates })
+	reported := filter(r.Results, func(x report.Result) bool { return x.Verdict == catalogue.Fail || x.Gates })
 	for _, g := range groupBy(reported, findingKey) {
 		s.Results = append(s.Results, newSarifResult(r, g, rules[g[0].ID], o))
 	}
@@ -175,7 +176,7 @@ func newSarifLocation(path string, line int) sarifLocation {
 }
 
 // newSarifRule is a requirement as a rule.
-func newSarifRule(r harness.Result, o Options) sarifRule {
+func newSarifRule(r report.Result, o Options) sarifRule {
 	rule := sarifRule{
 		ID:               r.ID,
 		ShortDescription: sarifMessage{Text: sarifText(r.RequirementText(), 1000)},
@@ -190,9 +191,9 @@ func newSarifRule(r harness.Result, o Options) sarifRule {
 		rule.HelpURI = r.Spec
 	}
 	switch r.EntryLevel {
-	case harness.Must:
+	case catalogue.Must:
 		rule.Default.Level, rule.Properties.Severity = "error", "error"
-	case harness.Should:
+	case catalogue.Should:
 		rule.Default.Level, rule.Properties.Severity = "warning", "warning"
 	}
 	if o.FindRequirement == nil {
@@ -208,7 +209,7 @@ func newSarifRule(r harness.Result, o Options) sarifRule {
 }
 
 // sarifHelp is what a server author needs to know about a requirement.
-func sarifHelp(r harness.Result) sarifMessage {
+func sarifHelp(r report.Result) sarifMessage {
 	explain := "mcpcheck explain " + r.ID
 	plain := nonEmpty(r.RequirementText(), labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec),
 		"More: "+explain)
@@ -221,12 +222,12 @@ func sarifHelp(r harness.Result) sarifMessage {
 }
 
 // newSarifResult is a finding, in whatever revisions it was made.
-func newSarifResult(report harness.Report, g group, rule int, o Options) sarifResult {
+func newSarifResult(rep report.Report, g group, rule int, o Options) sarifResult {
 	r := g.newest()
 	result := sarifResult{
 		RuleID: r.ID, RuleIndex: rule,
 		Kind: "fail", Level: sarifLevel(r),
-		Message:      sarifMessage{Text: sarifFinding(report, g)},
+		Message:      sarifMessage{Text: sarifFinding(rep, g)},
 		Locations:    []sarifLocation{newSarifLocation(o.pathOrDefault(), 1)},
 		Fingerprints: sarifFingerprints(r.ID),
 		Properties: sarifProperties{
@@ -234,41 +235,41 @@ func newSarifResult(report harness.Report, g group, rule int, o Options) sarifRe
 			Wire: wireLines(r.Evidence, fileWireLines, fileWireWidth),
 		},
 	}
-	if r.Verdict != harness.Fail {
+	if r.Verdict != catalogue.Fail {
 		result.Kind, result.Level = "open", "none" // 3.27.9
 	}
-	if report.Baseline != nil { // all results have suppressions, or none has (3.27.23)
+	if rep.Baseline != nil { // all results have suppressions, or none has (3.27.23)
 		result.Suppressions = []sarifSuppression{}
 	}
-	if isKnown(r) && report.Baseline != nil {
+	if isKnown(r) && rep.Baseline != nil {
 		result.Suppressions = []sarifSuppression{{
 			Kind: "external", Status: "accepted", Justification: knownText(*r.Known),
-			Location: newSarifLocation(o.relativePath(report.Baseline.File), r.Known.Line),
+			Location: newSarifLocation(o.relativePath(rep.Baseline.File), r.Known.Line),
 		}}
 	}
 	return result
 }
 
 // sarifLevel is how much a fail matters.
-func sarifLevel(r harness.Result) string {
+func sarifLevel(r report.Result) string {
 	switch {
 	case r.Gates:
 		return "error"
-	case acceptedText(r) != "" || r.Level < harness.Should:
+	case acceptedText(r) != "" || r.Level < catalogue.Should:
 		return "note"
 	}
 	return "warning"
 }
 
 // sarifFinding is the message of a finding. Its first line has to do as a title.
-func sarifFinding(report harness.Report, g group) string {
+func sarifFinding(rep report.Report, g group) string {
 	r := g.newest()
 	first := resultTitle(r)
 	rest := shortenLines(r.Message, markdownLines, markdownWidth)
 	if strings.ReplaceAll(rest, "\n", ", ") == first {
 		rest = ""
 	}
-	if revisions := revisionsText(report, g); revisions != "" {
+	if revisions := revisionsText(rep, g); revisions != "" {
 		first += " (" + revisions + ")"
 	}
 	lines := nonEmpty(first, rest, gateNote(r), labelled("on: ", joinSome(subjects(r), 20)))
@@ -293,9 +294,9 @@ func sarifFingerprints(id string) map[string]string {
 }
 
 // newSarifInvocation says how the run went.
-func newSarifInvocation(r harness.Report, o Options) sarifInvocation {
+func newSarifInvocation(r report.Report, o Options) sarifInvocation {
 	i := sarifInvocation{
-		Successful: slices.Contains([]int{harness.ExitConforms, harness.ExitFails}, r.ExitCode),
+		Successful: slices.Contains([]int{report.ExitConforms, report.ExitFails}, r.ExitCode),
 		ExitCode:   r.ExitCode,
 	}
 	if !r.Started.IsZero() {
@@ -306,7 +307,7 @@ func newSarifInvocation(r harness.Report, o Options) sarifInvocation {
 		i.Execution = append(i.Execution, sarifError(r.Problem))
 	}
 	for _, x := range r.Results {
-		if x.Verdict == harness.Error {
+		if x.Verdict == catalogue.Error {
 			i.Execution = append(i.Execution, sarifError(x.ID+": "+x.Message))
 		}
 	}

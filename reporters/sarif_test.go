@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // writeSARIFWithCatalogue is SARIF with a catalogue of one entry.
-func writeSARIFWithCatalogue(w io.Writer, r harness.Report) error {
-	rules := func(id string) (*harness.Requirement, bool) {
-		entry := &harness.Requirement{ID: id, Statement: "Servers MUST\n do [it](http://x).", Checklist: true}
+func writeSARIFWithCatalogue(w io.Writer, r report.Report) error {
+	rules := func(id string) (*catalogue.Requirement, bool) {
+		entry := &catalogue.Requirement{ID: id, Statement: "Servers MUST\n do [it](http://x).", Checklist: true}
 		return entry, id == "tools/unknown-tool-code"
 	}
 	return SARIF(w, r, Options{Location: Location{Path: "mcpcheck.yaml"}, FindRequirement: rules})
@@ -33,7 +34,7 @@ func TestSARIFIsValid(t *testing.T) {
 }
 
 // parseSARIF is the only run of a SARIF file.
-func parseSARIF(t *testing.T, r harness.Report) sarifRun {
+func parseSARIF(t *testing.T, r report.Report) sarifRun {
 	t.Helper()
 	var log sarifLog
 	if err := json.Unmarshal(render(t, writeSARIFWithCatalogue, r), &log); err != nil {
@@ -83,7 +84,7 @@ func TestSARIFIsWhatCodeScanningWants(t *testing.T) {
 
 func TestSARIFLevels(t *testing.T) {
 	got := map[string]string{}
-	for name, r := range map[string]harness.Report{"": fullReport(), "strict ": strictReport(),
+	for name, r := range map[string]report.Report{"": fullReport(), "strict ": strictReport(),
 		"known ": acceptedReport()} {
 		for _, x := range parseSARIF(t, r).Results {
 			got[name+x.RuleID] = joinParts(x.Kind, x.Level, fmt.Sprint(len(x.Suppressions)))
@@ -115,7 +116,7 @@ func TestSARIFLevels(t *testing.T) {
 
 // A finding is the same whatever the server said.
 func TestSARIFFingerprintsAreStable(t *testing.T) {
-	prints := func(r harness.Report) (all []string) {
+	prints := func(r report.Report) (all []string) {
 		for _, x := range parseSARIF(t, r).Results {
 			all = append(all, fmt.Sprint(x.RuleID, x.Fingerprints))
 		}
@@ -133,7 +134,7 @@ func TestSARIFFingerprintsAreStable(t *testing.T) {
 
 func TestSARIFNotifications(t *testing.T) {
 	for name, c := range map[string]struct {
-		report     harness.Report
+		report     report.Report
 		successful bool
 		execution  int
 		settings   int

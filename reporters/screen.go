@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // screen is what people are to know of a run, what blocks first. It says nothing of how that is written.
@@ -26,7 +27,7 @@ type entry struct {
 	summary     string // what it comes to, where there is no more than its name
 	facts       []fact
 
-	result *harness.Result // whose evidence there is besides; nil: none
+	result *report.Result // whose evidence there is besides; nil: none
 }
 
 // fact is a label and what stands behind it. What is quoted is cut: a line of several to one line each.
@@ -43,7 +44,7 @@ const maxEntries = 4
 const maxCrashes = 3
 
 // newScreen is the screen of a report, or one with the details of all failures and what was not decided.
-func newScreen(r harness.Report, detailed bool) screen {
+func newScreen(r report.Report, detailed bool) screen {
 	shown := withoutHiddenAdvice(r)
 	crashes := distinctCrashes(shown.Results)
 	crashed, crashFact := crashEntries(r, crashes, detailed)
@@ -56,7 +57,7 @@ func newScreen(r harness.Report, detailed bool) screen {
 	s.entries = append(s.entries, staleEntries(r)...)
 	if detailed {
 		minor := filter(shown.Results, isMinor)
-		accepted := filter(shown.Results, func(x harness.Result) bool { return acceptedText(x) != "" })
+		accepted := filter(shown.Results, func(x report.Result) bool { return acceptedText(x) != "" })
 		s.entries = slices.Concat(s.entries, failureEntries(r, minor, "!", false),
 			failureEntries(r, accepted, "~", false), undecidedEntries(shown.Results))
 	}
@@ -67,7 +68,7 @@ func newScreen(r harness.Report, detailed bool) screen {
 	s.word, s.parts, more = verdict(r)
 	if detailed {
 		s.parts = append(s.parts, more...)
-	} else if r.Profile != harness.Release {
+	} else if r.Profile != catalogue.Release {
 		s.parts = append(s.parts, "profile "+string(r.Profile))
 	}
 	s.parts = append(s.parts, duration(r.Seconds))
@@ -91,7 +92,7 @@ func limitEntries(all []entry) []entry {
 }
 
 // failureEntries are failures, the worst first; together those that have one cause, if that is wanted.
-func failureEntries(r harness.Report, results []harness.Result, sign string, together bool) (entries []entry) {
+func failureEntries(r report.Report, results []report.Result, sign string, together bool) (entries []entry) {
 	key := findingKey
 	if together {
 		key = causeKey
@@ -104,19 +105,19 @@ func failureEntries(r harness.Report, results []harness.Result, sign string, tog
 
 // WorstFirst are the results with the worst first: MUSTs before SHOULDs, one's own failures before those of an SDK, and
 // last what is not decided.
-func WorstFirst(results []harness.Result) []harness.Result {
-	return slices.SortedStableFunc(slices.Values(results), func(a, b harness.Result) int {
+func WorstFirst(results []report.Result) []report.Result {
+	return slices.SortedStableFunc(slices.Values(results), func(a, b report.Result) int {
 		return cmp.Compare(severity(a), severity(b))
 	})
 }
 
 // severity ranks results, the worst first.
-func severity(r harness.Result) int {
-	levels := int(harness.Must)
-	switch level := int(harness.Must - r.Level); {
-	case r.Verdict == harness.Error:
+func severity(r report.Result) int {
+	levels := int(catalogue.Must)
+	switch level := int(catalogue.Must - r.Level); {
+	case r.Verdict == catalogue.Error:
 		return 4 * levels
-	case r.Verdict == harness.Inconclusive:
+	case r.Verdict == catalogue.Inconclusive:
 		return 3*levels + level
 	case r.SDK != nil:
 		return levels + level
@@ -126,14 +127,14 @@ func severity(r harness.Result) int {
 }
 
 // failureEntry is a failure, and which others have the same cause.
-func failureEntry(r harness.Report, cause []group, sign string) entry {
+func failureEntry(r report.Report, cause []group, sign string) entry {
 	x := cause[0].newest()
 	e := entry{sign: sign, name: x.ID, level: entryLevel(r, cause[0]), requirement: x.RequirementText(), result: &x}
-	if x.Verdict == harness.Error {
+	if x.Verdict == catalogue.Error {
 		e.requirement = "error in mcpcheck, not in the server; please report it: " + issuesURL
 	}
 	want, got := "", headline(x.Message)
-	if x.Verdict == harness.Fail {
+	if x.Verdict == catalogue.Fail {
 		want, got = wantGot(x)
 		got = untruncated(got, x.Evidence)
 	}
@@ -156,7 +157,7 @@ func failureEntry(r harness.Report, cause []group, sign string) entry {
 		{label: "fix", text: x.Fix, maxLines: 2},
 		{label: "same for", text: joinSome(same, 4), maxLines: 1},
 	}
-	if x.Verdict == harness.Inconclusive {
+	if x.Verdict == catalogue.Inconclusive {
 		if len(same) > 0 {
 			e.name += fmt.Sprintf(" and %d more", len(same))
 		}
@@ -166,18 +167,18 @@ func failureEntry(r harness.Report, cause []group, sign string) entry {
 }
 
 // entryLevel is how strong a failure is, and whose.
-func entryLevel(r harness.Report, g group) string {
+func entryLevel(r report.Report, g group) string {
 	x := g.newest()
 	level := x.Level.String()
-	if x.Verdict == harness.Fail && x.Level < x.EntryLevel {
+	if x.Verdict == catalogue.Fail && x.Level < x.EntryLevel {
 		level += ", minor"
 	}
 	switch {
-	case x.Verdict == harness.Error:
+	case x.Verdict == catalogue.Error:
 		level = "error of mcpcheck"
-	case x.GatedBy == harness.GateInconclusive:
+	case x.GatedBy == catalogue.GateInconclusive:
 		level += ", not decided"
-	case x.GatedBy != harness.GateMust && x.GatedBy != harness.NoGate:
+	case x.GatedBy != catalogue.GateMust && x.GatedBy != catalogue.NoGate:
 		level += ", " + string(x.GatedBy)
 	}
 	whose := ""
@@ -191,13 +192,13 @@ func entryLevel(r harness.Report, g group) string {
 
 // crashEntries are the deaths of the server, each cause once, those by messages that no client sends as one entry.
 // Where nothing blocks and only such messages end the server, they are a fact instead.
-func crashEntries(r harness.Report, all []crash, detailed bool) (entries []entry, instead string) {
+func crashEntries(r report.Report, all []crash, detailed bool) (entries []entry, instead string) {
 	if !detailed {
 		odd := filter(all, func(c crash) bool { return c.invalid })
 		if all = all[:len(all)-len(odd)]; len(odd) > 0 { // they are the last
 			all = append(all, mergeCrashes(odd))
 		}
-		if len(all) == 1 && all[0].invalid && r.ExitCode == harness.ExitConforms {
+		if len(all) == 1 && all[0].invalid && r.ExitCode == report.ExitConforms {
 			return nil, fmt.Sprintf("%s (%s): -v", all[0].invalidText(), joinFirst(all[0].checks, 1))
 		}
 	}
@@ -230,22 +231,22 @@ func (c crash) invalidText() string {
 
 // toolEntries are the tools that do not work and those that never answer. One that ended the server is among the
 // crashes, if one of them is by a call of it.
-func toolEntries(r harness.Report, crashes []crash) (entries []entry) {
+func toolEntries(r report.Report, crashes []crash) (entries []entry) {
 	tools := callableTools(r)
-	seen := func(u harness.ToolUse) bool {
+	seen := func(u report.ToolUse) bool {
 		return u.Crashed && slices.ContainsFunc(crashes, func(c crash) bool { return c.tool == u.Name })
 	}
 	broken := slices.DeleteFunc(filter(tools, isBroken(tools)), seen)
 	for len(broken) > 0 {
 		said, last := broken[0].Message, len(entries) == maxCrashes-1
-		same := func(u harness.ToolUse) bool { return u.Message == said || last }
+		same := func(u report.ToolUse) bool { return u.Message == said || last }
 		entries = append(entries, entry{
 			sign: "!", name: toolNames(filter(broken, same)) + ": every call with valid arguments failed",
 			facts: []fact{{label: "got", text: headline(said), quoted: true}},
 		})
 		broken = slices.DeleteFunc(broken, same)
 	}
-	if silent := filter(tools, func(u harness.ToolUse) bool { return u.Silent }); len(silent) > 0 {
+	if silent := filter(tools, func(u report.ToolUse) bool { return u.Silent }); len(silent) > 0 {
 		entries = append(entries, entry{
 			sign: "!", name: toolNames(silent) + ": no call was answered in time (--timeout)",
 		})
@@ -254,12 +255,12 @@ func toolEntries(r harness.Report, crashes []crash) (entries []entry) {
 }
 
 // toolNames are some of the names.
-func toolNames(tools []harness.ToolUse) string {
-	return joinSome(mapEach(tools, func(u harness.ToolUse) string { return u.Name }), 3)
+func toolNames(tools []report.ToolUse) string {
+	return joinSome(mapEach(tools, func(u report.ToolUse) string { return u.Name }), 3)
 }
 
 // staleEntries are the entries of the baseline that do not hold any more.
-func staleEntries(r harness.Report) []entry {
+func staleEntries(r report.Report) []entry {
 	if len(staleBaseline(r)) == 0 {
 		return nil
 	}
@@ -272,12 +273,12 @@ func staleEntries(r harness.Report) []entry {
 }
 
 // undecidedEntries are what is no more than it is for a reason: passes that are partial, and what was not decided.
-func undecidedEntries(results []harness.Result) (entries []entry) {
+func undecidedEntries(results []report.Result) (entries []entry) {
 	if partly := filter(results, isPartial); len(partly) > 0 {
 		entries = append(entries, reasonsEntry("✓", fmt.Sprintf("%d passed partly", len(partly)), partly))
 	}
-	open := filter(results, func(x harness.Result) bool {
-		return x.Verdict == harness.Inconclusive && !x.Gates && !isCallsOff(x)
+	open := filter(results, func(x report.Result) bool {
+		return x.Verdict == catalogue.Inconclusive && !x.Gates && !isCallsOff(x)
 	})
 	if len(open) > 0 {
 		entries = append(entries, reasonsEntry("?", Plural(len(open), "check")+" not decided", open))
@@ -286,7 +287,7 @@ func undecidedEntries(results []harness.Result) (entries []entry) {
 }
 
 // reasonsEntry says why results are no more than they are: each reason once, with the ids that it holds for.
-func reasonsEntry(sign, name string, results []harness.Result) entry {
+func reasonsEntry(sign, name string, results []report.Result) entry {
 	e := entry{sign: sign, name: name}
 	for _, g := range groupBy(results, reasonKey) {
 		_, more := splitHeadline(g[0].Message)
@@ -297,8 +298,8 @@ func reasonsEntry(sign, name string, results []harness.Result) entry {
 }
 
 // adviceEntries are the recommendations that are not followed, and what was measured for them.
-func adviceEntries(r harness.Report) []entry {
-	all := filter(r.Results, harness.Result.IsAdvice)
+func adviceEntries(r report.Report) []entry {
+	all := filter(r.Results, report.Result.IsAdvice)
 	if len(all) == 0 {
 		return nil
 	}
@@ -316,7 +317,7 @@ func adviceEntries(r harness.Report) []entry {
 
 // facts are a line each: of tools, of what is accepted, of failures that do not block, of what was not decided and of
 // recommendations. The last line of what has more says how to see it.
-func facts(r harness.Report, crashes string, detailed bool) (all []fact) {
+func facts(r report.Report, crashes string, detailed bool) (all []fact) {
 	shown := withoutHiddenAdvice(r)
 	add := func(label, text string) {
 		if text != "" {
@@ -343,9 +344,9 @@ func facts(r harness.Report, crashes string, detailed bool) (all []fact) {
 }
 
 // acceptedFact says how many failures are accepted, and names some.
-func acceptedFact(r harness.Report) string {
+func acceptedFact(r report.Report) string {
 	var parts []string
-	accepted := func(where string, pick func(harness.Result) bool) {
+	accepted := func(where string, pick func(report.Result) bool) {
 		if ids := group(filter(r.Results, pick)).ids(); len(ids) > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s: %s", len(ids), where, joinFirst(ids, 1)))
 		}
@@ -353,19 +354,19 @@ func acceptedFact(r harness.Report) string {
 	if r.Baseline != nil {
 		accepted("in "+r.Baseline.File, isKnown)
 	}
-	accepted("in the SDK", harness.Result.IsKnownDeviation)
+	accepted("in the SDK", report.Result.IsKnownDeviation)
 	return strings.Join(parts, "\n")
 }
 
 // minorText counts the failures that do not block.
-func minorText(results []harness.Result) string {
+func minorText(results []report.Result) string {
 	minor := groupBy(filter(results, isMinor), findingKey)
 	if len(minor) == 0 {
 		return ""
 	}
 	full := 0
 	for _, g := range minor {
-		if x := g.newest(); x.Level == x.EntryLevel && x.Level >= harness.Should {
+		if x := g.newest(); x.Level == x.EntryLevel && x.Level >= catalogue.Should {
 			full++
 		}
 	}
@@ -385,7 +386,7 @@ func wordForm(n int, one, many string) string {
 }
 
 // undecidedText says how much was not decided.
-func undecidedText(r harness.Report) string {
+func undecidedText(r report.Report) string {
 	var parts []string
 	t := count(r.Results)
 	if n := t.undecided(); n > 0 {

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // tally counts results as reports speak of them.
 type tally struct {
-	harness.Counts
+	report.Counts
 	gatingFails   int // of Fail; what else gates is inconclusive
 	knownFails    int // of Fail
 	notTried      int // of Skip, by a quick run
@@ -18,8 +19,8 @@ type tally struct {
 	callsOff      int // of Inconclusive, as isCallsOff has it
 }
 
-func count(results []harness.Result) tally {
-	t := tally{Counts: harness.Count(results)}
+func count(results []report.Result) tally {
+	t := tally{Counts: report.Count(results)}
 	for _, r := range results {
 		switch {
 		case r.IsAdvice():
@@ -27,9 +28,9 @@ func count(results []harness.Result) tally {
 			t.partialPasses++
 		case isCallsOff(r):
 			t.callsOff++
-		case r.Verdict == harness.Skip && r.Reason == harness.NotTried:
+		case r.Verdict == catalogue.Skip && r.Reason == report.NotTried:
 			t.notTried++
-		case r.Verdict != harness.Fail:
+		case r.Verdict != catalogue.Fail:
 		case r.Gates:
 			t.gatingFails++
 		case r.Known != nil:
@@ -40,7 +41,7 @@ func count(results []harness.Result) tally {
 }
 
 // isPartial reports whether a pass is partial.
-func isPartial(r harness.Result) bool { return r.Verdict == harness.Pass && r.Message != "" }
+func isPartial(r report.Result) bool { return r.Verdict == catalogue.Pass && r.Message != "" }
 
 // newFails are the fails that neither the baseline lists nor an SDK explains.
 func (t tally) newFails() int { return t.Fail - t.knownFails - t.SDK }
@@ -76,9 +77,9 @@ func (t tally) sdkFailures() string {
 }
 
 // sdkDeviations says how many fails come from SDKs and which these are, or "" if there are none.
-func sdkDeviations(results []harness.Result) string {
-	excused := filter(results, harness.Result.IsKnownDeviation)
-	names := group(excused).names(func(r harness.Result) string { return sdkText(*r.SDK) })
+func sdkDeviations(results []report.Result) string {
+	excused := filter(results, report.Result.IsKnownDeviation)
+	names := group(excused).names(func(r report.Result) string { return sdkText(*r.SDK) })
 	switch len(excused) {
 	case 0:
 		return ""
@@ -89,7 +90,7 @@ func sdkDeviations(results []harness.Result) string {
 }
 
 // sdkText is an SDK in a sentence: the TypeScript SDK 1.x, mcp-go 1.x.
-func sdkText(sdk harness.SDKInfo) string {
+func sdkText(sdk report.SDKInfo) string {
 	if strings.Contains(sdk.Name, " SDK") && sdk.Name != "an SDK" {
 		return "the " + sdk.Name
 	}
@@ -98,7 +99,7 @@ func sdkText(sdk harness.SDKInfo) string {
 
 // acceptedText is why a fail does not gate that would, and "" of every other: the baseline lists it, or it comes from
 // an SDK.
-func acceptedText(r harness.Result) string {
+func acceptedText(r report.Result) string {
 	switch {
 	case isKnown(r):
 		return knownText(*r.Known)
@@ -147,11 +148,11 @@ func (t tally) others() (parts []string) {
 }
 
 // verdict is a run in one word, what to say of it, and what else there is to say.
-func verdict(r harness.Report) (word string, parts, more []string) {
+func verdict(r report.Report) (word string, parts, more []string) {
 	t := count(r.Results)
 	passed := fmt.Sprintf("%d passed", t.Pass)
 	switch r.ExitCode {
-	case harness.ExitConforms:
+	case report.ExitConforms:
 		word, parts = "PASS", []string{sdkDeviations(r.Results), passed, t.knownText()}
 		switch {
 		case r.Recorded:
@@ -160,7 +161,7 @@ func verdict(r harness.Report) (word string, parts, more []string) {
 			word = "QUICK PASS"
 		}
 		more = append(more, t.failures())
-	case harness.ExitFails:
+	case report.ExitFails:
 		word, parts = "FAIL", []string{t.failures(), staleText(r), passed}
 		if t.gatingFails == 0 { // what fails the run comes first
 			parts = []string{staleText(r), passed, t.failures()}
@@ -169,7 +170,7 @@ func verdict(r harness.Report) (word string, parts, more []string) {
 			parts = slices.Insert(parts, 1, Plural(t.Gating-t.gatingFails, "MUST")+" not decided")
 		}
 		more = append(more, sdkDeviations(r.Results))
-	case harness.ExitUntestable:
+	case report.ExitUntestable:
 		word, parts = "NOT TESTED", []string{headline(r.Problem)}
 		if isUnreachable(r) {
 			return word, nonEmpty(parts...), nil
@@ -177,7 +178,7 @@ func verdict(r harness.Report) (word string, parts, more []string) {
 		if len(r.Results) > 0 {
 			parts = append(parts, t.failures(), passed)
 		}
-	case harness.ExitInterrupted:
+	case report.ExitInterrupted:
 		word, parts = "INTERRUPTED", []string{t.failures(), passed}
 	default:
 		word, parts = "ERROR", []string{headline(r.Problem), t.failures(), passed}
@@ -199,7 +200,7 @@ func verdict(r harness.Report) (word string, parts, more []string) {
 }
 
 // outcomeText is all that there is to say of a run, the counts first.
-func outcomeText(r harness.Report) (word, said string) {
+func outcomeText(r report.Report) (word, said string) {
 	word, parts, more := verdict(r)
 	return word, joinParts(joinParts(parts...), joinParts(more...), duration(r.Seconds))
 }
@@ -209,9 +210,9 @@ const minMusts = 10
 
 // commonCause says that many requirements at MUST are inconclusive for the same reason, the commonest, and which; "" if
 // not. Calls that the operator does not allow are none: what they are is said by themselves.
-func commonCause(results []harness.Result) string {
-	open := filter(results, func(r harness.Result) bool {
-		return r.Verdict == harness.Inconclusive && r.Level == harness.Must && r.Reason != harness.CallsOff
+func commonCause(results []report.Result) string {
+	open := filter(results, func(r report.Result) bool {
+		return r.Verdict == catalogue.Inconclusive && r.Level == catalogue.Must && r.Reason != report.CallsOff
 	})
 	var most group
 	for _, g := range groupBy(open, reasonKey) {
@@ -226,35 +227,35 @@ func commonCause(results []harness.Result) string {
 }
 
 // conclusion is a run in one sentence, without its subject.
-func conclusion(r harness.Report) string {
+func conclusion(r report.Report) string {
 	mcp := strings.TrimSpace("MCP " + strings.Join(revisionsOf(r.Revisions), ", "))
 	t := count(r.Results)
 	switch {
-	case r.ExitCode == harness.ExitConforms && t.knownFails > 0:
+	case r.ExitCode == report.ExitConforms && t.knownFails > 0:
 		return "conforms to " + mcp + " but for " + t.knownText() + limitation(r)
-	case r.ExitCode == harness.ExitConforms && t.SDK > 0:
+	case r.ExitCode == report.ExitConforms && t.SDK > 0:
 		return "conforms to " + mcp + " but for " + sdkDeviations(r.Results) + limitation(r)
-	case r.ExitCode == harness.ExitConforms:
+	case r.ExitCode == report.ExitConforms:
 		return "conforms to " + mcp + limitation(r)
-	case r.ExitCode == harness.ExitFails && t.Gating == 0:
+	case r.ExitCode == report.ExitFails && t.Gating == 0:
 		return "the baseline is stale"
-	case r.ExitCode == harness.ExitFails && !slices.ContainsFunc(r.Results, isViolation):
+	case r.ExitCode == report.ExitFails && !slices.ContainsFunc(r.Results, isViolation):
 		return "does not pass profile " + string(r.Profile) + " for " + mcp
-	case r.ExitCode == harness.ExitFails:
+	case r.ExitCode == report.ExitFails:
 		return "does not conform to " + mcp
-	case r.ExitCode == harness.ExitUntestable:
+	case r.ExitCode == report.ExitUntestable:
 		return "the server could not be tested"
-	case r.ExitCode == harness.ExitInterrupted:
+	case r.ExitCode == report.ExitInterrupted:
 		return "the run was interrupted"
 	}
 	return "mcpcheck itself failed"
 }
 
 // isQuick reports whether a run was a quick one, which does not try everything.
-func isQuick(r harness.Report) bool { return r.Options != nil && r.Options.Quick }
+func isQuick(r report.Report) bool { return r.Options != nil && r.Options.Quick }
 
 // limitation says that a quick run, or a record, does not tell everything.
-func limitation(r harness.Report) string {
+func limitation(r report.Report) string {
 	switch {
 	case r.Recorded:
 		return ", as far as the record shows"
@@ -265,21 +266,21 @@ func limitation(r harness.Report) string {
 }
 
 // isViolation reports whether a result gates by the specification itself.
-func isViolation(r harness.Result) bool { return r.GatedBy == harness.GateMust }
+func isViolation(r report.Result) bool { return r.GatedBy == catalogue.GateMust }
 
 // verdictEmoji is what a reader sees first.
-func verdictEmoji(r harness.Report) string {
+func verdictEmoji(r report.Report) string {
 	switch r.ExitCode {
-	case harness.ExitConforms:
+	case report.ExitConforms:
 		return "✅"
-	case harness.ExitFails:
+	case report.ExitFails:
 		return "❌"
 	}
 	return "⚠️"
 }
 
 // staleText is "2 stale entries", or "" if there are none.
-func staleText(r harness.Report) string {
+func staleText(r report.Report) string {
 	switch n := len(staleBaseline(r)); n {
 	case 0:
 		return ""
@@ -294,7 +295,7 @@ func staleText(r harness.Report) string {
 const staleFix = "take them out or correct them; mcpcheck baseline does it from a run"
 
 // staleBaseline are the entries of the baseline that do not hold any more.
-func staleBaseline(r harness.Report) []harness.StaleEntry {
+func staleBaseline(r report.Report) []report.StaleEntry {
 	if r.Baseline == nil {
 		return nil
 	}
@@ -302,18 +303,18 @@ func staleBaseline(r harness.Report) []harness.StaleEntry {
 }
 
 // stalePosition is where an entry of the baseline stands: "mcpcheck-baseline.yaml:7".
-func stalePosition(r harness.Report, s harness.StaleEntry) string {
+func stalePosition(r report.Report, s report.StaleEntry) string {
 	return fmt.Sprintf("%s:%d", r.Baseline.File, s.Line)
 }
 
 // staleName is the name of a stale entry as a test. An entry may be stale twice.
-func staleName(s harness.StaleEntry) string {
+func staleName(s report.StaleEntry) string {
 	return fmt.Sprintf("baseline: %s (line %d)", s.Entry, s.Line)
 }
 
 // testName is the name of a result where tests have one name each. It never varies with what a server does, and names
 // the revision only where there are several, for a server that moves to a newer one to keep its history.
-func testName(r harness.Result, several bool) string {
+func testName(r report.Result, several bool) string {
 	if several {
 		return r.ID + " (" + r.Revision + ")"
 	}
@@ -321,7 +322,7 @@ func testName(r harness.Result, several bool) string {
 }
 
 // knownText is why a fail is accepted, and until when.
-func knownText(k harness.KnownInfo) string {
+func knownText(k report.KnownInfo) string {
 	parts := []string{k.Reason}
 	if k.Flaky {
 		parts = append(parts, "flaky")
@@ -333,16 +334,16 @@ func knownText(k harness.KnownInfo) string {
 }
 
 // isKnown reports whether a result is a fail that the baseline lists.
-func isKnown(r harness.Result) bool { return r.Known != nil && r.Verdict == harness.Fail && !r.Gates }
+func isKnown(r report.Result) bool { return r.Known != nil && r.Verdict == catalogue.Fail && !r.Gates }
 
 // isTentative reports whether a result is a fail that does not gate since its check is new.
-func isTentative(r harness.Result) bool { return r.Tentative && r.Verdict == harness.Fail }
+func isTentative(r report.Result) bool { return r.Tentative && r.Verdict == catalogue.Fail }
 
 // isFailure reports whether what kept a run from success lies in this result.
-func isFailure(r harness.Result) bool { return r.Gates || r.Verdict == harness.Error }
+func isFailure(r report.Result) bool { return r.Gates || r.Verdict == catalogue.Error }
 
 // resultGate says whether a result counts against the exit code, and why.
-func resultGate(r harness.Result) string {
+func resultGate(r report.Result) string {
 	if isKnown(r) {
 		return "known, not blocking"
 	}
@@ -352,47 +353,47 @@ func resultGate(r harness.Result) string {
 	if isTentative(r) {
 		return "not blocking: the check is new in this version of mcpcheck (--tentative=gate makes it block)"
 	}
-	if r.GatedBy == harness.GateDirectory {
+	if r.GatedBy == catalogue.GateDirectory {
 		return gateText(r.GatedBy) + ": " + requestingDirectories(r)
 	}
 	return gateText(r.GatedBy)
 }
 
 // countsText is resultGate, or that the result is an error of mcpcheck, which is one reason more for a run to fail.
-func countsText(r harness.Result) string {
-	if r.Verdict == harness.Error {
+func countsText(r report.Result) string {
+	if r.Verdict == catalogue.Error {
 		return shortGate(r)
 	}
 	return resultGate(r)
 }
 
 // gateText is resultGate of a result that is not known.
-func gateText(g harness.Gate) string {
+func gateText(g catalogue.Gate) string {
 	switch g {
-	case harness.NoGate:
+	case catalogue.NoGate:
 		return "not blocking"
-	case harness.GateChecklist:
+	case catalogue.GateChecklist:
 		return "blocks a release, though the spec does not require it (--profile spec ignores it)"
-	case harness.GateStrict:
+	case catalogue.GateStrict:
 		return "blocking under --profile strict"
-	case harness.GateInconclusive:
+	case catalogue.GateInconclusive:
 		return "blocking under --profile strict (every MUST must be tested)"
-	case harness.GateDirectory:
+	case catalogue.GateDirectory:
 		return "blocking under --profile directory"
 	}
 	return "blocking"
 }
 
 // gateNote is gateText where the level alone does not say it: of what blocks by no MUST of the specification.
-func gateNote(r harness.Result) string {
-	if r.GatedBy == harness.NoGate || r.GatedBy == harness.GateMust {
+func gateNote(r report.Result) string {
+	if r.GatedBy == catalogue.NoGate || r.GatedBy == catalogue.GateMust {
 		return ""
 	}
 	return resultGate(r)
 }
 
 // requestingDirectories are the directories that ask for what a server lacks.
-func requestingDirectories(r harness.Result) string {
+func requestingDirectories(r report.Result) string {
 	var names []string
 	for _, ask := range r.DirectoryRules {
 		names = append(names, ask.Directory)
@@ -401,15 +402,15 @@ func requestingDirectories(r harness.Result) string {
 }
 
 // shortGate is in one word why a result kept a run from success.
-func shortGate(r harness.Result) string {
-	if r.Verdict == harness.Error {
+func shortGate(r report.Result) string {
+	if r.Verdict == catalogue.Error {
 		return "error of mcpcheck"
 	}
 	return strings.Join(nonEmpty(string(r.GatedBy), requestingDirectories(r)), ": ")
 }
 
 // testedAgainstText says which revision a server was tested against, and how that came about.
-func testedAgainstText(revisions []harness.RevisionInfo) string {
+func testedAgainstText(revisions []report.RevisionInfo) string {
 	switch len(revisions) {
 	case 0:
 		return ""
@@ -421,10 +422,10 @@ func testedAgainstText(revisions []harness.RevisionInfo) string {
 
 // alsoSupportsText says that the server supports the other era as well, by the newest revision of that; empty when it
 // does not, as far as that is known.
-func alsoSupportsText(r harness.Report) string {
+func alsoSupportsText(r report.Report) string {
 	for _, revision := range slices.Backward(r.Server.Revisions) {
-		if !slices.ContainsFunc(r.Revisions, func(judged harness.RevisionInfo) bool {
-			return harness.IsModern(judged.Revision) == harness.IsModern(revision)
+		if !slices.ContainsFunc(r.Revisions, func(judged report.RevisionInfo) bool {
+			return catalogue.IsModern(judged.Revision) == catalogue.IsModern(revision)
 		}) {
 			return "also supports " + revision
 		}
@@ -434,7 +435,7 @@ func alsoSupportsText(r harness.Report) string {
 
 // undiscoveredText says why the server is judged by a handshake alone though it may mean to do without; empty when
 // there is nothing to say.
-func undiscoveredText(s harness.ServerInfo) string {
+func undiscoveredText(s report.ServerInfo) string {
 	if s.DiscoverError == "" {
 		return ""
 	}
@@ -442,29 +443,29 @@ func undiscoveredText(s harness.ServerInfo) string {
 }
 
 // oneClientText says that the server serves one client at a time; empty when it serves several.
-func oneClientText(s harness.ServerInfo) string {
+func oneClientText(s report.ServerInfo) string {
 	if !s.OneClient {
 		return ""
 	}
 	return "serves one client at a time: tested one session after the other"
 }
 
-func negotiation(r harness.RevisionInfo) string {
+func negotiation(r report.RevisionInfo) string {
 	switch {
 	case r.Assumed:
 		return "requested; no handshake took place"
 	case r.Requested != r.Revision:
 		return "negotiated; " + r.Requested + " was requested"
-	case r.Revision == harness.NewestLegacy:
+	case r.Revision == catalogue.NewestLegacy:
 		return "negotiated"
-	case r.Revision == harness.Revisions[len(harness.Revisions)-1]:
+	case r.Revision == catalogue.Revisions[len(catalogue.Revisions)-1]:
 		return "newest"
 	}
 	return "requested"
 }
 
 // revisionsOf are the revisions judged, each once.
-func revisionsOf(infos []harness.RevisionInfo) (revisions []string) {
+func revisionsOf(infos []report.RevisionInfo) (revisions []string) {
 	for _, info := range infos {
 		if !slices.Contains(revisions, info.Revision) {
 			revisions = append(revisions, info.Revision)
@@ -474,7 +475,7 @@ func revisionsOf(infos []harness.RevisionInfo) (revisions []string) {
 }
 
 // subjects are those of a result, unless its message names every one.
-func subjects(r harness.Result) []string {
+func subjects(r report.Result) []string {
 	for _, name := range r.Subjects {
 		if !strings.Contains(r.Message, name) {
 			return r.Subjects
@@ -484,10 +485,10 @@ func subjects(r harness.Result) []string {
 }
 
 // group is results of several revisions or requirements that say the same.
-type group []harness.Result
+type group []report.Result
 
 // groupBy puts together results with the same key, in the order of the first of each.
-func groupBy(results []harness.Result, key func(harness.Result) string) (groups []group) {
+func groupBy(results []report.Result, key func(report.Result) string) (groups []group) {
 	at := map[string]int{}
 	for _, r := range results {
 		k := key(r)
@@ -503,9 +504,9 @@ func groupBy(results []harness.Result, key func(harness.Result) string) (groups 
 }
 
 // levelText is the level of a finding, and that of its requirement where the deviation is a lesser one.
-func levelText(r harness.Result) string {
+func levelText(r report.Result) string {
 	text := r.Level.String()
-	if r.Level < r.EntryLevel && r.Verdict == harness.Fail {
+	if r.Level < r.EntryLevel && r.Verdict == catalogue.Fail {
 		text = fmt.Sprintf("%s, minor violation of a %s", r.Level, r.EntryLevel)
 	}
 	if isTentative(r) {
@@ -515,30 +516,30 @@ func levelText(r harness.Result) string {
 }
 
 // findingKey is the key of results that differ only in revision and wire.
-func findingKey(r harness.Result) string {
+func findingKey(r report.Result) string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%t\x00%t",
 		r.ID, r.Verdict, r.Level, r.GatedBy, r.Message, isKnown(r), r.IsKnownDeviation())
 }
 
 // reasonKey is the key of results that could not be tried for one reason.
-func reasonKey(r harness.Result) string {
+func reasonKey(r report.Result) string {
 	return fmt.Sprint(headline(r.Message), "\x00", r.GatedBy)
 }
 
 // newest is the result that stands for the group.
-func (g group) newest() harness.Result { return g[len(g)-1] }
+func (g group) newest() report.Result { return g[len(g)-1] }
 
 // ids are the requirements of the group, each once.
 func (g group) ids() []string {
-	return g.names(func(r harness.Result) string { return r.ID })
+	return g.names(func(r report.Result) string { return r.ID })
 }
 
 // revisions are the revisions of the group, each once.
 func (g group) revisions() []string {
-	return g.names(func(r harness.Result) string { return r.Revision })
+	return g.names(func(r report.Result) string { return r.Revision })
 }
 
-func (g group) names(name func(harness.Result) string) (names []string) {
+func (g group) names(name func(report.Result) string) (names []string) {
 	for _, r := range g {
 		if n := name(r); !slices.Contains(names, n) {
 			names = append(names, n)
@@ -548,7 +549,7 @@ func (g group) names(name func(harness.Result) string) (names []string) {
 }
 
 // revisionsText names the revisions of a group if the report has several.
-func revisionsText(r harness.Report, g group) string {
+func revisionsText(r report.Report, g group) string {
 	if len(revisionsOf(r.Revisions)) < 2 {
 		return ""
 	}
@@ -557,7 +558,7 @@ func revisionsText(r harness.Report, g group) string {
 
 // wantGot are what was wanted and what came, each on one line: of several findings, of the first. Where there is none,
 // the message is what came.
-func wantGot(r harness.Result) (want, got string) {
+func wantGot(r report.Result) (want, got string) {
 	if len(r.Findings) == 0 {
 		return "", headline(r.Message)
 	}

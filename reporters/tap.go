@@ -8,7 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TAP writes the report as Test Anything Protocol 14, which readers of 12 and 13 understand as well: one flat list of
@@ -17,7 +18,7 @@ import (
 // Only what gates, an error of mcpcheck and a stale entry of the baseline are failures. A fail that does not gate is
 // marked TODO, which fails nothing; what does not apply or could not be tried is marked SKIP. What kept the run from
 // its end is a Bail out at the end.
-func TAP(w io.Writer, r harness.Report) error {
+func TAP(w io.Writer, r report.Report) error {
 	r = printableReport(r)
 	var b lineBuilder
 	b.add("TAP version 14")
@@ -93,7 +94,7 @@ func (p tapTest) add(b *lineBuilder, number int) error {
 }
 
 // tapTests are the results, and then the entries of the baseline that are stale.
-func tapTests(r harness.Report) (tests []tapTest) {
+func tapTests(r report.Report) (tests []tapTest) {
 	several := len(revisionsOf(r.Revisions)) > 1
 	for _, x := range r.Results {
 		tests = append(tests, newTapTest(testName(x, several), x))
@@ -107,11 +108,11 @@ func tapTests(r harness.Report) (tests []tapTest) {
 	return tests
 }
 
-func newTapTest(name string, r harness.Result) tapTest {
+func newTapTest(name string, r report.Result) tapTest {
 	p := tapTest{name: name}
 	severity := "skip"
 	switch {
-	case r.Verdict == harness.Pass:
+	case r.Verdict == catalogue.Pass:
 		if r.Message != "" {
 			p.diagnostics = tapDiagnostics{Message: withoutCommands("passed partly: " + r.Message)}
 		}
@@ -120,9 +121,9 @@ func newTapTest(name string, r harness.Result) tapTest {
 		p.failed, severity = true, "fail"
 	case acceptedText(r) != "":
 		p.failed, severity, p.directive = true, "todo", "TODO known: "+acceptedText(r)
-	case r.Verdict == harness.Fail:
+	case r.Verdict == catalogue.Fail:
 		p.failed, severity, p.directive = true, "todo", fmt.Sprintf("TODO warning (%s): %s", r.Level, resultTitle(r))
-	case r.Verdict == harness.Inconclusive:
+	case r.Verdict == catalogue.Inconclusive:
 		p.directive = "SKIP inconclusive: " + resultTitle(r)
 	default:
 		p.directive = "SKIP " + resultTitle(r)

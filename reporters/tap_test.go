@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // tapLine is what a line outside of a diagnosis looks like.
@@ -14,7 +14,7 @@ var tapLine = regexp.MustCompile(`^(TAP version 14|1\.\.[0-9]+( # SKIP .+)?|` +
 	`(not )?ok [0-9]+ - ([^\\#]|\\[\\#])+( # (SKIP|TODO) .*)?|#.*|Bail out! .*)$`)
 
 // parseTAP are the test points of a TAP file, each on its line; what stands between does not break the grammar.
-func parseTAP(t *testing.T, r harness.Report) (points []string, bail bool) {
+func parseTAP(t *testing.T, r report.Report) (points []string, bail bool) {
 	t.Helper()
 	inside := false
 	for line := range strings.Lines(string(render(t, TAP, r))) {
@@ -54,7 +54,7 @@ func TestTAPIsRedWhenTheRunFails(t *testing.T) {
 				failed := strings.HasPrefix(point, "not ok") && !strings.Contains(point, " # TODO ")
 				red = red || failed
 			}
-			if want := r.ExitCode != harness.ExitConforms; red != want {
+			if want := r.ExitCode != report.ExitConforms; red != want {
 				t.Errorf("exit code %d: want red %v, got %v", r.ExitCode, want, red)
 			}
 		})
@@ -65,8 +65,8 @@ func TestTAPIsRedWhenTheRunFails(t *testing.T) {
 func TestTAPEscapes(t *testing.T) {
 	r := nonGatingShould()
 	r.ID, r.Message = "tools/a", `got \ # SKIP it {`
-	points, _ := parseTAP(t, withDerivedFields(harness.Report{
-		Revisions: []harness.RevisionInfo{{Revision: "2025-11-25"}}, Results: []harness.Result{r},
+	points, _ := parseTAP(t, withDerivedFields(report.Report{
+		Revisions: []report.RevisionInfo{{Revision: "2025-11-25"}}, Results: []report.Result{r},
 	}))
 	const want = `not ok 1 - tools/a # TODO warning (SHOULD): got \\ \# SKIP it {…`
 	if len(points) != 1 || points[0] != want {

@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestTentative: a fail of a check that is new is told as one that does not gate for that, under no profile.
 func TestTentative(t *testing.T) {
-	r := harness.Result{ID: "ping/a", Verdict: harness.Fail, Level: harness.Must, EntryLevel: harness.Must,
+	r := report.Result{ID: "ping/a", Verdict: catalogue.Fail, Level: catalogue.Must, EntryLevel: catalogue.Must,
 		Tentative: true}
 	if got := levelText(r); got != "MUST, tentative" {
 		t.Errorf("level %q", got)
@@ -17,10 +18,10 @@ func TestTentative(t *testing.T) {
 	if got := resultGate(r); !strings.HasPrefix(got, "not blocking: the check is new") {
 		t.Errorf("gate %q", got)
 	}
-	if gatesUnderProfile(harness.Strict, harness.Report{Profile: harness.Spec}, r, Options{}) {
+	if gatesUnderProfile(catalogue.Strict, report.Report{Profile: catalogue.Spec}, r, Options{}) {
 		t.Error("it gates under another profile")
 	}
-	r.Verdict = harness.Pass
+	r.Verdict = catalogue.Pass
 	if got := levelText(r) + resultGate(r); strings.Contains(got, "tentative") || strings.Contains(got, "new") {
 		t.Errorf("a pass: %q", got)
 	}
@@ -28,14 +29,14 @@ func TestTentative(t *testing.T) {
 
 // TestSets: reports name the sets by which they judge, and nothing in a name commands a terminal.
 func TestSets(t *testing.T) {
-	r := printableReport(harness.Report{Revisions: []harness.RevisionInfo{
-		{Revision: "2025-11-25", Set: &harness.SetInfo{Name: "2025-11-25@1.4.0", Digest: "sha256:1\x1b[2J"}},
+	r := printableReport(report.Report{Revisions: []report.RevisionInfo{
+		{Revision: "2025-11-25", Set: &catalogue.SetInfo{Name: "2025-11-25@1.4.0", Digest: "sha256:1\x1b[2J"}},
 		{Revision: "2026-07-28"},
 	}})
 	if got := setsText(r); !strings.HasPrefix(got, "2025-11-25@1.4.0 (sha256:1") || strings.Contains(got, "\x1b") {
 		t.Errorf("%q", got)
 	}
-	if got := setsText(harness.Report{}); got != "" {
+	if got := setsText(report.Report{}); got != "" {
 		t.Errorf("without any: %q", got)
 	}
 }

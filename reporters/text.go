@@ -12,7 +12,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -74,15 +75,15 @@ func printableText(s string) string {
 }
 
 // printableResult is a copy of the result with nothing in it that a server could use against a terminal or a parser.
-func printableResult(r harness.Result) harness.Result {
+func printableResult(r report.Result) report.Result {
 	r.ID = printableLine(r.ID)
 	r.Title = printableLine(r.Title)
 	r.Revision = printableLine(r.Revision)
 	r.Message = printableText(r.Message)
 	r.Spec = printableLine(r.Spec)
 	r.Fix = printableText(r.Fix)
-	r.Findings = mapEach(r.Findings, func(f harness.Finding) harness.Finding {
-		return harness.Finding{
+	r.Findings = mapEach(r.Findings, func(f report.Finding) report.Finding {
+		return report.Finding{
 			Subject: printableLine(f.Subject), Want: printableText(f.Want), Got: printableText(f.Got),
 		}
 	})
@@ -100,7 +101,7 @@ func printableResult(r harness.Result) harness.Result {
 		sdk.ID, sdk.Versions, sdk.Issue = printableLine(sdk.ID), printableLine(sdk.Versions), printableLine(sdk.Issue)
 		r.SDK = &sdk
 	}
-	r.Evidence = mapEach(r.Evidence, func(l harness.Line) harness.Line {
+	r.Evidence = mapEach(r.Evidence, func(l report.Line) report.Line {
 		l.Session, l.Arrow = printableLine(l.Session), printableLine(l.Arrow)
 		l.HTTP, l.Text, l.Stderr = printableLine(l.HTTP), printableLine(l.Text), mapEach(l.Stderr, printableWords)
 		return l
@@ -112,36 +113,36 @@ func printableResult(r harness.Result) harness.Result {
 var sdkNamePattern = regexp.MustCompile(`^[\w@/.() -]{1,40}$`)
 
 // printableReport is a copy of the report with nothing in it that a server could use against a terminal or a parser.
-func printableReport(r harness.Report) harness.Report {
+func printableReport(r report.Report) report.Report {
 	r.Program.Name, r.Program.Version = printableLine(r.Program.Name), printableLine(r.Program.Version)
 	r.Target.Command = mapEach(r.Target.Command, printableLine)
 	r.Target.Dir, r.Target.URL = printableLine(r.Target.Dir), printableLine(r.Target.URL)
 	r.Server.Name, r.Server.Version = printableLine(r.Server.Name), printableLine(r.Server.Version)
 	r.Server.DiscoverError = printableLine(r.Server.DiscoverError)
-	r.Revisions = mapEach(r.Revisions, func(i harness.RevisionInfo) harness.RevisionInfo {
+	r.Revisions = mapEach(r.Revisions, func(i report.RevisionInfo) report.RevisionInfo {
 		i.Requested, i.Revision = printableLine(i.Requested), printableLine(i.Revision)
 		i.Set = printableSet(i.Set)
 		return i
 	})
 	r.Problem = printableText(tabReplacer.Replace(r.Problem))
 	r.Options = printableOptions(r.Options)
-	r.Coverage = mapEach(r.Coverage, func(c harness.Coverage) harness.Coverage {
+	r.Coverage = mapEach(r.Coverage, func(c report.Coverage) report.Coverage {
 		c.Unexercised = mapEach(c.Unexercised, printableLine)
-		c.UncalledTools = mapEach(c.UncalledTools, func(u harness.UncalledTool) harness.UncalledTool {
+		c.UncalledTools = mapEach(c.UncalledTools, func(u report.UncalledTool) report.UncalledTool {
 			u.Name, u.Reason = printableLine(u.Name), sentence(u.Reason)
 			return u
 		})
-		c.CalledTools = mapEach(c.CalledTools, func(u harness.ToolUse) harness.ToolUse {
+		c.CalledTools = mapEach(c.CalledTools, func(u report.ToolUse) report.ToolUse {
 			u.Name, u.Message = printableLine(u.Name), printableText(u.Message)
 			return u
 		})
 		return c
 	})
 	if r.Baseline != nil {
-		r.Baseline = &harness.Baseline{
+		r.Baseline = &report.Baseline{
 			File: printableLine(r.Baseline.File),
-			Stale: mapEach(r.Baseline.Stale, func(s harness.StaleEntry) harness.StaleEntry {
-				return harness.StaleEntry{Entry: printableLine(s.Entry), Line: s.Line, Reason: sentence(s.Reason)}
+			Stale: mapEach(r.Baseline.Stale, func(s report.StaleEntry) report.StaleEntry {
+				return report.StaleEntry{Entry: printableLine(s.Entry), Line: s.Line, Reason: sentence(s.Reason)}
 			}),
 		}
 	}
@@ -149,24 +150,24 @@ func printableReport(r harness.Report) harness.Report {
 	return r
 }
 
-func printableOptions(o *harness.OptionsInfo) *harness.OptionsInfo {
+func printableOptions(o *report.OptionsInfo) *report.OptionsInfo {
 	if o == nil {
 		return nil
 	}
 	printed := *o
 	printed.Configuration, printed.Only = printableLine(o.Configuration), mapEach(o.Only, printableLine)
-	printed.Skip = mapEach(o.Skip, func(s harness.Exclusion) harness.Exclusion {
-		return harness.Exclusion{Check: printableLine(s.Check), Reason: printableLine(s.Reason)}
+	printed.Skip = mapEach(o.Skip, func(s report.Exclusion) report.Exclusion {
+		return report.Exclusion{Check: printableLine(s.Check), Reason: printableLine(s.Reason)}
 	})
 	printed.Set = printableSet(o.Set)
 	return &printed
 }
 
-func printableSet(s *harness.SetInfo) *harness.SetInfo {
+func printableSet(s *catalogue.SetInfo) *catalogue.SetInfo {
 	if s == nil {
 		return nil
 	}
-	return &harness.SetInfo{Name: printableLine(s.Name), Digest: printableLine(s.Digest)}
+	return &catalogue.SetInfo{Name: printableLine(s.Name), Digest: printableLine(s.Digest)}
 }
 
 // Workflow commands as GitHub's runner finds them in a log: "::error::" at the beginning of a line, and the older
@@ -175,8 +176,8 @@ var workflowCommand = regexp.MustCompile("(?m)^((?: |\x1b\\[[0-9;]*m)*)::")
 
 // withoutCommands is a text in which the runner finds no command, so that what a server says cannot command a workflow
 // when a report is shown in its log.
-func withoutCommands(text string) string {
-	return strings.ReplaceAll(workflowCommand.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
+func withoutCommands(said string) string {
+	return strings.ReplaceAll(workflowCommand.ReplaceAllString(said, `$1\::`), "##[", `##\[`)
 }
 
 // mapEach maps a slice. What is nil stays so, and what is empty.
@@ -297,11 +298,11 @@ func shortenLines(s string, limit, width int) string {
 }
 
 // labelled is a text with a label before it, or "" if there is no text.
-func labelled(label, text string) string {
-	if text == "" {
+func labelled(label, said string) string {
+	if said == "" {
 		return ""
 	}
-	return label + text
+	return label + said
 }
 
 // headline is a message on one line: up to the first "got", so that it says what was wanted and what came, or else its
@@ -328,12 +329,12 @@ func headline(message string) string {
 }
 
 // resultTitle is a headline for where a tool lists results.
-func resultTitle(r harness.Result) string { return shorten(headline(r.Message), 300) }
+func resultTitle(r report.Result) string { return shorten(headline(r.Message), 300) }
 
 // splitHeadline is the first line of a text and the others. If what follows a semicolon in the first line leads to the
 // others ("it died; its last lines:") it goes with them.
-func splitHeadline(text string) (head, rest string) {
-	head, rest, _ = strings.Cut(text, "\n")
+func splitHeadline(said string) (head, rest string) {
+	head, rest, _ = strings.Cut(said, "\n")
 	if i := strings.LastIndex(head, "; "); i >= 0 && strings.HasSuffix(head, ":") {
 		return head[:i], head[i+2:] + "\n" + rest
 	}
@@ -373,21 +374,21 @@ func duration(seconds float64) string {
 }
 
 // serverText is how a server names itself.
-func serverText(s harness.ServerInfo) string { return strings.TrimSpace(s.Name + " " + s.Version) }
+func serverText(s report.ServerInfo) string { return strings.TrimSpace(s.Name + " " + s.Version) }
 
 // targetText names the target as one would type it.
-func targetText(t harness.TargetInfo) string {
+func targetText(t report.TargetInfo) string {
 	return strings.Join(nonEmpty(t.URL, text.Shell(t.Command...)), " ")
 }
 
 // wireLines are the lines of a wire, at most limit of at most width characters, and after the end of a process as many
 // of what it wrote to stderr, once if others wrote the same. Of more lines the first show what was set up, the last
 // what went wrong. Each of several sessions has a heading; one that decided nothing was there to compare with.
-func wireLines(wire []harness.Line, limit, width int) (shown []string) {
+func wireLines(wire []report.Line, limit, width int) (shown []string) {
 	var told []string
 	headings, session := sessionHeadings(wire), ""
-	for _, l := range harness.ShortenEvidence(wire, limit) {
-		if l.Direction == harness.Event && l.Truncated && strings.HasSuffix(l.Text, " lines left out") {
+	for _, l := range report.ShortenEvidence(wire, limit) {
+		if l.Direction == report.Event && l.Truncated && strings.HasSuffix(l.Text, " lines left out") {
 			shown = append(shown, "… "+l.Text)
 			continue
 		}
@@ -408,7 +409,7 @@ func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 }
 
 // sessionHeadings are the headings of the sessions of a wire; none where there is one session.
-func sessionHeadings(wire []harness.Line) map[string]string {
+func sessionHeadings(wire []report.Line) map[string]string {
 	decided, headings := map[string]bool{}, map[string]string{}
 	for _, l := range wire {
 		headings[l.Session] = "session " + l.Session
@@ -417,7 +418,7 @@ func sessionHeadings(wire []harness.Line) map[string]string {
 	if len(headings) < 2 {
 		return map[string]string{}
 	}
-	known := slices.ContainsFunc(wire, func(l harness.Line) bool { return l.Decisive })
+	known := slices.ContainsFunc(wire, func(l report.Line) bool { return l.Decisive })
 	for session := range headings {
 		if known && !decided[session] {
 			headings[session] += ", to compare with"
@@ -427,7 +428,7 @@ func sessionHeadings(wire []harness.Line) map[string]string {
 }
 
 // wireLine is one line of a wire. A part of a message says so; it may be without a time.
-func wireLine(l harness.Line) string {
+func wireLine(l report.Line) string {
 	at, part := fmt.Sprintf("%.3f", l.Seconds), ""
 	if l.Part {
 		part = "(part of a message)"

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func TestPrintable(t *testing.T) {
@@ -85,21 +87,21 @@ func TestJoinSome(t *testing.T) {
 
 func TestTestedAgainstText(t *testing.T) {
 	for _, c := range []struct {
-		judged harness.RevisionInfo
+		judged report.RevisionInfo
 		want   string
 	}{
-		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25"},
+		{report.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25"},
 			"tested against 2025-11-25 (negotiated)"},
-		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2024-11-05"},
+		{report.RevisionInfo{Requested: "2025-11-25", Revision: "2024-11-05"},
 			"tested against 2024-11-05 (negotiated; 2025-11-25 was requested)"},
-		{harness.RevisionInfo{Requested: "2025-03-26", Revision: "2025-03-26"},
+		{report.RevisionInfo{Requested: "2025-03-26", Revision: "2025-03-26"},
 			"tested against 2025-03-26 (requested)"},
-		{harness.RevisionInfo{Requested: "2026-07-28", Revision: "2026-07-28"},
+		{report.RevisionInfo{Requested: "2026-07-28", Revision: "2026-07-28"},
 			"tested against 2026-07-28 (newest)"},
-		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25", Assumed: true},
+		{report.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25", Assumed: true},
 			"tested against 2025-11-25 (requested; no handshake took place)"},
 	} {
-		if got := testedAgainstText([]harness.RevisionInfo{c.judged}); got != c.want {
+		if got := testedAgainstText([]report.RevisionInfo{c.judged}); got != c.want {
 			t.Errorf("want %s\n got %s", c.want, got)
 		}
 	}
@@ -117,11 +119,11 @@ func TestAlsoSupportsText(t *testing.T) {
 		{both, []string{"2026-07-28"}, "also supports 2025-11-25"},
 		{both, []string{"2025-06-18", "2026-07-28"}, ""},
 	} {
-		report := harness.Report{Server: harness.ServerInfo{Revisions: c.speaks}}
+		rep := report.Report{Server: report.ServerInfo{Revisions: c.speaks}}
 		for _, revision := range c.judged {
-			report.Revisions = append(report.Revisions, harness.RevisionInfo{Revision: revision})
+			rep.Revisions = append(rep.Revisions, report.RevisionInfo{Revision: revision})
 		}
-		if got := alsoSupportsText(report); got != c.want {
+		if got := alsoSupportsText(rep); got != c.want {
 			t.Errorf("speaks %q, judged by %q: got %q, want %q", c.speaks, c.judged, got, c.want)
 		}
 	}
@@ -132,7 +134,7 @@ func TestUndiscoveredText(t *testing.T) {
 		"":               "",
 		"error -32603: ": "not tested without a handshake: server/discover was answered with error -32603: ",
 	} {
-		if got := undiscoveredText(harness.ServerInfo{DiscoverError: said}); got != want {
+		if got := undiscoveredText(report.ServerInfo{DiscoverError: said}); got != want {
 			t.Errorf("%q: got %q, want %q", said, got, want)
 		}
 	}
@@ -143,16 +145,16 @@ func TestOneClientText(t *testing.T) {
 		false: "",
 		true:  "serves one client at a time: tested one session after the other",
 	} {
-		if got := oneClientText((&harness.Server{OneClient: one}).Info()); got != want {
+		if got := oneClientText((&check.Server{OneClient: one}).Info()); got != want {
 			t.Errorf("%v: got %q, want %q", one, got, want)
 		}
 	}
 }
 
 func TestGateText(t *testing.T) {
-	seen := map[string]harness.Gate{}
-	for _, g := range []harness.Gate{
-		harness.NoGate, harness.GateMust, harness.GateChecklist, harness.GateStrict, harness.GateInconclusive,
+	seen := map[string]catalogue.Gate{}
+	for _, g := range []catalogue.Gate{
+		catalogue.NoGate, catalogue.GateMust, catalogue.GateChecklist, catalogue.GateStrict, catalogue.GateInconclusive,
 	} {
 		text := gateText(g)
 		if other, twice := seen[text]; twice {
@@ -160,7 +162,7 @@ func TestGateText(t *testing.T) {
 		}
 		seen[text] = g
 	}
-	if !strings.Contains(gateText(harness.GateChecklist), "--profile spec") {
+	if !strings.Contains(gateText(catalogue.GateChecklist), "--profile spec") {
 		t.Error("the checklist's gate does not name --profile spec")
 	}
 }
@@ -209,33 +211,33 @@ func TestShortenLinesJSON(t *testing.T) {
 
 // Failures come first, the strongest before all else; those of an SDK after one's own, and what is not decided last.
 func TestWorstFirst(t *testing.T) {
-	result := func(id string, v harness.Verdict, l harness.Level, sdk *harness.SDKInfo) harness.Result {
-		return harness.Result{ID: id, Verdict: v, Level: l, SDK: sdk}
+	result := func(id string, v catalogue.Verdict, l catalogue.Level, sdk *report.SDKInfo) report.Result {
+		return report.Result{ID: id, Verdict: v, Level: l, SDK: sdk}
 	}
-	sdk := &harness.SDKInfo{}
+	sdk := &report.SDKInfo{}
 	want := []string{
 		"own must", "own should", "own advice", "sdk must", "sdk should", "open must", "open should", "error",
 	}
-	results := []harness.Result{
-		result("error", harness.Error, harness.Must, nil),
-		result("open should", harness.Inconclusive, harness.Should, nil),
-		result("sdk should", harness.Fail, harness.Should, sdk),
-		result("own should", harness.Fail, harness.Should, nil),
-		result("open must", harness.Inconclusive, harness.Must, nil),
-		result("sdk must", harness.Fail, harness.Must, sdk),
-		result("own advice", harness.Fail, harness.Advice, nil),
-		result("own must", harness.Fail, harness.Must, nil),
+	results := []report.Result{
+		result("error", catalogue.Error, catalogue.Must, nil),
+		result("open should", catalogue.Inconclusive, catalogue.Should, nil),
+		result("sdk should", catalogue.Fail, catalogue.Should, sdk),
+		result("own should", catalogue.Fail, catalogue.Should, nil),
+		result("open must", catalogue.Inconclusive, catalogue.Must, nil),
+		result("sdk must", catalogue.Fail, catalogue.Must, sdk),
+		result("own advice", catalogue.Fail, catalogue.Advice, nil),
+		result("own must", catalogue.Fail, catalogue.Must, nil),
 	}
-	if got := mapEach(WorstFirst(results), func(r harness.Result) string { return r.ID }); !slices.Equal(got, want) {
+	if got := mapEach(WorstFirst(results), func(r report.Result) string { return r.ID }); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestCallCounts(t *testing.T) {
-	ok, refuses := harness.ToolUse{Answered: true, Works: true}, harness.ToolUse{Answered: true, Failed: true}
-	down := harness.ToolUse{Answered: true, Failed: true, Faulty: true}
-	dies, mute := harness.ToolUse{Works: true, Crashed: true}, harness.ToolUse{Silent: true}
-	for want, used := range map[string][]harness.ToolUse{
+	ok, refuses := report.ToolUse{Answered: true, Works: true}, report.ToolUse{Answered: true, Failed: true}
+	down := report.ToolUse{Answered: true, Failed: true, Faulty: true}
+	dies, mute := report.ToolUse{Works: true, Crashed: true}, report.ToolUse{Silent: true}
+	for want, used := range map[string][]report.ToolUse{
 		"none called":                    nil,
 		"2 called, all answered":         {ok, ok},
 		"2 called, 2 failed":             {refuses, refuses},

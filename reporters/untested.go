@@ -4,24 +4,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // isAssumed recognises a revision in which the server could not be talked to.
-func isAssumed(revision string) func(harness.RevisionInfo) bool {
-	return func(i harness.RevisionInfo) bool { return i.Assumed && i.Revision == revision }
+func isAssumed(revision string) func(report.RevisionInfo) bool {
+	return func(i report.RevisionInfo) bool { return i.Assumed && i.Revision == revision }
 }
 
 // wasReached reports whether the server could be talked to.
-func wasReached(r harness.Report) bool {
-	return slices.ContainsFunc(r.Revisions, func(i harness.RevisionInfo) bool { return !i.Assumed })
+func wasReached(r report.Report) bool {
+	return slices.ContainsFunc(r.Revisions, func(i report.RevisionInfo) bool { return !i.Assumed })
 }
 
 // isUnreachable reports whether a server was not tested since it could not be talked to: what little was tried of it
 // tells nothing beside why.
-func isUnreachable(r harness.Report) bool {
-	return r.ExitCode == harness.ExitUntestable && !wasReached(r)
+func isUnreachable(r report.Report) bool {
+	return r.ExitCode == report.ExitUntestable && !wasReached(r)
 }
 
 // problem is why a run did not come to its end, taken apart: the cause in one line, the last words of the server, and
@@ -70,7 +70,7 @@ func MissingVariable(said string) string {
 
 // untestedText is the verdict on a server that was not tested, or not to the end: why, what the server said, what to
 // do.
-func (c *Console) untestedText(r harness.Report) string {
+func (c *Console) untestedText(r report.Report) string {
 	var b lineBuilder
 	p := parseProblem(r.Problem)
 	b.WriteString(c.wrappedLine("", c.palette.fail.Sprint("NOT TESTED")+"  "+p.cause))

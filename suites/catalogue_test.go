@@ -8,21 +8,21 @@ import (
 	"os"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 var update = flag.Bool("update", false, "write catalogue.json anew")
 
 // TestCatalogueIsCurrent proves that catalogue.json says what the YAML files of the areas say.
 func TestCatalogueIsCurrent(t *testing.T) {
-	var all harness.Catalogue
+	var all catalogue.Catalogue
 	for _, a := range Areas {
 		name := a.Name + "/" + a.Name + ".yaml"
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, err := harness.ReadCatalogue(text)
+		entries, err := catalogue.ReadCatalogue(text)
 		if err != nil {
 			t.Fatalf("suites/%s:%v", name, err)
 		}
@@ -42,7 +42,7 @@ func TestCatalogueIsCurrent(t *testing.T) {
 }
 
 // entriesJSON is a JSON array with an entry on each line, without members that have no value.
-func entriesJSON(t *testing.T, entries harness.Catalogue) []byte {
+func entriesJSON(t *testing.T, entries catalogue.Catalogue) []byte {
 	t.Helper()
 	var lines [][]byte
 	for _, entry := range entries {

@@ -20,34 +20,66 @@ const root = ".."
 
 const module = "github.com/mcpcheck/mcpcheck/"
 
-// allowedImports says for each package which others of this module it may import: cmd → reporters, suites → areas → kit
-// → harness → driver. Areas never import each other; fixtures write both sides of the protocol a second time.
+// allowedImports says for each package which others of this module it may import, from the bottom up. Areas never
+// import each other; fixtures write both sides of the protocol a second time.
 var allowedImports = map[string][]string{
 	"suites/text":      {},
 	"schemas":          {"suites/text"},
 	"suites/driver":    {"suites/text"},
-	"suites/harness":   {"suites/driver", "suites/text"},
-	"suites/catalogue": {"suites/harness"},
-	"suites/kit":       {"schemas", "suites/catalogue", "suites/driver", "suites/harness"},
-	"suites/(area)":    {"schemas", "suites/driver", "suites/harness", "suites/kit"},
-	"suites/specs":     {"suites/driver", "suites/harness"},
-	"suites/mcptest":   {"suites", "suites/discovery", "suites/harness", "suites/driver"},
-	"suites/discovery": {"suites/driver", "suites/harness", "suites/kit"},
-	"suites":           {"suites/catalogue", "suites/harness", "suites/(area)"},
-	"reporters":        {"suites/harness", "suites/text"},
-	"fixtures":         {},
-	"fixtures/hooks":   {"fixtures"},
-	"fixtures/faults":  {"fixtures", "fixtures/hooks"},
-	"fixtures/proof":   {"fixtures", "suites", "suites/discovery", "suites/driver", "suites/harness"},
+	"suites/catalogue": {"suites/text"},
+	"suites/report":    {"suites/catalogue", "suites/text"},
+	"suites/check":     {"suites/report", "suites/catalogue", "suites/driver", "suites/text"},
+	"suites/kit":       {},
 
+	"suites/kit/kittest":    {"suites/driver"},
+	"suites/kit/protocol":   checkImports,
+	"suites/kit/roundtrip":  checkImports,
+	"suites/kit/transcript": append(kitImports("protocol", "roundtrip"), checkImports...),
+	"suites/kit/invalid":    append(kitImports("transcript", "protocol", "roundtrip"), checkImports...),
+	"suites/kit/handshake":  append(kitImports("invalid", "transcript", "protocol"), checkImports...),
+	"suites/kit/toolcall": append(kitImports("handshake", "invalid", "transcript", "protocol", "roundtrip"),
+		checkImports...),
+	"suites/kit/client": append(kitImports("toolcall", "handshake", "invalid", "transcript", "protocol"),
+		checkImports...),
+	"suites/kit/taskrun": append(kitImports("client", "toolcall", "handshake", "invalid", "transcript", "protocol"),
+		checkImports...),
+
+	"suites/(area)": append(kitImports("taskrun", "client", "toolcall", "handshake", "invalid", "transcript",
+		"protocol", "roundtrip"), checkImports...),
+	"suites/discovery": {"suites/check", "suites/catalogue", "suites/driver"},
+	"suites":           {"suites/check", "suites/catalogue", "suites/(area)"},
+	"suites/specs":     {"suites/check", "suites/report", "suites/catalogue", "suites/driver"},
+	"suites/mcptest": {
+		"suites", "suites/discovery", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
+	},
+	"reporters":      {"suites/report", "suites/catalogue", "suites/text"},
+	"fixtures":       {},
+	"fixtures/hooks": {"fixtures"},
+	"fixtures/proof": {
+		"fixtures", "suites", "suites/discovery", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
+	},
+	"fixtures/faults":     {"fixtures", "fixtures/hooks"},
 	"fixtures/variations": {"fixtures", "fixtures/hooks"},
 	"cmd/mcpcheck": {
-		"schemas", "reporters", "fixtures", "fixtures/faults", "fixtures/variations",
-		"suites", "suites/discovery", "suites/kit", "suites/specs", "suites/harness", "suites/driver", "suites/text",
+		"schemas", "reporters", "fixtures", "fixtures/faults", "fixtures/variations", "suites", "suites/discovery",
+		"suites/specs", "suites/kit/protocol", "suites/kit/toolcall", "suites/check", "suites/report",
+		"suites/catalogue", "suites/driver", "suites/text",
 	},
 }
 
-// TestImportsRunOneWay proves the floors from the parsed imports, those of tests left out.
+// checkImports is what packages import that write checks.
+var checkImports = []string{
+	"schemas", "suites/check", "suites/report", "suites/catalogue", "suites/driver", "suites/text",
+}
+
+func kitImports(names ...string) (paths []string) {
+	for _, name := range names {
+		paths = append(paths, "suites/kit/"+name)
+	}
+	return paths
+}
+
+// TestImportsRunOneWay proves allowedImports from the parsed imports, those of tests left out.
 func TestImportsRunOneWay(t *testing.T) {
 	for _, file := range goFiles(t) {
 		if strings.HasSuffix(file, "_test.go") {
@@ -56,7 +88,7 @@ func TestImportsRunOneWay(t *testing.T) {
 		from := importGroup(path.Dir(file))
 		allowed, known := allowedImports[from]
 		if !known {
-			t.Fatalf("%s: the package %s has no place in the house; give it one in floors", file, from)
+			t.Fatalf("%s: the package %s has no place in the house; give it one in allowedImports", file, from)
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ImportsOnly)
 		if err != nil {
@@ -75,7 +107,7 @@ func TestImportsRunOneWay(t *testing.T) {
 	}
 }
 
-// importGroup is the name under which floors knows a package: areas are all alike.
+// importGroup is the name under which allowedImports knows a package: areas are all alike.
 func importGroup(pkg string) string {
 	name, inSuites := strings.CutPrefix(pkg, "suites/")
 	if inSuites && slices.ContainsFunc(Areas, func(a Area) bool { return a.Name == name }) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestReasonsAreListed proves that no reason is given but those that harness.Reasons documents: reasons are given by
@@ -41,8 +41,8 @@ func TestReasonsAreListed(t *testing.T) {
 			return true
 		})
 	}
-	if len(names) != len(harness.Reasons) {
-		t.Errorf("there are %d reasons and %d in the list: %v", len(names), len(harness.Reasons), names)
+	if len(names) != len(report.Reasons) {
+		t.Errorf("there are %d reasons and %d in the list: %v", len(names), len(report.Reasons), names)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestReasonsNameNoEntry(t *testing.T) {
 func TestReasonsAreDocumented(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| reason code | why there is no verdict |\n|---|---|\n")
-	for _, r := range harness.Reasons {
+	for _, r := range report.Reasons {
 		fmt.Fprintf(&table, "| %s | %s |\n", r.Code, r.Means)
 	}
 	const page = "reporters/README.md"
@@ -95,7 +95,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		got = append(got, r.Const+": "+r.Description)
 	}
 	var want []string
-	for _, r := range harness.Reasons {
+	for _, r := range report.Reasons {
 		want = append(want, string(r.Code)+": "+strings.ToUpper(r.Means[:1])+r.Means[1:]+".")
 	}
 	if !slices.Equal(got, want) {
@@ -115,7 +115,7 @@ func readFile(t *testing.T, file string) string {
 // reasonNames are the names of the reasons, by the convention that holds for them: not-offered is NotOffered.
 func reasonNames(t *testing.T) (names []string) {
 	t.Helper()
-	for _, r := range harness.Reasons {
+	for _, r := range report.Reasons {
 		var name strings.Builder
 		for word := range strings.SplitSeq(string(r.Code), "-") {
 			name.WriteString(strings.ToUpper(word[:1]) + word[1:])

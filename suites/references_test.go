@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // TestReferencedEntriesHaveChecks proves that what a check does not judge in favour of another entry is judged there:
 // an entry that is named by the rules of one that has a check, or by any text of a check, has one itself.
 func TestReferencedEntriesHaveChecks(t *testing.T) {
 	for _, r := range Implemented() {
-		for _, rule := range []harness.ByEra{r.Procedure, r.Pass, r.Fail, r.Skip} {
+		for _, rule := range []catalogue.ByEra{r.Procedure, r.Pass, r.Fail, r.Skip} {
 			requireChecks(t, r.ID, rule.Legacy+" "+rule.Modern)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // TestSDKsAreValid holds the deviations of all entries against the list of SDKs, and the reverse.
@@ -15,8 +15,8 @@ func TestSDKsAreValid(t *testing.T) {
 		t.Error(err)
 	}
 	for _, sdk := range SDKs() {
-		deviates := func(d harness.Deviation) bool { return d.SDK == sdk.ID }
-		named := func(r *harness.Requirement) bool { return slices.ContainsFunc(r.SDKs, deviates) }
+		deviates := func(d catalogue.Deviation) bool { return d.SDK == sdk.ID }
+		named := func(r *catalogue.Requirement) bool { return slices.ContainsFunc(r.SDKs, deviates) }
 		if !slices.ContainsFunc(All(), named) {
 			t.Errorf("no entry names %s", sdk.ID)
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/caching"
 	"github.com/mcpcheck/mcpcheck/suites/cancellation"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/completion"
 	"github.com/mcpcheck/mcpcheck/suites/discover"
 	"github.com/mcpcheck/mcpcheck/suites/elicitation"
 	"github.com/mcpcheck/mcpcheck/suites/extensions"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/http"
 	"github.com/mcpcheck/mcpcheck/suites/jsonrpc"
 	"github.com/mcpcheck/mcpcheck/suites/lifecycle"
@@ -47,69 +47,70 @@ import (
 
 // Area is a part of the specification: its name is the first half of the ids of its requirements.
 type Area struct {
-	harness.Area
-	Description string        // what it is about, in a few words
-	Checks      harness.Suite // those that are built, by id; nil where there is none yet
+	catalogue.Area
+	Description string      // what it is about, in a few words
+	Checks      check.Suite // those that are built, by id; nil where there is none yet
 }
 
 // Areas are all areas, in the order of reports.
 var Areas = []Area{
 	{
-		harness.Area{Name: "lifecycle"},
+		catalogue.Area{Name: "lifecycle"},
 		"How a session begins, what a server does while it serves, and how it ends",
 		lifecycle.Checks,
 	},
-	{harness.Area{Name: "stdio"}, "The transport over standard streams", stdio.Checks},
+	{catalogue.Area{Name: "stdio"}, "The transport over standard streams", stdio.Checks},
 	{
-		harness.Area{Name: "http", ChooseRevision: harness.AtLeast("2025-03-26")},
+		catalogue.Area{Name: "http", ChooseRevision: catalogue.AtLeast("2025-03-26")},
 		"The transport Streamable HTTP: messages, sessions, streams, security",
 		http.Checks,
 	},
-	{harness.Area{Name: "sse", ChooseRevision: harness.NearestRevision}, "The transport HTTP+SSE of 2024-11-05",
+	{catalogue.Area{Name: "sse", ChooseRevision: catalogue.NearestRevision}, "The transport HTTP+SSE of 2024-11-05",
 		sse.Checks},
-	{harness.Area{Name: "jsonrpc"}, "Messages by JSON-RPC: ids, answers, errors, notifications", jsonrpc.Checks},
-	{harness.Area{Name: "result"}, "What all results have in common since 2026-07-28", result.Checks},
-	{harness.Area{Name: "batch"}, "Batches of JSON-RPC, which 2025-03-26 has", batch.Checks},
-	{harness.Area{Name: "discover"}, "The request server/discover of 2026-07-28", discover.Checks},
-	{harness.Area{Name: "version"}, "Versions and eras of the protocol, request by request", version.Checks},
-	{harness.Area{Name: "stateless"}, "Requests that depend on no session", stateless.Checks},
-	{harness.Area{Name: "ping"}, "The request ping", ping.Checks},
-	{harness.Area{Name: "cancellation"}, "Requests that the client takes back", cancellation.Checks},
-	{harness.Area{Name: "progress"}, "Notifications of progress", progress.Checks},
-	{harness.Area{Name: "pagination"}, "Lists in pages", pagination.Checks},
-	{harness.Area{Name: "logging"}, "Log messages to the client", logging.Checks},
-	{harness.Area{Name: "completion"}, "Completion of arguments", completion.Checks},
-	{harness.Area{Name: "tools"}, "Tools: lists, definitions, calls and results", tools.Checks},
-	{harness.Area{Name: "resources"}, "Resources and templates of resources", resources.Checks},
-	{harness.Area{Name: "prompts"}, "Prompts: lists, what comes of getting them, errors", prompts.Checks},
-	{harness.Area{Name: "roots", ClientDeclares: true}, "Roots of the client, as the server asks for them",
+	{catalogue.Area{Name: "jsonrpc"}, "Messages by JSON-RPC: ids, answers, errors, notifications", jsonrpc.Checks},
+	{catalogue.Area{Name: "result"}, "What all results have in common since 2026-07-28", result.Checks},
+	{catalogue.Area{Name: "batch"}, "Batches of JSON-RPC, which 2025-03-26 has", batch.Checks},
+	{catalogue.Area{Name: "discover"}, "The request server/discover of 2026-07-28", discover.Checks},
+	{catalogue.Area{Name: "version"}, "Versions and eras of the protocol, request by request", version.Checks},
+	{catalogue.Area{Name: "stateless"}, "Requests that depend on no session", stateless.Checks},
+	{catalogue.Area{Name: "ping"}, "The request ping", ping.Checks},
+	{catalogue.Area{Name: "cancellation"}, "Requests that the client takes back", cancellation.Checks},
+	{catalogue.Area{Name: "progress"}, "Notifications of progress", progress.Checks},
+	{catalogue.Area{Name: "pagination"}, "Lists in pages", pagination.Checks},
+	{catalogue.Area{Name: "logging"}, "Log messages to the client", logging.Checks},
+	{catalogue.Area{Name: "completion"}, "Completion of arguments", completion.Checks},
+	{catalogue.Area{Name: "tools"}, "Tools: lists, definitions, calls and results", tools.Checks},
+	{catalogue.Area{Name: "resources"}, "Resources and templates of resources", resources.Checks},
+	{catalogue.Area{Name: "prompts"}, "Prompts: lists, what comes of getting them, errors", prompts.Checks},
+	{catalogue.Area{Name: "roots", ClientDeclares: true}, "Roots of the client, as the server asks for them",
 		roots.Checks},
-	{harness.Area{Name: "sampling", ClientDeclares: true}, "Requests for messages of the client's model",
+	{catalogue.Area{Name: "sampling", ClientDeclares: true}, "Requests for messages of the client's model",
 		sampling.Checks},
-	{harness.Area{Name: "elicitation", ClientDeclares: true}, "Questions to the user", elicitation.Checks},
-	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", mrtr.Checks},
-	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", subscriptions.Checks},
-	{harness.Area{Name: "caching"}, "Hints for caches", caching.Checks},
+	{catalogue.Area{Name: "elicitation", ClientDeclares: true}, "Questions to the user", elicitation.Checks},
+	{catalogue.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", mrtr.Checks},
+	{catalogue.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to",
+		subscriptions.Checks},
+	{catalogue.Area{Name: "caching"}, "Hints for caches", caching.Checks},
 	{
-		harness.Area{Name: "schema"},
+		catalogue.Area{Name: "schema"},
 		"Messages by the schema, and what features share: _meta, icons, annotations",
 		schema.Checks,
 	},
-	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", tasks.Checks},
-	{harness.Area{Name: "tasks-ext"}, "The extension of tasks", tasksext.Checks},
-	{harness.Area{Name: "apps"}, "The extension of apps", apps.Checks},
-	{harness.Area{Name: "skills"}, "The extension of skills", skills.Checks},
-	{harness.Area{Name: "extensions"}, "Extensions, as they are negotiated", extensions.Checks},
-	{harness.Area{Name: "auth"}, "Authorization over HTTP: tokens, challenges, metadata", auth.Checks},
-	{harness.Area{Name: "robust"}, "What a server survives, and what is the same each time", robust.Checks},
-	{harness.Area{Name: "advice"}, "Good practice that no sentence of the specification asks for", advice.Checks},
+	{catalogue.Area{Name: "tasks"}, "Tasks of 2025-11-25", tasks.Checks},
+	{catalogue.Area{Name: "tasks-ext"}, "The extension of tasks", tasksext.Checks},
+	{catalogue.Area{Name: "apps"}, "The extension of apps", apps.Checks},
+	{catalogue.Area{Name: "skills"}, "The extension of skills", skills.Checks},
+	{catalogue.Area{Name: "extensions"}, "Extensions, as they are negotiated", extensions.Checks},
+	{catalogue.Area{Name: "auth"}, "Authorization over HTTP: tokens, challenges, metadata", auth.Checks},
+	{catalogue.Area{Name: "robust"}, "What a server survives, and what is the same each time", robust.Checks},
+	{catalogue.Area{Name: "advice"}, "Good practice that no sentence of the specification asks for", advice.Checks},
 }
 
 //go:generate go test -run ^TestCatalogueIsCurrent$ . -update
 //go:generate go test -run ^TestPagesAreCurrent$ ../cmd/mcpcheck -update
 
 // All is every requirement, those whose check is not built yet included.
-var All = sync.OnceValue(func() harness.Catalogue {
+var All = sync.OnceValue(func() catalogue.Catalogue {
 	all := catalogue.All()
 	for _, a := range Areas {
 		a.AssignTo(a.entriesIn(all))
@@ -118,10 +119,10 @@ var All = sync.OnceValue(func() harness.Catalogue {
 })
 
 // Requirements are the entries of the area.
-func (a Area) Requirements() harness.Catalogue { return a.entriesIn(All()) }
+func (a Area) Requirements() catalogue.Catalogue { return a.entriesIn(All()) }
 
 // entriesIn are those of all entries that belong to the area.
-func (a Area) entriesIn(all harness.Catalogue) (own harness.Catalogue) {
+func (a Area) entriesIn(all catalogue.Catalogue) (own catalogue.Catalogue) {
 	for _, r := range all {
 		if r.Area() == a.Name {
 			own = append(own, r)
@@ -131,21 +132,21 @@ func (a Area) entriesIn(all harness.Catalogue) (own harness.Catalogue) {
 }
 
 // Implemented are the requirements that a check tries.
-var Implemented = sync.OnceValue(func() harness.Catalogue {
-	return slices.DeleteFunc(slices.Clone(All()), func(r *harness.Requirement) bool { return !HasCheck(r) })
+var Implemented = sync.OnceValue(func() catalogue.Catalogue {
+	return slices.DeleteFunc(slices.Clone(All()), func(r *catalogue.Requirement) bool { return !HasCheck(r) })
 })
 
 // Checks are all checks that are built, by the id of their requirement.
-var Checks = sync.OnceValue(func() harness.Suite {
-	var all []harness.Suite
+var Checks = sync.OnceValue(func() check.Suite {
+	var all []check.Suite
 	for _, a := range Areas {
 		all = append(all, a.Checks)
 	}
-	return harness.MergeSuites(all...)
+	return check.MergeSuites(all...)
 })
 
 // Planned are the requirements that no check tries yet, in the order of the catalogue.
-func Planned() (planned harness.Catalogue) {
+func Planned() (planned catalogue.Catalogue) {
 	for _, r := range All() {
 		if !HasCheck(r) {
 			planned = append(planned, r)
@@ -155,13 +156,13 @@ func Planned() (planned harness.Catalogue) {
 }
 
 // HasCheck reports whether a check tries the requirement.
-func HasCheck(r *harness.Requirement) bool {
+func HasCheck(r *catalogue.Requirement) bool {
 	_, has := Checks()[r.ID]
 	return has
 }
 
 // HasCheckIn reports whether a check tries the requirement in a revision in which it holds.
-func HasCheckIn(r *harness.Requirement, revision string) bool {
+func HasCheckIn(r *catalogue.Requirement, revision string) bool {
 	return HasCheck(r) && r.AppliesIn(revision)
 }
 
@@ -169,8 +170,8 @@ func HasCheckIn(r *harness.Requirement, revision string) bool {
 var sdksYAML []byte
 
 // SDKs are the libraries whose known deviations the entries name.
-var SDKs = sync.OnceValue(func() []harness.SDK {
-	all, err := harness.ReadSDKs(sdksYAML)
+var SDKs = sync.OnceValue(func() []catalogue.SDK {
+	all, err := catalogue.ReadSDKs(sdksYAML)
 	if err != nil {
 		panic("suites: sdks.yaml: " + err.Error()) // a test reads it
 	}
@@ -179,13 +180,13 @@ var SDKs = sync.OnceValue(func() []harness.SDK {
 
 // SDKName is the name of the SDK of that id.
 func SDKName(id string) string {
-	i := slices.IndexFunc(SDKs(), func(s harness.SDK) bool { return s.ID == id })
+	i := slices.IndexFunc(SDKs(), func(s catalogue.SDK) bool { return s.ID == id })
 	return SDKs()[i].Name
 }
 
 // Find returns the requirement of that id, built or planned.
-func Find(id string) (*harness.Requirement, bool) {
-	i := slices.IndexFunc(All(), func(r *harness.Requirement) bool { return r.ID == id })
+func Find(id string) (*catalogue.Requirement, bool) {
+	i := slices.IndexFunc(All(), func(r *catalogue.Requirement) bool { return r.ID == id })
 	if i < 0 {
 		return nil, false
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // TestAreasAreFolders proves that each area has its file in a folder of its name, with entries of its name only, and
@@ -26,7 +27,7 @@ func TestAreasAreFolders(t *testing.T) {
 			}
 		}
 		for id := range a.Checks {
-			if harness.AreaOf(id) != a.Name {
+			if catalogue.AreaOf(id) != a.Name {
 				t.Errorf("%s is a check of the area %s", id, a.Name)
 			}
 		}
@@ -63,7 +64,7 @@ func TestEntriesAreValid(t *testing.T) {
 			legal(r.Level.In(revision) != 0, "no level in "+revision)
 		}
 		for revision := range r.Spec {
-			legal(slices.Contains(harness.Revisions, revision), "unknown revision "+revision)
+			legal(slices.Contains(catalogue.Revisions, revision), "unknown revision "+revision)
 		}
 		for _, transport := range r.Transports {
 			legal(slices.Contains([]string{"stdio", "http", "sse"}, transport), "unknown transport "+transport)
@@ -77,7 +78,7 @@ func TestEntriesAreValid(t *testing.T) {
 func TestEveryCheckHasAnEntry(t *testing.T) {
 	for id := range Checks() {
 		if _, ok := Find(id); !ok {
-			t.Errorf("the check %s has no entry in %s.yaml", id, harness.AreaOf(id))
+			t.Errorf("the check %s has no entry in %s.yaml", id, catalogue.AreaOf(id))
 		}
 	}
 }
@@ -86,7 +87,7 @@ func TestEveryCheckHasAnEntry(t *testing.T) {
 func TestImplementedAreasAreComplete(t *testing.T) {
 	for _, a := range Areas {
 		for _, r := range a.Requirements() {
-			for _, revision := range harness.LegacyRevisions {
+			for _, revision := range catalogue.LegacyRevisions {
 				if len(a.Checks) > 0 && !HasCheck(r) && r.AppliesIn(revision) {
 					t.Errorf("%s holds in %s and has no check", r.ID, revision)
 				}
@@ -106,7 +107,7 @@ func TestEntriesWithCheckHaveFix(t *testing.T) {
 
 // TestEntriesYieldToEntries proves that whatever an entry yields to is tried, and reported by one of them.
 func TestEntriesYieldToEntries(t *testing.T) {
-	if err := All().CheckYields(Checks()); err != nil {
+	if err := check.CheckYields(All(), Checks()); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Every title begins with a verb in the third person, which reports put into the infinitive: "answers ping" becomes
@@ -24,7 +25,7 @@ func TestTitles(t *testing.T) {
 	}
 	nouns := map[string]bool{"logs": true} // that are verbs elsewhere
 	for _, r := range All() {
-		said := harness.Result{Title: r.Title, EntryLevel: harness.Must}.RequirementText()
+		said := report.Result{Title: r.Title, EntryLevel: catalogue.Must}.RequirementText()
 		rest := strings.TrimPrefix(said, "must ")
 		if found := begins.FindStringSubmatch(r.Title + " "); found[1] != "" {
 			before, _, _ := strings.Cut(r.Title, found[1])
@@ -64,12 +65,13 @@ func TestRequirementText(t *testing.T) {
 		"refuses a POST and keeps the rest":  "must refuse a POST and keep the rest",
 		"reports these and still serves one": "must report these and still serve one",
 	} {
-		if got := (harness.Result{Title: title, Level: harness.Should,
-			EntryLevel: harness.Must}).RequirementText(); got != want {
+		if got := (report.Result{Title: title, Level: catalogue.Should,
+			EntryLevel: catalogue.Must}).RequirementText(); got != want {
 			t.Errorf("%q is %q, want %q", title, got, want)
 		}
 	}
-	if got := (harness.Result{Title: "answers", EntryLevel: harness.Advice}).RequirementText(); got != "should answer" {
+	if got := (report.Result{Title: "answers",
+		EntryLevel: catalogue.Advice}).RequirementText(); got != "should answer" {
 		t.Errorf("advice is %q", got)
 	}
 }

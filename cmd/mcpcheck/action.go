@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func newActionCommand() *cobra.Command {
@@ -123,22 +123,22 @@ func splitArgs(text string) ([]string, error) {
 
 // refuse ends a step with inputs that are not as they should be.
 func (a *action) rejectInputs(cause error) error {
-	err := errors.Join(reporters.AnnotateError(a.log, cause.Error()), a.setOutputs(harness.ExitUsage))
+	err := errors.Join(reporters.AnnotateError(a.log, cause.Error()), a.setOutputs(report.ExitUsage))
 	if err != nil {
-		return &exitError{harness.ExitInternal, err}
+		return &exitError{report.ExitInternal, err}
 	}
-	return &exitError{code: harness.ExitUsage}
+	return &exitError{code: report.ExitUsage}
 }
 
 // conclude tells how mcpcheck ended, and decides whether the step fails.
 func (a *action) finish(code int) error {
 	a.hasRun = true
 	err := errors.Join(a.setOutputs(code), a.writeSummary(), a.annotateMissingReport(code))
-	judged := code == harness.ExitFails || code == harness.ExitUntestable
+	judged := code == report.ExitFails || code == report.ExitUntestable
 	switch {
 	case err != nil:
-		return &exitError{harness.ExitInternal, err}
-	case code == harness.ExitConforms, judged && a.input("fail") == "false":
+		return &exitError{report.ExitInternal, err}
+	case code == report.ExitConforms, judged && a.input("fail") == "false":
 		return nil
 	}
 	return &exitError{code: code}
@@ -146,7 +146,7 @@ func (a *action) finish(code int) error {
 
 // annotate points to the log where mcpcheck has annotated nothing: it annotates what it reports.
 func (a *action) annotateMissingReport(code int) error {
-	if code == harness.ExitConforms || a.reportPath("report.json") != "" {
+	if code == report.ExitConforms || a.reportPath("report.json") != "" {
 		return nil
 	}
 	message := fmt.Sprintf("mcpcheck ended with exit code %d: the log of this step says why", code)
@@ -180,11 +180,11 @@ func (a *action) outputs(code int) string {
 
 // exitVerdicts is the output verdict by exit code; any other is an error.
 var exitVerdicts = map[int]string{
-	harness.ExitConforms:    "conforms",
-	harness.ExitFails:       "fails",
-	harness.ExitUsage:       "usage",
-	harness.ExitUntestable:  "untestable",
-	harness.ExitInterrupted: "interrupted",
+	report.ExitConforms:    "conforms",
+	report.ExitFails:       "fails",
+	report.ExitUsage:       "usage",
+	report.ExitUntestable:  "untestable",
+	report.ExitInterrupted: "interrupted",
 }
 
 // counts are those of the report, as JSON on one line, and how many failures gate; both are empty if there is no
@@ -193,13 +193,13 @@ func (a *action) counts() (counts, gating string) {
 	if a.reportPath("report.json") == "" {
 		return "", ""
 	}
-	var report struct{ Counts harness.Counts }
+	var rep struct{ Counts report.Counts }
 	text, err := os.ReadFile(filepath.Join(a.input("report-dir"), "report.json"))
-	if err != nil || json.Unmarshal(text, &report) != nil {
+	if err != nil || json.Unmarshal(text, &rep) != nil {
 		return "", ""
 	}
-	line, _ := json.Marshal(report.Counts) // numbers only
-	return string(line), strconv.Itoa(report.Counts.Gating)
+	line, _ := json.Marshal(rep.Counts) // numbers only
+	return string(line), strconv.Itoa(rep.Counts.Gating)
 }
 
 // report is where later steps find a report; empty if this run has written none.

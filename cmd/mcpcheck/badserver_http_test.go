@@ -34,9 +34,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // badHTTPServer is a server over HTTP on a port of the loopback interface that is bad in a way: PORT MODE [ARG…]. With
@@ -442,15 +443,15 @@ func runAllChecks(t *testing.T, url string) {
 		MemoryBudget: driver.NewMemoryBudget(maxWireBytes),
 	}
 	defer site.Close(target.Limits)
-	server, first, err := discovery.Inspect(t.Context(), target, harness.NewestLegacy)
+	server, first, err := discovery.Inspect(t.Context(), target, catalogue.NewestLegacy)
 	if err != nil {
 		if first != nil {
 			first.Close()
 		}
 		return
 	}
-	plan := harness.Plan(suites.Implemented(), suites.Checks(), server, func(*harness.Requirement) bool { return true })
-	harness.Execute(t.Context(), target, server, plan, harness.Options{DiscoverySession: first}).Wait()
+	plan := check.Plan(suites.Implemented(), suites.Checks(), server, func(*catalogue.Requirement) bool { return true })
+	check.Execute(t.Context(), target, server, plan, check.Options{DiscoverySession: first}).Wait()
 }
 
 // goroutineStacks are the stacks of those that are in one of the places.

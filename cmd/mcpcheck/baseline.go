@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // defaultBaselineFile is the file that mcpcheck baseline writes when --baseline names none.
@@ -79,21 +80,21 @@ func updateBaseline(cmd *cobra.Command, f runFlags) error {
 	}
 	var account bytes.Buffer // shown only of a server that could not be tested
 	told := newConsoleSinks(v, t, &account, cmd.ErrOrStderr())
-	report, err := newServerRun(v, t, known, told).run()
+	rep, err := newServerRun(v, t, known, told).run()
 	if err != nil {
 		return err
 	}
-	if report.Problem != "" || report.ExitCode > harness.ExitFails {
-		told.console.Done(report)
+	if rep.Problem != "" || rep.ExitCode > report.ExitFails {
+		told.console.Done(rep)
 		cmd.OutOrStdout().Write(account.Bytes())
-		code := max(report.ExitCode, harness.ExitUntestable)
+		code := max(rep.ExitCode, report.ExitUntestable)
 		return &exitError{code, fmt.Errorf("%s was not written: the run did not come to its end", known.name)}
 	}
-	u := known.updateFor(report)
+	u := known.updateFor(rep)
 	if err := u.write(); err != nil {
 		return err
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), t.redactor.text(u.String())+unrecordedText(report))
+	_, err = io.WriteString(cmd.OutOrStdout(), t.redactor.text(u.String())+unrecordedText(rep))
 	return err
 }
 
@@ -108,17 +109,17 @@ func openBaseline(name string) (baseline, error) {
 
 // unrecordedText says what gates though the baseline lists every failure, and which failures it does not list; empty if
 // there are none.
-func unrecordedText(report harness.Report) (said string) {
+func unrecordedText(rep report.Report) (said string) {
 	n := 0
-	for _, r := range report.Results {
-		if r.Verdict == harness.Inconclusive && r.Gates {
+	for _, r := range rep.Results {
+		if r.Verdict == catalogue.Inconclusive && r.Gates {
 			n++
 		}
 	}
 	if n > 0 {
 		said = fmt.Sprintf("%d inconclusive by --profile strict: a baseline accepts failures only\n", n)
 	}
-	if n := report.Counts.SDK; n > 0 {
+	if n := rep.Counts.SDK; n > 0 {
 		said += reporters.Plural(n, "known deviation") + " of the SDK not recorded (--sdk gate records them)\n"
 	}
 	return said
@@ -127,14 +128,14 @@ func unrecordedText(report harness.Report) (said string) {
 // updateFor is what a run changes in a baseline.
 type update struct {
 	baseline
-	added     harness.KnownFails
-	removed   []harness.StaleEntry
-	unchanged harness.KnownFails
+	added     report.KnownFails
+	removed   []report.StaleEntry
+	unchanged report.KnownFails
 }
 
 // updateFor finds what a report changes in the baseline.
-func (b baseline) updateFor(report harness.Report) update {
-	u := update{baseline: b, removed: report.Baseline.Stale, added: entriesForFailures(report)}
+func (b baseline) updateFor(rep report.Report) update {
+	u := update{baseline: b, removed: rep.Baseline.Stale, added: entriesForFailures(rep)}
 	for _, k := range b.entries {
 		if !u.isRemoved(k) {
 			u.unchanged = append(u.unchanged, k)
@@ -144,28 +145,28 @@ func (b baseline) updateFor(report harness.Report) update {
 }
 
 // isRemoved reports whether an entry is to be taken out.
-func (u update) isRemoved(k harness.KnownFail) bool {
-	return slices.ContainsFunc(u.removed, func(s harness.StaleEntry) bool { return s.Line == k.Line })
+func (u update) isRemoved(k report.KnownFail) bool {
+	return slices.ContainsFunc(u.removed, func(s report.StaleEntry) bool { return s.Line == k.Line })
 }
 
 // entriesForFailures are entries for the fails that gate: one for each check or, of one that fails in some of the
 // revisions that were judged, one for each of these.
-func entriesForFailures(report harness.Report) (entries harness.KnownFails) {
-	transport := report.Target.Transport
+func entriesForFailures(rep report.Report) (entries report.KnownFails) {
+	transport := rep.Target.Transport
 	if transport == "stdio" {
 		transport = "" // what most servers have only
 	}
-	for _, r := range report.Results {
-		if r.Verdict != harness.Fail || !r.Gates {
+	for _, r := range rep.Results {
+		if r.Verdict != catalogue.Fail || !r.Gates {
 			continue
 		}
-		k := harness.KnownFail{
+		k := report.KnownFail{
 			Check: r.ID, Transport: transport, Reason: reasonFor(r),
 		}
-		if !failsInAllRevisions(report.Results, r.ID) {
+		if !failsInAllRevisions(rep.Results, r.ID) {
 			k.Revision = r.Revision
 		}
-		same := func(e harness.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }
+		same := func(e report.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }
 		if !slices.ContainsFunc(entries, same) {
 			entries = append(entries, k)
 		}
@@ -174,7 +175,7 @@ func entriesForFailures(report harness.Report) (entries harness.KnownFails) {
 }
 
 // reasonFor is why a failure is accepted: the SDK and its issue, or what the operator is to replace.
-func reasonFor(r harness.Result) string {
+func reasonFor(r report.Result) string {
 	switch {
 	case r.SDK == nil:
 		return todoPrefix + reporters.Headline(r, maxReasonLength)
@@ -190,9 +191,9 @@ const todoPrefix = "TODO: "
 const maxReasonLength = 200
 
 // failsInAllRevisions reports whether a check fails in all revisions in which it applies.
-func failsInAllRevisions(results []harness.Result, id string) bool {
-	return !slices.ContainsFunc(results, func(r harness.Result) bool {
-		return r.ID == id && r.Verdict != harness.Fail && r.Verdict != harness.Skip
+func failsInAllRevisions(results []report.Result, id string) bool {
+	return !slices.ContainsFunc(results, func(r report.Result) bool {
+		return r.ID == id && r.Verdict != catalogue.Fail && r.Verdict != catalogue.Skip
 	})
 }
 
@@ -206,7 +207,7 @@ func (u update) String() string {
 		line("=", entryLabel(k), "·", k.Reason)
 	}
 	for _, k := range u.entries {
-		if i := slices.IndexFunc(u.removed, func(s harness.StaleEntry) bool { return s.Line == k.Line }); i >= 0 {
+		if i := slices.IndexFunc(u.removed, func(s report.StaleEntry) bool { return s.Line == k.Line }); i >= 0 {
 			line("-", entryLabel(k), "·", u.removed[i].Reason+";", "its reason was:", k.Reason)
 		}
 	}
@@ -215,14 +216,14 @@ func (u update) String() string {
 	}
 	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept",
 		reporters.PrintableLine(u.name), len(u.added), len(u.removed), len(u.unchanged))
-	if slices.ContainsFunc(u.added, func(k harness.KnownFail) bool { return strings.HasPrefix(k.Reason, todoPrefix) }) {
+	if slices.ContainsFunc(u.added, func(k report.KnownFail) bool { return strings.HasPrefix(k.Reason, todoPrefix) }) {
 		b.WriteString("; replace each TODO with the reason")
 	}
 	return b.String() + "\n"
 }
 
 // named is an entry without its reason.
-func entryLabel(k harness.KnownFail) string {
+func entryLabel(k report.KnownFail) string {
 	words := []string{k.Check, k.Revision, k.Transport, k.Subject}
 	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
 }

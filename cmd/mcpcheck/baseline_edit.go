@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // A baseline is edited by whole lines, so that everything but the entries that come and go stays as people wrote it.
@@ -51,7 +51,7 @@ func (u update) editedText() (string, error) {
 		return "", err
 	}
 	entries, err := parseBaseline(u.name, []byte(text))
-	same := func(a, b harness.KnownFail) bool { a.Line, b.Line = 0, 0; return a == b }
+	same := func(a, b report.KnownFail) bool { a.Line, b.Line = 0, 0; return a == b }
 	if err != nil || !slices.EqualFunc(entries, slices.Concat(u.unchanged, u.added), same) {
 		return "", fmt.Errorf("cannot edit %s without harm to what else it says; it stays as it is: "+
 			"write the entries plainly, each on lines of its own", u.name)
@@ -169,7 +169,7 @@ func (p *lineEditor) removeEntry(entry int) {
 }
 
 // insertEntries puts entries behind the last one that is left, or at the end.
-func (p *lineEditor) insertEntries(entries harness.KnownFails) {
+func (p *lineEditor) insertEntries(entries report.KnownFails) {
 	at, indent, gap := len(p.lines), "", p.endsInText()
 	for _, e := range p.entries {
 		if first := p.lines[e.start]; first != "" {
@@ -201,7 +201,7 @@ func (p *lineEditor) endsInText() bool {
 }
 
 // entryLines writes an entry.
-func entryLines(k harness.KnownFail) (lines []string) {
+func entryLines(k report.KnownFail) (lines []string) {
 	lines = []string{"- check: " + k.Check}
 	if k.Revision != "" {
 		lines = append(lines, "  revision: "+strconv.Quote(k.Revision))

@@ -18,14 +18,15 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // baseline is a file of known fails, as of a day.
 type baseline struct {
 	name    string // empty: there is none
 	text    string // as it was read
-	entries harness.KnownFails
+	entries report.KnownFails
 	today   time.Time
 }
 
@@ -51,7 +52,7 @@ const (
 )
 
 // parseBaseline reads the text of a file of known fails.
-func parseBaseline(name string, text []byte) (entries harness.KnownFails, err error) {
+func parseBaseline(name string, text []byte) (entries report.KnownFails, err error) {
 	switch {
 	case len(text) > maxBaselineBytes:
 		return nil, usageErrorf("%s is longer than %d KB; this is not a baseline, or too many entries: use globs",
@@ -73,7 +74,7 @@ func parseBaseline(name string, text []byte) (entries harness.KnownFails, err er
 		if key, err := validateEntry(entries[i]); err != nil {
 			return nil, usageErrorf("%s%s: %w", name, cmp.Or(list.position(i, key), tokenPosition(begin)), err)
 		}
-		same := func(k harness.KnownFail) bool { return k.SameAs(entries[i]) }
+		same := func(k report.KnownFail) bool { return k.SameAs(entries[i]) }
 		if first := slices.IndexFunc(entries[:i], same); first >= 0 {
 			return nil, usageErrorf("%s%s: %s is listed in line %d already; take one of them out",
 				name, tokenPosition(begin), entries[i].Check, entries[first].Line)
@@ -108,7 +109,7 @@ func nestingDepth(text []byte) (deepest int) {
 }
 
 // validateEntry finds what is wrong with an entry, and under which key.
-func validateEntry(k harness.KnownFail) (key string, err error) {
+func validateEntry(k report.KnownFail) (key string, err error) {
 	_, badGlob := path.Match(k.Check, "")
 	_, badDate := time.Parse(time.DateOnly, k.Expires)
 	transports := []string{"stdio", "http", "sse"}
@@ -119,9 +120,9 @@ func validateEntry(k harness.KnownFail) (key string, err error) {
 		return "check", fmt.Errorf("bad pattern %q", k.Check)
 	case strings.TrimSpace(k.Reason) == "":
 		return "reason", fmt.Errorf("the entry %s has no reason; say why the failure is accepted", k.Check)
-	case k.Revision != "" && !slices.Contains(harness.Revisions, k.Revision):
+	case k.Revision != "" && !slices.Contains(catalogue.Revisions, k.Revision):
 		return "revision", fmt.Errorf("unknown protocol revision %q (have %s)",
-			k.Revision, strings.Join(harness.Revisions, ", "))
+			k.Revision, strings.Join(catalogue.Revisions, ", "))
 	case k.Transport != "" && !slices.Contains(transports, k.Transport):
 		return "transport", fmt.Errorf("unknown transport %q (have %s)",
 			k.Transport, strings.Join(transports, ", "))
@@ -138,7 +139,7 @@ type yamlList struct{ node *ast.SequenceNode }
 func readYAMLList(name string, text []byte) (yamlList, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return yamlList{}, usageErrorf("%s%s", name, yamlErrorText(text, reflect.TypeFor[harness.KnownFails](), err))
+		return yamlList{}, usageErrorf("%s%s", name, yamlErrorText(text, reflect.TypeFor[report.KnownFails](), err))
 	}
 	wrong := func(node ast.Node, want string) (yamlList, error) {
 		return yamlList{}, usageErrorf("%s%s: this is a %s where a %s belongs",

@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestEditBaseline proves that an update changes only the lines of the entries that come and go.
@@ -127,13 +128,13 @@ func newTestUpdate(t *testing.T, text string, remove, add []string) update {
 	u := update{baseline: baseline{name: "known.yaml", text: text, entries: entries}}
 	for _, k := range entries {
 		if slices.Contains(remove, k.Check) {
-			u.removed = append(u.removed, harness.StaleEntry{Entry: k.Check, Line: k.Line})
+			u.removed = append(u.removed, report.StaleEntry{Entry: k.Check, Line: k.Line})
 		} else {
 			u.unchanged = append(u.unchanged, k)
 		}
 	}
 	for _, check := range add {
-		u.added = append(u.added, harness.KnownFail{Check: check, Reason: "new"})
+		u.added = append(u.added, report.KnownFail{Check: check, Reason: "new"})
 	}
 	return u
 }
@@ -153,68 +154,68 @@ func TestReasons(t *testing.T) {
 }
 
 func TestEntriesForFailures(t *testing.T) {
-	result := func(id, revision string, v harness.Verdict, gates bool) harness.Result {
-		return harness.Result{ID: id, Revision: revision, Verdict: v, Gates: gates, Message: "expected a\ngot b"}
+	result := func(id, revision string, v catalogue.Verdict, gates bool) report.Result {
+		return report.Result{ID: id, Revision: revision, Verdict: v, Gates: gates, Message: "expected a\ngot b"}
 	}
 	const first, last = "2025-06-18", "2025-11-25"
-	entry := func(check, revision, transport string) harness.KnownFail {
-		return harness.KnownFail{
+	entry := func(check, revision, transport string) report.KnownFail {
+		return report.KnownFail{
 			Check: check, Revision: revision, Transport: transport, Reason: "TODO: expected a, got b",
 		}
 	}
-	ofSDK := func(issue string) harness.Result {
-		r := result("a/a", last, harness.Fail, true)
-		r.SDK = &harness.SDKInfo{ID: "one", Name: "One 1.x", Versions: "1.2", Issue: issue}
+	ofSDK := func(issue string) report.Result {
+		r := result("a/a", last, catalogue.Fail, true)
+		r.SDK = &report.SDKInfo{ID: "one", Name: "One 1.x", Versions: "1.2", Issue: issue}
 		return r
 	}
-	accepted := func(reason string) harness.KnownFails {
-		return harness.KnownFails{{Check: "a/a", Reason: reason}}
+	accepted := func(reason string) report.KnownFails {
+		return report.KnownFails{{Check: "a/a", Reason: reason}}
 	}
 	tests := []struct {
 		name      string
 		transport string
-		results   []harness.Result
-		want      harness.KnownFails
+		results   []report.Result
+		want      report.KnownFails
 	}{
 		{
 			"fails",
 			"stdio",
-			[]harness.Result{result("a/a", last, harness.Fail, true)},
-			harness.KnownFails{entry("a/a", "", "")},
+			[]report.Result{result("a/a", last, catalogue.Fail, true)},
+			report.KnownFails{entry("a/a", "", "")},
 		},
 		{
 			"over HTTP",
 			"http",
-			[]harness.Result{result("a/a", last, harness.Fail, true)},
-			harness.KnownFails{entry("a/a", "", "http")},
+			[]report.Result{result("a/a", last, catalogue.Fail, true)},
+			report.KnownFails{entry("a/a", "", "http")},
 		},
 		{
-			"of an SDK", "stdio", []harness.Result{ofSDK("https://example.com/1")},
+			"of an SDK", "stdio", []report.Result{ofSDK("https://example.com/1")},
 			accepted("a known deviation of One 1.x: https://example.com/1"),
 		},
-		{"of an SDK without an issue", "stdio", []harness.Result{ofSDK("")}, accepted("a known deviation of One 1.x")},
-		{"does not gate", "stdio", []harness.Result{result("a/a", last, harness.Fail, false)}, nil},
-		{"inconclusive that gates", "stdio", []harness.Result{result("a/a", last, harness.Inconclusive, true)}, nil},
-		{"fails in all revisions", "stdio", []harness.Result{
-			result("a/a", first, harness.Fail, true), result("a/a", last, harness.Fail, true),
-		}, harness.KnownFails{entry("a/a", "", "")}},
-		{"fails in one revision", "stdio", []harness.Result{
-			result("a/a", first, harness.Pass, false), result("a/a", last, harness.Fail, true),
-		}, harness.KnownFails{entry("a/a", last, "")}},
-		{"gates in one revision, fails in all", "stdio", []harness.Result{
-			result("a/a", first, harness.Fail, false), result("a/a", last, harness.Fail, true),
-		}, harness.KnownFails{entry("a/a", "", "")}},
-		{"applies in one revision", "stdio", []harness.Result{
+		{"of an SDK without an issue", "stdio", []report.Result{ofSDK("")}, accepted("a known deviation of One 1.x")},
+		{"does not gate", "stdio", []report.Result{result("a/a", last, catalogue.Fail, false)}, nil},
+		{"inconclusive that gates", "stdio", []report.Result{result("a/a", last, catalogue.Inconclusive, true)}, nil},
+		{"fails in all revisions", "stdio", []report.Result{
+			result("a/a", first, catalogue.Fail, true), result("a/a", last, catalogue.Fail, true),
+		}, report.KnownFails{entry("a/a", "", "")}},
+		{"fails in one revision", "stdio", []report.Result{
+			result("a/a", first, catalogue.Pass, false), result("a/a", last, catalogue.Fail, true),
+		}, report.KnownFails{entry("a/a", last, "")}},
+		{"gates in one revision, fails in all", "stdio", []report.Result{
+			result("a/a", first, catalogue.Fail, false), result("a/a", last, catalogue.Fail, true),
+		}, report.KnownFails{entry("a/a", "", "")}},
+		{"applies in one revision", "stdio", []report.Result{
 			result(
 				"a/a",
 				first,
-				harness.Skip,
+				catalogue.Skip,
 				false,
-			), result("a/a", last, harness.Fail, true), result("a/b", first, harness.Pass, false),
-		}, harness.KnownFails{entry("a/a", "", "")}},
+			), result("a/a", last, catalogue.Fail, true), result("a/b", first, catalogue.Pass, false),
+		}, report.KnownFails{entry("a/a", "", "")}},
 	}
 	for _, tt := range tests {
-		got := entriesForFailures(harness.Report{Target: harness.TargetInfo{Transport: tt.transport},
+		got := entriesForFailures(report.Report{Target: report.TargetInfo{Transport: tt.transport},
 			Results: tt.results})
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s, - wanted, + got:\n%s", tt.name, diff)
@@ -238,11 +239,11 @@ func FuzzBaseline(f *testing.F) {
 		}
 		u := update{
 			baseline: baseline{name: "known.yaml", text: text, entries: entries},
-			added:    harness.KnownFails{{Check: "a/b", Reason: "new"}},
+			added:    report.KnownFails{{Check: "a/b", Reason: "new"}},
 		}
 		for i, k := range entries {
 			if i%2 == 0 {
-				u.removed = append(u.removed, harness.StaleEntry{Line: k.Line})
+				u.removed = append(u.removed, report.StaleEntry{Line: k.Line})
 			}
 		}
 		for _, k := range entries {
@@ -256,12 +257,12 @@ func FuzzBaseline(f *testing.F) {
 
 // TestUnrecordedText: what a baseline does not list is said.
 func TestUnrecordedText(t *testing.T) {
-	for want, r := range map[string]harness.Report{
-		"": {Results: []harness.Result{{Verdict: harness.Fail, Gates: true}, {Verdict: harness.Inconclusive}}},
+	for want, r := range map[string]report.Report{
+		"": {Results: []report.Result{{Verdict: catalogue.Fail, Gates: true}, {Verdict: catalogue.Inconclusive}}},
 		"1 inconclusive by --profile strict: a baseline accepts failures only\n": {
-			Results: []harness.Result{{Verdict: harness.Inconclusive, Gates: true}},
+			Results: []report.Result{{Verdict: catalogue.Inconclusive, Gates: true}},
 		},
-		"3 known deviations of the SDK not recorded (--sdk gate records them)\n": {Counts: harness.Counts{SDK: 3}},
+		"3 known deviations of the SDK not recorded (--sdk gate records them)\n": {Counts: report.Counts{SDK: 3}},
 	} {
 		if got := unrecordedText(r); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // BenchmarkOfficialSuite has mcpcheck and others judge the same server over HTTP, in turn: how long each takes, and how
@@ -30,10 +30,10 @@ func BenchmarkOfficialSuite(b *testing.B) {
 		name  string
 		judge func(b *testing.B) (checks int)
 	}{
-		{"mcpcheck/" + harness.NewestLegacy, func(b *testing.B) int {
-			return fullRun(b, self, "--protocol", harness.NewestLegacy, "--url", site).checks
+		{"mcpcheck/" + catalogue.NewestLegacy, func(b *testing.B) int {
+			return fullRun(b, self, "--protocol", catalogue.NewestLegacy, "--url", site).checks
 		}},
-		{"mcpcheck/" + harness.ModernRevisions[len(harness.ModernRevisions)-1], func(b *testing.B) int {
+		{"mcpcheck/" + catalogue.ModernRevisions[len(catalogue.ModernRevisions)-1], func(b *testing.B) int {
 			return fullRun(b, self, "--url", site).checks
 		}},
 		{"official", func(b *testing.B) int { return runOfficialSuite(b, site) }},

@@ -20,9 +20,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/specs"
 )
 
@@ -35,8 +37,8 @@ const measurements = 7
 func BenchmarkRun(b *testing.B) {
 	self := buildProgram(b)
 	for _, era := range []struct{ revision, node string }{
-		{harness.NewestLegacy, "MCPCHECK_BENCH_NODE"},
-		{harness.ModernRevisions[len(harness.ModernRevisions)-1], "MCPCHECK_BENCH_NODE_MODERN"},
+		{catalogue.NewestLegacy, "MCPCHECK_BENCH_NODE"},
+		{catalogue.ModernRevisions[len(catalogue.ModernRevisions)-1], "MCPCHECK_BENCH_NODE_MODERN"},
 	} {
 		b.Run(era.revision+"/go", func(b *testing.B) { compareWithBareSession(b, self, era.revision, self, "serve") })
 		b.Run(era.revision+"/node", func(b *testing.B) {
@@ -94,8 +96,8 @@ func BenchmarkManyTools(b *testing.B) {
 func BenchmarkLongResults(b *testing.B) {
 	self := buildProgram(b)
 	for kind := range longResults {
-		for _, revision := range []string{harness.NewestLegacy,
-			harness.ModernRevisions[len(harness.ModernRevisions)-1]} {
+		for _, revision := range []string{catalogue.NewestLegacy,
+			catalogue.ModernRevisions[len(catalogue.ModernRevisions)-1]} {
 			b.Run(kind+"/"+revision+"/stdio", func(b *testing.B) {
 				for b.Loop() {
 					reportCost(b, fullRun(b, self, "--protocol", revision, "--", "badserver", "long", kind))
@@ -133,7 +135,7 @@ func buildProgram(b *testing.B) string {
 // bareSession is how long one session takes, the server's exit included.
 func bareSession(b *testing.B, revision string, server []string) time.Duration {
 	target := driver.Target{Command: server}
-	if harness.IsModern(revision) {
+	if catalogue.IsModern(revision) {
 		target.Era = driver.Modern{Revision: revision}
 	}
 	begin := time.Now()
@@ -144,7 +146,7 @@ func bareSession(b *testing.B, revision string, server []string) time.Duration {
 	if err := s.Open(driver.ConnectParams(revision)); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := harness.ListAll(s, "tools/list", "tools", nil); err != nil {
+	if _, err := check.ListAll(s, "tools/list", "tools", nil); err != nil {
 		b.Fatal(err)
 	}
 	s.Stdio().CloseStdin() // as a client does, which waits for the server to go
@@ -178,22 +180,22 @@ func fullStdioRun(b *testing.B, self string, server []string) runCost {
 }
 
 func fullRun(b *testing.B, self string, target ...string) runCost {
-	report := filepath.Join(b.TempDir(), "report.json")
-	cmd := exec.Command(self, append([]string{"run", "-q", "--json", report}, target...)...)
+	rep := filepath.Join(b.TempDir(), "report.json")
+	cmd := exec.Command(self, append([]string{"run", "-q", "--json", rep}, target...)...)
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
 	peak := watchPeak(cmd.Process.Pid)
-	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() > harness.ExitFails {
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() > report.ExitFails {
 		b.Fatal(err)
 	}
 	u := runCost{wall: time.Since(begin), megabytes: peak()}
-	text, err := os.ReadFile(report)
+	text, err := os.ReadFile(rep)
 	if err != nil {
 		b.Fatal(err)
 	}
-	var parsed harness.Report
+	var parsed report.Report
 	if err := json.Unmarshal(text, &parsed); err != nil {
 		b.Fatal(err)
 	}
@@ -249,19 +251,19 @@ func BenchmarkCheck(b *testing.B) {
 	}
 	checks := 0
 	for b.Loop() {
-		server, first, err := discovery.Inspect(b.Context(), target, harness.NewestLegacy)
+		server, first, err := discovery.Inspect(b.Context(), target, catalogue.NewestLegacy)
 		if err != nil {
 			b.Fatal(err)
 		}
-		plan := harness.Plan(suites.Implemented(), suites.Checks(), server,
-			func(*harness.Requirement) bool { return true })
+		plan := check.Plan(suites.Implemented(), suites.Checks(), server,
+			func(*catalogue.Requirement) bool { return true })
 		specs.Run(
 			b.Context(),
 			target,
 			server,
 			plan,
-			harness.Options{Calls: harness.CallsSafe, Profile: harness.Release, DiscoverySession: first},
-			func(harness.Result) {},
+			check.Options{Calls: report.CallsSafe, Profile: catalogue.Release, DiscoverySession: first},
+			func(report.Result) {},
 		)
 		checks += len(plan)
 	}

@@ -14,8 +14,10 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // defaultConfigFile is the file that is read when --config names none.
@@ -27,28 +29,28 @@ const unsupportedConfigFile = "mcpcheck.yml"
 // configFile is mcpcheck.yaml: what holds for every run on one server. Flags win. Its paths are relative to the current
 // directory, wherever the file is. The schema is schemas/config.schema.json.
 type config struct {
-	Command        []string             `yaml:"command"`         // that starts the server
-	URL            string               `yaml:"url"`             // of a server over HTTP
-	Env            map[string]string    `yaml:"env"`             // added to the environment of the command
-	Cwd            string               `yaml:"cwd"`             // working directory of the command
-	Headers        map[string]string    `yaml:"headers"`         // by name, the variable that holds the value
-	BearerEnv      string               `yaml:"bearer-env"`      // variable that holds a bearer token
-	Protocol       string               `yaml:"protocol"`        // auto, all or a revision
-	Profile        string               `yaml:"profile"`         // release, spec, strict or directory
-	SDK            string               `yaml:"sdk"`             // show or gate
-	Calls          string               `yaml:"calls"`           // safe, none, invalid or all
-	Arguments      map[string]harness.M `yaml:"arguments"`       // by tool: valid and harmless
-	ProtectedState []string             `yaml:"protected-state"` // tools whose requestState is to be protected
-	Only           []string             `yaml:"only"`            // checks to run
-	Skip           []skipEntry          `yaml:"skip"`            // checks to leave out
-	Timeout        time.Duration        `yaml:"timeout"`         // for one answer
-	StartTimeout   time.Duration        `yaml:"start-timeout"`   // until the server answers the first request
-	Budget         time.Duration        `yaml:"budget"`          // for the whole run
-	MaxMessage     string               `yaml:"max-message"`     // the longest that is read
-	Jobs           int                  `yaml:"jobs"`            // checks at a time
-	Seed           int64                `yaml:"seed"`            // for the values that are made
-	Reports        reportFiles          `yaml:"reports"`         // that every run writes
-	Baseline       string               `yaml:"baseline"`        // file of known fails
+	Command        []string           `yaml:"command"`         // that starts the server
+	URL            string             `yaml:"url"`             // of a server over HTTP
+	Env            map[string]string  `yaml:"env"`             // added to the environment of the command
+	Cwd            string             `yaml:"cwd"`             // working directory of the command
+	Headers        map[string]string  `yaml:"headers"`         // by name, the variable that holds the value
+	BearerEnv      string             `yaml:"bearer-env"`      // variable that holds a bearer token
+	Protocol       string             `yaml:"protocol"`        // auto, all or a revision
+	Profile        string             `yaml:"profile"`         // release, spec, strict or directory
+	SDK            string             `yaml:"sdk"`             // show or gate
+	Calls          string             `yaml:"calls"`           // safe, none, invalid or all
+	Arguments      map[string]check.M `yaml:"arguments"`       // by tool: valid and harmless
+	ProtectedState []string           `yaml:"protected-state"` // tools whose requestState is to be protected
+	Only           []string           `yaml:"only"`            // checks to run
+	Skip           []skipEntry        `yaml:"skip"`            // checks to leave out
+	Timeout        time.Duration      `yaml:"timeout"`         // for one answer
+	StartTimeout   time.Duration      `yaml:"start-timeout"`   // until the server answers the first request
+	Budget         time.Duration      `yaml:"budget"`          // for the whole run
+	MaxMessage     string             `yaml:"max-message"`     // the longest that is read
+	Jobs           int                `yaml:"jobs"`            // checks at a time
+	Seed           int64              `yaml:"seed"`            // for the values that are made
+	Reports        reportFiles        `yaml:"reports"`         // that every run writes
+	Baseline       string             `yaml:"baseline"`        // file of known fails
 
 	ignoredFile string   // a file beside it that looks like another one
 	name        string   // of the file that was read; empty: none
@@ -210,13 +212,13 @@ func (c config) validate() *invalidValue {
 }
 
 func (c config) validateChoices() *invalidValue {
-	if _, err := harness.ParseProfile(c.Profile); err != nil && c.Profile != "" {
+	if _, err := catalogue.ParseProfile(c.Profile); err != nil && c.Profile != "" {
 		return &invalidValue{[]any{"profile"}, err}
 	}
 	if err := validateSDK(c.SDK); err != nil && c.SDK != "" {
 		return &invalidValue{[]any{"sdk"}, err}
 	}
-	if _, err := harness.ParseCallPolicy(c.Calls); err != nil && c.Calls != "" {
+	if _, err := report.ParseCallPolicy(c.Calls); err != nil && c.Calls != "" {
 		return &invalidValue{[]any{"calls"}, err}
 	}
 	if err := validateProtocol(c.Protocol); err != nil && c.Protocol != "" {

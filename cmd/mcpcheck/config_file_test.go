@@ -15,7 +15,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/schemas"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // compileSchema is a schema, compiled, and as JSON.
@@ -84,10 +85,10 @@ func TestConfigSchemaKeys(t *testing.T) {
 		{"reports", sortedKeys(reports), yamlKeys(reflect.TypeFor[reportFiles]())},
 		{"reports and formats", sortedKeys(reports), formats},
 		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[skipEntry]())},
-		{"protocol", enumValues(properties, "protocol"), append([]string{"auto", "all"}, harness.Revisions...)},
-		{"profile", enumValues(properties, "profile"), toStrings(harness.Profiles...)},
+		{"protocol", enumValues(properties, "protocol"), append([]string{"auto", "all"}, catalogue.Revisions...)},
+		{"profile", enumValues(properties, "profile"), toStrings(catalogue.Profiles...)},
 		{"sdk", enumValues(properties, "sdk"), []string{showSDK, gateSDK}},
-		{"calls", enumValues(properties, "calls"), toStrings(harness.CallPolicies...)},
+		{"calls", enumValues(properties, "calls"), toStrings(report.CallPolicies...)},
 	} {
 		slices.Sort(test.want)
 		if diff := cmp.Diff(test.want, test.got); diff != "" {

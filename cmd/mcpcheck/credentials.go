@@ -9,14 +9,14 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // httpCredentials is what a server over HTTP is shown to let mcpcheck in: headers, and the tokens of the checks of
 // authorization. Their values are secrets.
 type httpCredentials struct {
 	header  http.Header // of every request
-	tokens  harness.Credentials
+	tokens  check.Credentials
 	secrets *secrets
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/schemas"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func newDiffCommand() *cobra.Command {
@@ -39,12 +39,12 @@ input.`,
 			if err != nil {
 				return err
 			}
-			c := harness.CompareReports(reports[0].Report, reports[1].Report)
+			c := report.CompareReports(reports[0].Report, reports[1].Report)
 			if err := comparisonWriter(asJSON, asMarkdown)(cmd.OutOrStdout(), c); err != nil {
 				return err
 			}
 			if c.Regressions > 0 {
-				return &exitError{code: harness.ExitFails}
+				return &exitError{code: report.ExitFails}
 			}
 			return nil
 		},
@@ -56,7 +56,7 @@ input.`,
 }
 
 // comparisonWriter is what writes a comparison as it is asked for.
-func comparisonWriter(asJSON, asMarkdown bool) func(io.Writer, harness.Comparison) error {
+func comparisonWriter(asJSON, asMarkdown bool) func(io.Writer, report.Comparison) error {
 	switch {
 	case asJSON:
 		return reporters.ComparisonJSON
@@ -67,7 +67,7 @@ func comparisonWriter(asJSON, asMarkdown bool) func(io.Writer, harness.Compariso
 }
 
 // readReports reads JSON reports.
-func readReports(files []string) (reports []harness.NamedReport, err error) {
+func readReports(files []string) (reports []report.NamedReport, err error) {
 	for _, file := range files {
 		text, err := readLimited(file, maxReportBytes)
 		if err != nil {
@@ -76,11 +76,11 @@ func readReports(files []string) (reports []harness.NamedReport, err error) {
 		if err := schemas.ValidateReport(text); err != nil {
 			return nil, usageErrorf("%s is not a JSON report of mcpcheck: %w", file, err)
 		}
-		var r harness.Report
+		var r report.Report
 		if err := json.Unmarshal(text, &r); err != nil {
 			return nil, usageErrorf("%s is not a JSON report of mcpcheck: %w", file, err)
 		}
-		reports = append(reports, harness.NamedReport{Name: file, Report: r})
+		reports = append(reports, report.NamedReport{Name: file, Report: r})
 	}
 	return reports, nil
 }

@@ -5,7 +5,8 @@ import (
 	"io"
 
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // entry is a requirement as list and explain write it for programs. Members are added, and none is removed.
@@ -32,12 +33,12 @@ type catalogueEntry struct {
 	Since      string            `json:"since,omitempty"` // the release in which the check is new; missing: the first
 	Notes      string            `json:"notes,omitempty"`
 
-	requirement *harness.Requirement
+	requirement *catalogue.Requirement
 }
 
 // sdkEntry is an SDK that breaks a requirement.
 type sdkEntry struct {
-	harness.SDKInfo
+	report.SDKInfo
 	Fix    string `json:"fix"` // what changes it
 	WasRun bool   `json:"run"` // a server of the SDK was run, and not only its source read
 }
@@ -48,14 +49,14 @@ type eraTexts struct {
 	Modern string `json:"modern,omitempty"`
 }
 
-func newEraTexts(text harness.ByEra) *eraTexts {
-	if text == (harness.ByEra{}) {
+func newEraTexts(text catalogue.ByEra) *eraTexts {
+	if text == (catalogue.ByEra{}) {
 		return nil
 	}
 	return &eraTexts{Legacy: text.Legacy, Modern: text.Modern}
 }
 
-func newCatalogueEntry(r *harness.Requirement) catalogueEntry {
+func newCatalogueEntry(r *catalogue.Requirement) catalogueEntry {
 	e := catalogueEntry{
 		ID: r.ID, Area: r.Area(), Title: r.Title, HasCheck: suites.HasCheck(r),
 		Levels: map[string]string{}, Basis: r.Basis, Checklist: r.Checklist, Transports: r.Transports,
@@ -65,7 +66,7 @@ func newCatalogueEntry(r *harness.Requirement) catalogueEntry {
 		requirement: r,
 	}
 	for _, d := range r.SDKs {
-		info := harness.SDKInfo{ID: d.SDK, Name: suites.SDKName(d.SDK), Versions: d.Versions, Issue: d.Issue}
+		info := report.SDKInfo{ID: d.SDK, Name: suites.SDKName(d.SDK), Versions: d.Versions, Issue: d.Issue}
 		e.SDKs = append(e.SDKs, sdkEntry{info, d.Fix, !d.FromSource})
 	}
 	for _, revision := range r.ApplicableRevisions() {
@@ -77,7 +78,7 @@ func newCatalogueEntry(r *harness.Requirement) catalogueEntry {
 	return e
 }
 
-func newCatalogueEntries(all harness.Catalogue) []catalogueEntry {
+func newCatalogueEntries(all catalogue.Catalogue) []catalogueEntry {
 	entries := make([]catalogueEntry, len(all))
 	for i, r := range all {
 		entries[i] = newCatalogueEntry(r)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -72,7 +72,7 @@ func (f *explainFlags) write(w io.Writer, args []string) error {
 	case len(args) == 0:
 		return writeIndexPage(w)
 	}
-	var all harness.Catalogue
+	var all catalogue.Catalogue
 	for _, arg := range args {
 		named, err := findRequirements(arg)
 		if err != nil {
@@ -98,12 +98,12 @@ func (f *explainFlags) write(w io.Writer, args []string) error {
 }
 
 // findRequirements are the requirements of an area, or the one of that id.
-func findRequirements(name string) (harness.Catalogue, error) {
+func findRequirements(name string) (catalogue.Catalogue, error) {
 	if i := slices.Index(areaNames(), name); i >= 0 {
 		return suites.Areas[i].Requirements(), nil
 	}
 	r, err := findRequirement(name)
-	return harness.Catalogue{r}, err
+	return catalogue.Catalogue{r}, err
 }
 
 func areaNames() (names []string) {
@@ -114,11 +114,11 @@ func areaNames() (names []string) {
 }
 
 // findRequirement finds a requirement, built or planned, by its id.
-func findRequirement(id string) (*harness.Requirement, error) {
+func findRequirement(id string) (*catalogue.Requirement, error) {
 	if r, ok := suites.Find(id); ok {
 		return r, nil
 	}
-	if _, err := harness.Select(suites.All, []string{id}, nil); err != nil {
+	if _, err := catalogue.Select(suites.All, []string{id}, nil); err != nil {
 		return nil, usageErrorf("%w", err)
 	}
 	return nil, usageErrorf("%q is not the id of one check; mcpcheck list %s shows what it selects", id, id)
@@ -131,7 +131,7 @@ func checkIDs() (ids []string) {
 	return ids
 }
 
-func writeRequirement(w io.Writer, r *harness.Requirement) {
+func writeRequirement(w io.Writer, r *catalogue.Requirement) {
 	fmt.Fprintf(w, "%s\nA conforming server %s.\n\n%s\n", r.ID, r.Title, hangingIndent(r.Statement, 0))
 	if !suites.HasCheck(r) {
 		fmt.Fprint(w, "\nNo check tests this requirement yet.\n")
@@ -170,7 +170,7 @@ func writeRequirement(w io.Writer, r *harness.Requirement) {
 }
 
 // sdkDeviations say which SDKs break a requirement, and what changes that: those together of which the same is said.
-func sdkDeviations(r *harness.Requirement) (said []string) {
+func sdkDeviations(r *catalogue.Requirement) (said []string) {
 	var changes []string // in the order of the catalogue
 	sdks := map[string][]string{}
 	for _, d := range r.SDKs {
@@ -201,16 +201,16 @@ var safetyTexts = map[string]string{
 }
 
 // eraText is a text that may differ between the eras of the protocol.
-func eraText(text harness.ByEra) string {
+func eraText(said catalogue.ByEra) string {
 	switch {
-	case text.Legacy == text.Modern:
-		return text.Legacy
-	case text.Modern == "":
-		return text.Legacy
-	case text.Legacy == "":
-		return harness.ModernRevisions[0] + ": " + text.Modern
+	case said.Legacy == said.Modern:
+		return said.Legacy
+	case said.Modern == "":
+		return said.Legacy
+	case said.Legacy == "":
+		return catalogue.ModernRevisions[0] + ": " + said.Modern
 	}
-	return text.Legacy + "\n" + harness.ModernRevisions[0] + ": " + text.Modern
+	return said.Legacy + "\n" + catalogue.ModernRevisions[0] + ": " + said.Modern
 }
 
 func writeSection(w io.Writer, title, body string) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // generatedNotice is the first line of every page that is generated.
@@ -100,7 +100,7 @@ func writePages(w io.Writer, names []string) error {
 }
 
 // writeMarkdownRequirement writes one requirement, under a heading of so many #.
-func writeMarkdownRequirement(w io.Writer, heading string, r *harness.Requirement) error {
+func writeMarkdownRequirement(w io.Writer, heading string, r *catalogue.Requirement) error {
 	fmt.Fprintf(w, "%s <a id=%q></a>%s\n\n", heading, r.ID, escapeMarkdown(r.ID))
 	fmt.Fprintf(w, "**A conforming server %s.** %s\n\n", escapeMarkdown(r.Title), escapeMarkdown(r.Statement))
 	if !suites.HasCheck(r) {
@@ -129,9 +129,9 @@ func writeMarkdownRequirement(w io.Writer, heading string, r *harness.Requiremen
 }
 
 // markdownLevels is the level with the revisions in which it holds, each a link to the sentence.
-func markdownLevels(r *harness.Requirement) string {
+func markdownLevels(r *catalogue.Requirement) string {
 	var parts []string
-	last := harness.Level(0)
+	last := catalogue.Level(0)
 	for _, revision := range r.ApplicableRevisions() {
 		link := revision
 		if url := r.URL(revision); url != "" {
@@ -151,7 +151,7 @@ func markdownLevels(r *harness.Requirement) string {
 }
 
 // scopeText is which servers a requirement binds, and what trying it does to them.
-func scopeText(r *harness.Requirement) string {
+func scopeText(r *catalogue.Requirement) string {
 	text := "every transport"
 	if len(r.Transports) > 0 {
 		text = strings.Join(r.Transports, ", ")

@@ -13,7 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -117,7 +118,7 @@ func (f *runFlags) addCheckFlags(cmd *cobra.Command) {
 	f.addSDKFlag(flags)
 	flags.StringVar(&f.tentative, "tentative", showTentative,
 		"`MODE`: how to treat checks that are new in this version: show (they do not block) or gate (they do)")
-	flags.IntVar(&f.fileKeys.Jobs, "jobs", harness.DefaultJobs, "run `N` checks at a time")
+	flags.IntVar(&f.fileKeys.Jobs, "jobs", check.DefaultJobs, "run `N` checks at a time")
 	flags.BoolVar(&f.isolate, "isolate", false, "start a fresh process for every session")
 	flags.BoolVar(&f.quick, "quick", false,
 		"fast subset for pre-commit: what one session can show")
@@ -165,7 +166,7 @@ func (f *runFlags) addTargetFlags(cmd *cobra.Command) {
 	flags.StringVar(&f.fileKeys.MaxMessage, "max-message", "16MiB",
 		"`SIZE` of the longest message that is read; longer ones are not tested")
 	for name, values := range map[string][]string{
-		"protocol": append([]string{protocolAuto, protocolAll}, harness.Revisions...),
+		"protocol": append([]string{protocolAuto, protocolAll}, catalogue.Revisions...),
 		"profile":  {"release", "spec", "strict", "directory"},
 		"calls":    {"safe", "none", "invalid", "all"},
 	} {

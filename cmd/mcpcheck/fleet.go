@@ -18,7 +18,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // fleetFlags are what the command line says to fleet.
@@ -116,8 +117,8 @@ type fleet struct {
 	options      options // of a server that says nothing itself
 	memberArgs   []string
 	members      []fleetMember
-	shard        *harness.ShardInfo // nil: all servers
-	isInShard    func(i int) bool   // is in the shard
+	shard        *report.ShardInfo // nil: all servers
+	isInShard    func(i int) bool  // is in the shard
 	servers      serverCache
 	out          io.Writer
 	finished     int       // servers, of those that are to be judged
@@ -197,7 +198,7 @@ func prepareFleet(cmd *cobra.Command, paths []string, flags fleetFlags) (f *flee
 		return nil, left, err
 	}
 	if f.program, err = os.Executable(); err != nil {
-		return nil, left, &exitError{harness.ExitInternal, err}
+		return nil, left, &exitError{report.ExitInternal, err}
 	}
 	if err := os.MkdirAll(filepath.Join(f.dir, "servers"), 0o755); err != nil {
 		return nil, left, usageErrorf("--out %s: %w; name a directory that can be made", f.dir,
@@ -216,14 +217,14 @@ func (f *fleet) loadResults() error {
 	keeps := f.keepsResults()
 	if !f.flags.pageOnly {
 		if err := os.WriteFile(f.unfinishedFile(), nil, 0o644); err != nil {
-			return &exitError{harness.ExitInternal, err}
+			return &exitError{report.ExitInternal, err}
 		}
 	}
 	for i := range f.members {
 		m := &f.members[i]
 		if f.isInShard(i) && !keeps {
 			if err := clearMemberDir(filepath.Join(f.dir, filepath.FromSlash(m.dir))); err != nil {
-				return &exitError{harness.ExitInternal, err}
+				return &exitError{report.ExitInternal, err}
 			}
 			continue
 		}
@@ -235,7 +236,7 @@ func (f *fleet) loadResults() error {
 				continue
 			}
 			if err := copyMember(from, f.dir, *m); err != nil {
-				return &exitError{harness.ExitInternal, err}
+				return &exitError{report.ExitInternal, err}
 			}
 			m.hasRow, m.isFinal = true, settled
 		}
@@ -253,7 +254,7 @@ func (f *fleet) resultState(dir string, m fleetMember, entry string) (judged, se
 	if f.oldestResult.IsZero() || row.TestedAt.Before(f.oldestResult) {
 		f.oldestResult = row.TestedAt
 	}
-	settling := []int{harness.ExitConforms, harness.ExitFails, harness.ExitUntestable}
+	settling := []int{report.ExitConforms, report.ExitFails, report.ExitUntestable}
 	return true, slices.Contains(settling, row.ExitCode)
 }
 
@@ -333,7 +334,7 @@ func (f *fleet) runAll(ctx context.Context) error {
 	close(jobs)
 	workers.Wait()
 	if failed != nil {
-		return &exitError{harness.ExitInternal, failed}
+		return &exitError{report.ExitInternal, failed}
 	}
 	return nil
 }
@@ -383,10 +384,10 @@ func (f *fleet) printRow(row reporters.FleetRow, of int, took time.Duration) {
 // conclude writes the page, unless this is a shard, and says what all came to.
 func (f *fleet) finish(ctx context.Context) error {
 	interrupted := ctx.Err() != nil
-	shown := reporters.Fleet{Tool: harness.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}, Rows: f.rows()}
+	shown := reporters.Fleet{Tool: catalogue.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}, Rows: f.rows()}
 	t, err := shown.Tally(mapStrings(suites.Areas, func(a suites.Area) string { return a.Name }))
 	if err != nil {
-		return &exitError{harness.ExitInternal, err}
+		return &exitError{report.ExitInternal, err}
 	}
 	if f.flags.shard != "" && t.Servers == 0 {
 		fmt.Fprintf(f.out, "PASS  no server is in shard %s\n", f.flags.shard)
@@ -399,18 +400,18 @@ func (f *fleet) finish(ctx context.Context) error {
 			reporters.ReplaceFileFunc(filepath.Join(f.dir, "index.md"), 0o644,
 				func(w io.Writer) error { return reporters.FleetMarkdown(w, shown, t) }))
 		if err != nil {
-			return &exitError{harness.ExitInternal, err}
+			return &exitError{report.ExitInternal, err}
 		}
 	}
 	code, word := t.ExitCode(), "FAIL"
 	switch {
 	case interrupted:
-		code, word = harness.ExitInterrupted, "INTERRUPTED"
-	case code == harness.ExitConforms:
+		code, word = report.ExitInterrupted, "INTERRUPTED"
+	case code == report.ExitConforms:
 		word = "PASS"
-	case code == harness.ExitUntestable:
+	case code == report.ExitUntestable:
 		word = "NOT TESTED"
-	case code == harness.ExitInternal:
+	case code == report.ExitInternal:
 		word = "ERROR"
 	}
 	line := word + "  " + t.Headline()
@@ -420,7 +421,7 @@ func (f *fleet) finish(ctx context.Context) error {
 		line += " · shard " + f.flags.shard
 	}
 	fmt.Fprintln(f.out, line)
-	if code != harness.ExitConforms {
+	if code != report.ExitConforms {
 		return &exitError{code: code}
 	}
 	return nil

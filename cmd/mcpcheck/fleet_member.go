@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // memberCommandName is the command by which a fleet judges one of its servers: run, on a leash. It ends with its stdin,
@@ -47,8 +48,9 @@ func addWireFlag(flags *pflag.FlagSet, wire *bool) {
 }
 
 // keepsWire reports whether a result keeps its wire. For each of many servers that of what passes is some megabytes.
-func (f runFlags) keepsWire(r harness.Result) bool {
-	return f.parentPipe == nil || f.keepAllWire || r.Gates || r.Verdict == harness.Fail || r.Verdict == harness.Error
+func (f runFlags) keepsWire(r report.Result) bool {
+	return f.parentPipe == nil || f.keepAllWire || r.Gates || r.Verdict == catalogue.Fail ||
+		r.Verdict == catalogue.Error
 }
 
 // Files in the directory of a server.
@@ -82,7 +84,7 @@ func (f *fleet) runMember(ctx context.Context, j job) (reporters.FleetRow, error
 	}
 	row := reporters.FleetRow{SchemaVersion: 1, Name: j.name, Judged: true}
 	if j.server.entryErr != nil {
-		row.ExitCode, row.Problem = harness.ExitUsage, reporters.PrintableLine(j.server.entryErr.Error())
+		row.ExitCode, row.Problem = report.ExitUsage, reporters.PrintableLine(j.server.entryErr.Error())
 	} else {
 		words, err := j.commandArgs(dir)
 		if err != nil {
@@ -150,7 +152,7 @@ func (f *fleet) runProcess(ctx context.Context, words []string, most time.Durati
 		err = cmd.Start()
 	}
 	if err != nil {
-		return harness.ExitInternal, "mcpcheck could not be started: " + err.Error()
+		return report.ExitInternal, "mcpcheck could not be started: " + err.Error()
 	}
 	ended := make(chan struct{})
 	go func() {
@@ -175,7 +177,7 @@ func (f *fleet) runProcess(ctx context.Context, words []string, most time.Durati
 	}
 	code = cmd.ProcessState.ExitCode()
 	if code < 0 {
-		code = harness.ExitInternal
+		code = report.ExitInternal
 		said = cmp.Or(said, "its run ended otherwise than by itself: "+cmd.ProcessState.String())
 	}
 	return code, cmp.Or(said, strings.TrimPrefix(stderr.lastLine(), "mcpcheck: "))
@@ -187,23 +189,23 @@ func newRow(name, file string, code int, said string) reporters.FleetRow {
 	text, err := readLimited(file, maxReportBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		row.ExitCode, row.Problem = code, reporters.PrintableLine(cmp.Or(said, "its run wrote no report"))
-		if code == harness.ExitConforms || code == harness.ExitFails {
-			row.ExitCode = harness.ExitInternal // it says so, and there is no report of it
+		if code == report.ExitConforms || code == report.ExitFails {
+			row.ExitCode = report.ExitInternal // it says so, and there is no report of it
 		}
 		return row
 	}
-	var r harness.Report
+	var r report.Report
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
 	if err != nil {
-		row.ExitCode, row.Problem = harness.ExitInternal, "its report cannot be read: "+reporters.WithoutPath(err).
+		row.ExitCode, row.Problem = report.ExitInternal, "its report cannot be read: "+reporters.WithoutPath(err).
 			Error()
 		return row
 	}
 	row = reporters.NewFleetRow(name, r)
 	if code != r.ExitCode {
-		row.ExitCode, row.Problem = harness.ExitInternal, reporters.PrintableLine(said)
+		row.ExitCode, row.Problem = report.ExitInternal, reporters.PrintableLine(said)
 	}
 	return row
 }

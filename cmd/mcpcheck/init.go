@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func newInitCommand() *cobra.Command {
@@ -88,7 +90,7 @@ func createConfig(cmd *cobra.Command, f runFlags, name string) error {
 	}
 	text := d.text()
 	if _, err := parseConfig(name, []byte(text)); err != nil {
-		return &exitError{harness.ExitInternal,
+		return &exitError{report.ExitInternal,
 			fmt.Errorf("the file that was made cannot be read, and was not written: %w", err)}
 	}
 	if err := reporters.ReplaceFile(name, []byte(text)); err != nil {
@@ -109,11 +111,11 @@ func inspectServer(v options, t *target, told *sinks) (d draft, err error) {
 		found.Close()
 	}
 	unseen := func(why string) error {
-		return &exitError{harness.ExitUntestable, fmt.Errorf("nothing was written: %s", why)}
+		return &exitError{report.ExitUntestable, fmt.Errorf("nothing was written: %s", why)}
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		return d, &exitError{harness.ExitInterrupted, errors.New("interrupted; nothing was written")}
+		return d, &exitError{report.ExitInterrupted, errors.New("interrupted; nothing was written")}
 	case server == nil:
 		return d, err
 	case err != nil:
@@ -122,9 +124,9 @@ func inspectServer(v options, t *target, told *sinks) (d draft, err error) {
 		return d, unseen(t.redactor.text(server.Failure))
 	}
 	d = newDraft(v, t, server)
-	able, declared := protocol.AllCapabilities(server.Revision), harness.M{}
+	able, declared := protocol.AllCapabilities(server.Revision), check.M{}
 	d.addCapabilityTools(discovery.ToolsForCapabilities(ctx, t.driverTarget, server, able))
-	if harness.IsModern(server.Revision) {
+	if catalogue.IsModern(server.Revision) {
 		declared = able // for such a server says what it wants in its result, which needs no answer here
 	}
 	if s, err := discovery.OpenWithCapabilities(ctx, t.driverTarget, server, declared); err == nil {

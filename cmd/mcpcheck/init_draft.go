@@ -14,9 +14,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -24,12 +25,12 @@ import (
 type draft struct {
 	options
 	target *target
-	server *harness.Server
+	server *check.Server
 	tools  []toolDraft
 }
 
 // newDraft prepares the file for a server.
-func newDraft(v options, t *target, server *harness.Server) draft {
+func newDraft(v options, t *target, server *check.Server) draft {
 	d := draft{options: v, target: t, server: server}
 	seen := map[string]bool{}
 	for _, tool := range server.Tools {
@@ -47,11 +48,11 @@ func (d draft) serverSummary() string {
 	name := cmp.Or(strings.TrimSpace(printableLine(info.Name)+" "+printableLine(info.Version)),
 		"a server without a name")
 	transport := map[string]string{"stdio": "stdio", "http": "Streamable HTTP", "sse": "HTTP+SSE"}[d.server.Transport]
-	text := fmt.Sprintf("%s over %s, revision %s", name, transport, d.server.Revision)
+	said := fmt.Sprintf("%s over %s, revision %s", name, transport, d.server.Revision)
 	if len(info.Capabilities) > 0 {
-		text += ", with " + printableLine(strings.Join(info.Capabilities, ", "))
+		said += ", with " + printableLine(strings.Join(info.Capabilities, ", "))
 	}
-	return text
+	return said
 }
 
 // toolSummary says which tools the file lets runs call.
@@ -71,14 +72,14 @@ func (d draft) toolSummary() string {
 	if len(d.tools) == 0 {
 		return "tools: it lists none"
 	}
-	text := reporters.Plural(called, "tool") + " will be called with the arguments in the file"
+	said := reporters.Plural(called, "tool") + " will be called with the arguments in the file"
 	if n := len(others); n > 0 {
-		text += fmt.Sprintf(", %d will not: %s; the file says why", n, d.toolNames(others))
+		said += fmt.Sprintf(", %d will not: %s; the file says why", n, d.toolNames(others))
 	}
 	if len(failed) > 0 {
-		text += "\nfailed with these arguments: " + d.toolNames(failed) + "; the file has the answers"
+		said += "\nfailed with these arguments: " + d.toolNames(failed) + "; the file has the answers"
 	}
-	return text
+	return said
 }
 
 // toolNames are names of tools on a line.
@@ -119,14 +120,14 @@ func (d draft) requiredVariables() (names []string) {
 // toolDraft is a tool as the file has it.
 type toolDraft struct {
 	name            string
-	arguments       harness.M
+	arguments       check.M
 	notCalledReason string // it is not called with them; empty: it is
 	isSafe          bool   // it may be called to see whether they work
 	failure         string // what came when they were tried; empty: they were not, or nothing is wrong with them
 }
 
 // addCapabilityTools adds tools that only some clients see.
-func (d *draft) addCapabilityTools(tools []harness.M) {
+func (d *draft) addCapabilityTools(tools []check.M) {
 	for _, tool := range tools {
 		if name, ok := tool["name"].(string); ok {
 			t := d.newToolDraft(name, tool)
@@ -146,16 +147,16 @@ func (d *draft) tryTools(s *driver.Session) {
 		if !t.isSafe || time.Since(begin) > enough || !s.IsAlive() {
 			continue
 		}
-		r := s.Call("tools/call", harness.M{"name": t.name, "arguments": t.arguments})
+		r := s.Call("tools/call", check.M{"name": t.name, "arguments": t.arguments})
 		if r.Err != nil || r.Result() == nil || r.Result()["isError"] == true {
-			t.failure = printableLine(harness.Got(r))
+			t.failure = printableLine(check.Got(r))
 		}
 	}
 }
 
 // newToolDraft makes arguments for a tool.
-func (d draft) newToolDraft(name string, tool harness.M) toolDraft {
-	t := toolDraft{name: name, arguments: harness.M{}}
+func (d draft) newToolDraft(name string, tool check.M) toolDraft {
+	t := toolDraft{name: name, arguments: check.M{}}
 	if why := toolcall.UncallableReason(tool, d.server.Revision); why != "" {
 		t.notCalledReason = why
 		return t
@@ -170,10 +171,10 @@ func (d draft) newToolDraft(name string, tool harness.M) toolDraft {
 	if err != nil {
 		t.notCalledReason = "no arguments could be made: " + err.Error()
 	}
-	if text := name + flowYAML(t.arguments); d.target.redactor.text(text) != text {
+	if said := name + flowYAML(t.arguments); d.target.redactor.text(said) != said {
 		t.notCalledReason = "a secret is in it"
 	}
-	t.isSafe = t.notCalledReason == "" && harness.CallsSafe.Permit(tool, false).Valid
+	t.isSafe = t.notCalledReason == "" && report.CallsSafe.Permit(tool, false).Valid
 	return t
 }
 
@@ -288,7 +289,7 @@ func (d draft) headersText() string {
 
 // policyText says what is judged, and how patiently.
 func (d draft) policyText() string {
-	text := "# What blocks: release (MUSTs and the release checklist), spec (MUSTs only), strict (also SHOULDs,\n" +
+	said := "# What blocks: release (MUSTs and the release checklist), spec (MUSTs only), strict (also SHOULDs,\n" +
 		"# and MUSTs that could not be tested), directory (only the rules of public server directories).\n" +
 		"profile: " + d.Profile + "\n"
 	for _, key := range []struct{ name, value string }{
@@ -297,10 +298,10 @@ func (d draft) policyText() string {
 		{"max-message", d.MaxMessage},
 	} {
 		if d.flags.isGiven(key.name) {
-			text += key.name + ": " + key.value + "\n"
+			said += key.name + ": " + key.value + "\n"
 		}
 	}
-	return text
+	return said
 }
 
 // toolsText has the arguments of each tool, those of tools that are not called in comments.
@@ -320,20 +321,20 @@ func (d draft) toolsText() string {
 	if len(d.tools) == 0 {
 		return ""
 	}
-	text := "# Arguments by tool, made from the schemas: change them to some that mean something to the server.\n" +
+	said := "# Arguments by tool, made from the schemas: change them to some that mean something to the server.\n" +
 		"# A tool that is listed here is called with them, so they have to be valid and harmless; and with invalid\n" +
 		"# ones, unless it is marked destructive.\n"
 	if called.Len() == 0 {
-		text += "# arguments:\n"
+		said += "# arguments:\n"
 	} else {
-		text += "arguments:\n" + called.String()
+		said += "arguments:\n" + called.String()
 	}
 	if others.Len() > 0 {
-		text += "  # Not called with valid arguments, and why; take the # away to have one called,\n" +
+		said += "  # Not called with valid arguments, and why; take the # away to have one called,\n" +
 			"  # or give --calls all to have all called. run --plan says which are called with invalid ones.\n" +
 			others.String()
 	}
-	return text
+	return said
 }
 
 // flowYAML writes a value as YAML on one line.
@@ -352,32 +353,32 @@ func flowYAML(v any) string {
 		pairs := mapStrings(sortedKeys(v), func(key string) string { return flowYAML(key) + ": " + flowYAML(v[key]) })
 		return "{" + strings.Join(pairs, ", ") + "}"
 	}
-	text, err := json.Marshal(v)
+	said, err := json.Marshal(v)
 	if err != nil {
 		return strconv.Quote(fmt.Sprint(v))
 	}
-	return string(text)
+	return string(said)
 }
 
 // isPlainScalar reports whether a string may stand in YAML as it is.
-func isPlainScalar(text string) bool {
+func isPlainScalar(said string) bool {
 	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // something else for some parsers
-	return plainScalarPattern.MatchString(text) && !slices.Contains(words, strings.ToLower(text))
+	return plainScalarPattern.MatchString(said) && !slices.Contains(words, strings.ToLower(said))
 }
 
 var plainScalarPattern = regexp.MustCompile(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./@-]*$`)
 
 // printableLine is a text of the server on one line, without what a terminal or YAML would take for a command.
-func printableLine(text string) string {
-	text = strings.Map(func(r rune) rune {
+func printableLine(said string) string {
+	said = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, text)
+	}, said)
 	const most = 200
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
+	if runes := []rune(said); len(runes) > most {
+		said = string(runes[:most]) + "…"
 	}
-	return oneLine(text)
+	return oneLine(said)
 }

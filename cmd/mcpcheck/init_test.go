@@ -7,11 +7,13 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // newTestDraft is the draft for a server with tools, made with some flags and a secret.
-func newTestDraft(t *testing.T, flags string, a address, tools ...harness.M) draft {
+func newTestDraft(t *testing.T, flags string, a address, tools ...check.M) draft {
 	t.Helper()
 	v, err := resolveOptions(parseRunFlags(t, flags+" -- server"), config{})
 	if err != nil {
@@ -19,17 +21,17 @@ func newTestDraft(t *testing.T, flags string, a address, tools ...harness.M) dra
 	}
 	s := secrets{texts: []string{"s3cr3t"}}
 	info := object{"name": "evil\nprofile: spec\u2028\x1b[31m", "version": "1 # \u0085x"}
-	return newDraft(v, &target{address: a, redactor: s.redactor()}, &harness.Server{
-		Transport: "stdio", Revision: harness.NewestLegacy, ConnectResult: harness.M{"serverInfo": info}, Tools: tools,
+	return newDraft(v, &target{address: a, redactor: s.redactor()}, &check.Server{
+		Transport: "stdio", Revision: catalogue.NewestLegacy, ConnectResult: check.M{"serverInfo": info}, Tools: tools,
 	})
 }
 
-func readOnlyTool(name string, properties object) harness.M {
+func readOnlyTool(name string, properties object) check.M {
 	var required []any
 	for _, key := range sortedKeys(properties) {
 		required = append(required, key)
 	}
-	return harness.M{
+	return check.M{
 		"name": name, "annotations": object{"readOnlyHint": true},
 		"inputSchema": object{"type": "object", "properties": properties, "required": required},
 	}
@@ -38,20 +40,20 @@ func readOnlyTool(name string, properties object) harness.M {
 // TestDraft: whatever a server calls its tools, and whatever their schemas want, the file can be read and holds just
 // that.
 func TestDraft(t *testing.T) {
-	var tools []harness.M
-	want := map[string]harness.M{}
+	var tools []check.M
+	want := map[string]check.M{}
 	for _, word := range []string{
 		"plain", "no", "null", "1.10", "2025-01-01", "a: b", "# a", "- a", "--a", "a b", "it's", `"`, `\`, "\n",
 		"a\nprofile: nice", "\u0085", "\u2028", "é", "{port}", "[a]", "*a", "&a", "!a", "%a", "@a", "`a", "?", "~", "",
 		"<<", "=", "日本",
 	} {
 		tools = append(tools, readOnlyTool(word, object{"of " + word: object{"const": word}}))
-		want[word] = harness.M{"of " + word: word}
+		want[word] = check.M{"of " + word: word}
 	}
 	tools = append(tools, readOnlyTool("values", object{
 		"list": object{"const": []any{true, nil, 1.5, []any{}}}, "map": object{"const": object{"a": object{}}},
 	}), readOnlyTool("plain", nil)) // listed twice
-	want["values"] = harness.M{"list": []any{true, nil, 1.5, []any{}}, "map": object{"a": object{}}}
+	want["values"] = check.M{"list": []any{true, nil, 1.5, []any{}}, "map": object{"a": object{}}}
 
 	text := newTestDraft(t, "", address{command: []string{"./server", "--a b", "-1", ""}}, tools...).text()
 	if err := validateConfig(t, []byte(text)); err != nil {
@@ -75,15 +77,15 @@ func TestDraft(t *testing.T) {
 // TestDraftToolsNotCalled: tools that are not called are in comments, with the reason; with
 // the # taken away they are called.
 func TestDraftToolsNotCalled(t *testing.T) {
-	named := func(name string, more object) harness.M {
-		tool := harness.M{"name": name, "inputSchema": object{"type": "object"}}
+	named := func(name string, more object) check.M {
+		tool := check.M{"name": name, "inputSchema": object{"type": "object"}}
 		for key, value := range more {
 			tool[key] = value
 		}
 		return tool
 	}
 	reads := object{"readOnlyHint": true}
-	tools := []harness.M{
+	tools := []check.M{
 		named("writes", nil),
 		named("drops", object{"annotations": object{"destructiveHint": true}}),
 		named("task", object{"annotations": reads, "execution": object{"taskSupport": "required"}}),
@@ -91,8 +93,8 @@ func TestDraftToolsNotCalled(t *testing.T) {
 		readOnlyTool("secret", object{"key": object{"const": "s3cr3t"}}),
 		{"inputSchema": object{"type": "object"}},
 	}
-	for calls, lines := range map[harness.CallPolicy][]string{
-		harness.CallsSafe: {
+	for calls, lines := range map[report.CallPolicy][]string{
+		report.CallsSafe: {
 			"# arguments:\n",
 			"\n  # writes: {} # no readOnlyHint\n",
 			"\n  # drops: {} # marked destructive\n",
@@ -100,8 +102,8 @@ func TestDraftToolsNotCalled(t *testing.T) {
 			"\n  # impossible: {} # no arguments could be made: ",
 			"\n  # secret: {key: [redacted]} # a secret is in it\n",
 		},
-		harness.CallsNone: {"\n  # writes: {} # --calls none\n", "\n  # drops: {} # --calls none\n"},
-		harness.CallsAll: {
+		report.CallsNone: {"\n  # writes: {} # --calls none\n", "\n  # drops: {} # --calls none\n"},
+		report.CallsAll: {
 			"\narguments:\n  writes: {}\n  drops: {}\n  # Not called", "\n  # task: {} # it only runs as a task\n",
 		},
 	} {

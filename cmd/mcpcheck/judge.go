@@ -8,8 +8,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func newJudgeCommand() *cobra.Command {
@@ -50,7 +52,7 @@ protocol is not tested. Exit codes are those of run.`,
 
 // judgeTraces judges the sessions in files.
 func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
-	profile, err := harness.ParseProfile(f.fileKeys.Profile)
+	profile, err := catalogue.ParseProfile(f.fileKeys.Profile)
 	if err != nil {
 		return usageErrorf("--profile: %w", err)
 	}
@@ -66,34 +68,34 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	report := harness.Report{
-		SchemaVersion: 1, Program: harness.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}, Target: head.Target,
+	rep := report.Report{
+		SchemaVersion: 1, Program: catalogue.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}, Target: head.Target,
 		Profile: profile, Started: head.Opened, Recorded: true,
 	}
-	by := harness.GroupByRevision(sessions)
+	by := check.GroupByRevision(sessions)
 	if len(by) == 0 {
 		return usageErrorf("no session in %s has agreed on a revision that is known; there is nothing to judge by",
 			files[0])
 	}
 	unasked := 0
 	for _, revision := range sortedKeys(by) {
-		server := harness.RecordedServer(head.Target.Transport, by[revision])
+		server := check.RecordedServer(head.Target.Transport, by[revision])
 		plan := plannedCases(suites.Implemented(), server, selector)
-		results, left := harness.JudgeRecorded(server, plan, by[revision], harness.Options{
+		results, left := check.JudgeRecorded(server, plan, by[revision], check.Options{
 			Profile: profile, SDKs: suites.SDKs(), GateSDKs: f.fileKeys.SDK == gateSDK,
 		})
 		unasked += left
-		report.Server = server.Info()
-		report.Revisions = append(report.Revisions, harness.RevisionInfo{
+		rep.Server = server.Info()
+		rep.Revisions = append(rep.Revisions, report.RevisionInfo{
 			Requested: revision, Revision: revision, Set: currentSet(revision).Info(),
 		})
-		report.Coverage = append(report.Coverage,
-			harness.NewCoverage(suites.All(), suites.Checks(), server, selector, results))
-		report.Results = append(report.Results, results...)
+		rep.Coverage = append(rep.Coverage,
+			check.NewCoverage(suites.All(), suites.Checks(), server, selector, results))
+		rep.Results = append(rep.Results, results...)
 	}
-	report.Counts = harness.Count(report.Results)
-	decideMergedExitCode(&report, nil)
-	told, err := newSinks(optionsFromReport(f, report), targetFromReport(report), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	rep.Counts = report.Count(rep.Results)
+	decideMergedExitCode(&rep, nil)
+	told, err := newSinks(optionsFromReport(f, rep), targetFromReport(rep), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
@@ -101,9 +103,9 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 		fmt.Fprintln(told.stderr, "mcpcheck: not judged from there on:", reporters.PrintableLine(fault))
 	}
 	fmt.Fprintf(told.stderr, "mcpcheck: %d of %d checks need a live server and were skipped\n",
-		unasked, unasked+len(report.Results))
-	told.writeMergedResults(report)
-	return told.writeReport(report)
+		unasked, unasked+len(rep.Results))
+	told.writeMergedResults(rep)
+	return told.writeReport(rep)
 }
 
 // replayTraces are the sessions in files, and where their clients broke the protocol. All have to be of one transport.

@@ -14,7 +14,9 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // lastRun is what is remembered of the runs of a server, for --last-failed and explain --last: what failed when it was
@@ -51,19 +53,19 @@ const noReportName = "REPORT"
 
 // take takes in what a run came to: what was not judged in it stays as it was, but for what blocked, which this run
 // alone decides.
-func (l *lastRun) addReport(r harness.Report) {
+func (l *lastRun) addReport(r report.Report) {
 	judged, open, failed := map[string]bool{}, map[string]bool{}, map[string]failedCheck{}
 	for _, x := range r.Results {
-		fails := x.Verdict == harness.Fail || x.Verdict == harness.Error
+		fails := x.Verdict == catalogue.Fail || x.Verdict == catalogue.Error
 		switch {
 		case x.Area() == "advice" && !x.Gates && (r.Options == nil || !r.Options.Advice): // is not shown
-		case x.Reason == harness.NotTried: // by a quick run
+		case x.Reason == report.NotTried: // by a quick run
 		case fails || x.Gates:
 			was, again := failed[x.ID]
 			failed[x.ID] = failedCheck{
 				x.ID, x.TriggeredBy, x.Gates || was.Blocked, !fails && (!again || was.OnlyInconclusive),
 			}
-		case x.Verdict == harness.Pass || x.Verdict == harness.Skip:
+		case x.Verdict == catalogue.Pass || x.Verdict == catalogue.Skip:
 			judged[x.ID] = true
 		default:
 			open[x.ID] = true
@@ -90,7 +92,7 @@ func (t *target) lastRunFile() string {
 	if err != nil || all == "" {
 		return ""
 	}
-	key := sha256.Sum256(harness.CompactJSON([]any{dir, t.redactor.texts(t.command), t.redactor.text(t.url)}))
+	key := sha256.Sum256(text.CompactJSON([]any{dir, t.redactor.texts(t.command), t.redactor.text(t.url)}))
 	return filepath.Join(all, hex.EncodeToString(key[:16])+".json")
 }
 
@@ -108,9 +110,9 @@ func (t *target) loadLastRun() *lastRun { return readLastRun(t.lastRunFile()) }
 
 // readLastRun is the last run that a file has; nil: none.
 func readLastRun(name string) *lastRun {
-	text, err := readAtMost(name, maxLastRunBytes)
+	said, err := readAtMost(name, maxLastRunBytes)
 	last := &lastRun{}
-	if err != nil || json.Unmarshal(text, last) != nil || last.Version != lastRunVersion {
+	if err != nil || json.Unmarshal(said, last) != nil || last.Version != lastRunVersion {
 		return nil
 	}
 	return last
@@ -148,7 +150,7 @@ func blockedInLastRun(stderr io.Writer) (ids []string, err error) {
 }
 
 // saveLastRun keeps what a run came to. It is a help, and no more: where it cannot be written, nothing is kept.
-func (t *target) saveLastRun(r harness.Report) {
+func (t *target) saveLastRun(r report.Report) {
 	name := t.lastRunFile()
 	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
 		return
@@ -158,7 +160,7 @@ func (t *target) saveLastRun(r harness.Report) {
 		last = &lastRun{}
 	}
 	last.addReport(r)
-	if reporters.ReplaceFile(name, append(harness.CompactJSON(last), '\n')) == nil {
+	if reporters.ReplaceFile(name, append(text.CompactJSON(last), '\n')) == nil {
 		pruneFiles(filepath.Dir(name), maxLastRuns)
 	}
 }

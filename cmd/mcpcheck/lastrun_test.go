@@ -9,16 +9,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestLastRun: what fails is remembered until it is seen to pass, or not to apply.
 func TestLastRun(t *testing.T) {
-	result := func(id string, v harness.Verdict) harness.Result { return harness.Result{ID: id, Verdict: v} }
-	fails, passes := result("ping/a", harness.Fail), result("ping/a", harness.Pass)
-	untried, gating := result("ping/a", harness.Inconclusive), result("ping/a", harness.Inconclusive)
+	result := func(id string, v catalogue.Verdict) report.Result { return report.Result{ID: id, Verdict: v} }
+	fails, passes := result("ping/a", catalogue.Fail), result("ping/a", catalogue.Pass)
+	untried, gating := result("ping/a", catalogue.Inconclusive), result("ping/a", catalogue.Inconclusive)
 	gating.Gates = true
-	watch := result("ping/a", harness.Fail)
+	watch := result("ping/a", catalogue.Fail)
 	watch.TriggeredBy = []string{"tools/b"}
 	provoked := []failedCheck{{ID: "ping/a", TriggeredBy: []string{"tools/b"}}}
 	one, other := []failedCheck{{ID: "ping/a"}}, []failedCheck{{ID: "ping/b"}}
@@ -28,31 +29,31 @@ func TestLastRun(t *testing.T) {
 	undecided := []failedCheck{{ID: "ping/a", Blocked: true, OnlyInconclusive: true}}
 	for name, test := range map[string]struct {
 		before []failedCheck
-		run    []harness.Result
+		run    []report.Result
 		want   []failedCheck
 	}{
 		"nothing":                  {nil, nil, []failedCheck{}},
-		"a fail":                   {nil, []harness.Result{fails}, one},
-		"provoked":                 {nil, []harness.Result{watch}, provoked},
-		"an error":                 {nil, []harness.Result{result("ping/a", harness.Error)}, one},
-		"blocking":                 {nil, []harness.Result{blocks}, blocked},
-		"blocked once":             {nil, []harness.Result{gating, fails}, blocked},
-		"undecided":                {nil, []harness.Result{gating}, undecided},
-		"advice":                   {nil, []harness.Result{result("advice/a", harness.Fail)}, []failedCheck{}},
-		"not judged":               {other, []harness.Result{passes}, other},
-		"passes":                   {one, []harness.Result{passes}, []failedCheck{}},
-		"skipped":                  {one, []harness.Result{result("ping/a", harness.Skip)}, []failedCheck{}},
-		"not tried":                {one, []harness.Result{untried}, one},
-		"blocked then, fails":      {blocked, []harness.Result{fails}, one},
-		"blocked then, not tried":  {blocked, []harness.Result{untried}, one},
+		"a fail":                   {nil, []report.Result{fails}, one},
+		"provoked":                 {nil, []report.Result{watch}, provoked},
+		"an error":                 {nil, []report.Result{result("ping/a", catalogue.Error)}, one},
+		"blocking":                 {nil, []report.Result{blocks}, blocked},
+		"blocked once":             {nil, []report.Result{gating, fails}, blocked},
+		"undecided":                {nil, []report.Result{gating}, undecided},
+		"advice":                   {nil, []report.Result{result("advice/a", catalogue.Fail)}, []failedCheck{}},
+		"not judged":               {other, []report.Result{passes}, other},
+		"passes":                   {one, []report.Result{passes}, []failedCheck{}},
+		"skipped":                  {one, []report.Result{result("ping/a", catalogue.Skip)}, []failedCheck{}},
+		"not tried":                {one, []report.Result{untried}, one},
+		"blocked then, fails":      {blocked, []report.Result{fails}, one},
+		"blocked then, not tried":  {blocked, []report.Result{untried}, one},
 		"blocked then, not in it":  {blocked, nil, one},
-		"undecided then and still": {undecided, []harness.Result{untried}, []failedCheck{}},
-		"undecided then, fails":    {undecided, []harness.Result{fails}, one},
-		"one revision":             {nil, []harness.Result{fails, passes}, one},
+		"undecided then and still": {undecided, []report.Result{untried}, []failedCheck{}},
+		"undecided then, fails":    {undecided, []report.Result{fails}, one},
+		"one revision":             {nil, []report.Result{fails, passes}, one},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := lastRun{Failed: test.before}
-			last.addReport(harness.Report{Results: test.run})
+			last.addReport(report.Report{Results: test.run})
 			if diff := cmp.Diff(test.want, last.Failed); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -153,7 +153,7 @@ func serverIdentity(ctx context.Context, reach driver.Target) string {
 		return ""
 	}
 	defer s.Close()
-	result := s.Connect(driver.ConnectParams(harness.NewestLegacy)).Result()
+	result := s.Connect(driver.ConnectParams(catalogue.NewestLegacy)).Result()
 	stray := func(f *driver.Frame) bool { return f.Side == driver.FromServer && f.Kind == driver.NotJSON }
 	if result["serverInfo"] == nil || slices.ContainsFunc(s.FramesSince(0), stray) {
 		return ""

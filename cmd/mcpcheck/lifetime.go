@@ -11,9 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // notifySignals listens to the operator from now on, if it does not yet.
@@ -58,7 +59,7 @@ func (t *target) flushReports(stderr io.Writer, tell func() error) error {
 		case <-told:
 		case <-time.After(flushTimeout):
 			fmt.Fprintln(stderr, "mcpcheck: interrupted before all reports were written; does anybody read them?")
-			os.Exit(harness.ExitInterrupted)
+			os.Exit(report.ExitInterrupted)
 		}
 	})
 	return tell()
@@ -152,7 +153,7 @@ func connectMethod(revision string) string {
 	switch {
 	case revision == protocolAuto:
 		return "server/discover or initialize"
-	case harness.IsModern(revision):
+	case catalogue.IsModern(revision):
 		return "server/discover"
 	}
 	return "initialize"

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures/variations"
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 func newListCommand() *cobra.Command {
@@ -43,7 +43,7 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 			if varied {
 				return writeVariations(cmd.OutOrStdout())
 			}
-			catalogue, err := requirementsIn(revision)
+			entries, err := requirementsIn(revision)
 			if err != nil {
 				return err
 			}
@@ -51,12 +51,12 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 			if err != nil {
 				return err
 			}
-			selected, err := harness.Select(suites.All, selectors, nil)
+			selected, err := catalogue.Select(suites.All, selectors, nil)
 			if err != nil {
 				return usageErrorf("%w", err)
 			}
 			var shown []catalogueEntry
-			for _, r := range catalogue {
+			for _, r := range entries {
 				if selected(r) && hasCheckIn(r, revision) && blocks(r) {
 					shown = append(shown, newCatalogueEntry(r))
 				}
@@ -72,7 +72,7 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 	cmd.Flags().StringVar(&profile, "profile", "",
 		"list only the checklist of this `PROFILE`: what blocks under run --profile, if it fails")
 	cmd.RegisterFlagCompletionFunc("profile",
-		cobra.FixedCompletions(mapStrings(harness.Profiles, func(p harness.Profile) string { return string(p) }),
+		cobra.FixedCompletions(mapStrings(catalogue.Profiles, func(p catalogue.Profile) string { return string(p) }),
 			cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may report")
 	cmd.Flags().StringVar(&set, "set", "", "print the set of requirements of this `REVISION`, as JSON with a digest")
@@ -86,31 +86,31 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 
 // writeSet writes the set of requirements of a revision.
 func writeSet(w io.Writer, revision string) error {
-	if !slices.Contains(harness.Revisions, revision) {
-		return usageErrorf("--set: unknown revision %q (have %s)", revision, strings.Join(harness.Revisions, ", "))
+	if !slices.Contains(catalogue.Revisions, revision) {
+		return usageErrorf("--set: unknown revision %q (have %s)", revision, strings.Join(catalogue.Revisions, ", "))
 	}
 	return writeJSON(w, currentSet(revision))
 }
 
 // requirementsIn is the catalogue as far as it holds in a revision; empty: all of it.
-func requirementsIn(revision string) (catalogue harness.Catalogue, err error) {
+func requirementsIn(revision string) (entries catalogue.Catalogue, err error) {
 	if revision == "" {
 		return suites.All(), nil
 	}
-	if !slices.Contains(harness.Revisions, revision) {
+	if !slices.Contains(catalogue.Revisions, revision) {
 		return nil, usageErrorf("--revision: unknown revision %q (have %s)", revision,
-			strings.Join(harness.Revisions, ", "))
+			strings.Join(catalogue.Revisions, ", "))
 	}
 	for _, r := range suites.All() {
 		if r.AppliesIn(revision) {
-			catalogue = append(catalogue, r)
+			entries = append(entries, r)
 		}
 	}
-	return catalogue, nil
+	return entries, nil
 }
 
 // hasCheckIn reports whether a check tries the requirement in a revision; empty: in any.
-func hasCheckIn(r *harness.Requirement, revision string) bool {
+func hasCheckIn(r *catalogue.Requirement, revision string) bool {
 	if revision == "" {
 		return suites.HasCheck(r)
 	}
@@ -119,20 +119,20 @@ func hasCheckIn(r *harness.Requirement, revision string) bool {
 
 // blockingSelector selects the checks whose failure blocks under a profile, in one revision or in any; empty: all
 // checks.
-func blockingSelector(name, revision string) (harness.Selector, error) {
+func blockingSelector(name, revision string) (catalogue.Selector, error) {
 	if name == "" {
-		return func(*harness.Requirement) bool { return true }, nil
+		return func(*catalogue.Requirement) bool { return true }, nil
 	}
-	profile, err := harness.ParseProfile(name)
+	profile, err := catalogue.ParseProfile(name)
 	if err != nil {
 		return nil, usageErrorf("--profile: %w", err)
 	}
 	isNew := suites.Implemented().Tentative(toolVersion())
-	return func(r *harness.Requirement) bool {
+	return func(r *catalogue.Requirement) bool {
 		return !isNew(r) && slices.ContainsFunc(r.ApplicableRevisions(), func(in string) bool {
 			level := r.Level.In(in)
 			return (revision == "" || in == revision) &&
-				profile.Gate(harness.Fail, level, level, r.Checklist, len(r.DirectoryRules) > 0) != harness.NoGate
+				profile.Gate(catalogue.Fail, level, level, r.Checklist, len(r.DirectoryRules) > 0) != catalogue.NoGate
 		})
 	}, nil
 }
@@ -171,7 +171,7 @@ func writeVariations(w io.Writer) error {
 }
 
 // levelRange is the level of a requirement, or its first and its last where it changed.
-func levelRange(r *harness.Requirement) string {
+func levelRange(r *catalogue.Requirement) string {
 	in := r.ApplicableRevisions()
 	first, last := r.Level.In(in[0]).String(), r.Level.In(in[len(in)-1]).String()
 	text := last
@@ -187,7 +187,7 @@ func levelRange(r *harness.Requirement) string {
 // revisionRange is a list of revisions; a run of more than two is shortened to its ends.
 func revisionRange(revisions []string) string {
 	first, last := -1, -1
-	for i, revision := range harness.Revisions {
+	for i, revision := range catalogue.Revisions {
 		if revision == revisions[0] {
 			first = i
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -41,7 +41,7 @@ func (e *exitError) Error() string { return fmt.Sprint(e.cause) }
 
 // usageErrorf is an error of use: exit code 2.
 func usageErrorf(format string, a ...any) error {
-	return &exitError{harness.ExitUsage, fmt.Errorf(format, a...)}
+	return &exitError{report.ExitUsage, fmt.Errorf(format, a...)}
 }
 
 // runProcess is the whole program: it returns the exit code.
@@ -54,13 +54,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.Execute()
-	e := &exitError{code: harness.ExitConforms}
+	e := &exitError{code: report.ExitConforms}
 	if err != nil {
-		e = &exitError{harness.ExitUsage, err} // what cobra itself complains of is wrong usage
+		e = &exitError{report.ExitUsage, err} // what cobra itself complains of is wrong usage
 		errors.As(err, &e)
 	}
 	if out.err != nil && (e.cause == nil || errors.Is(e.cause, out.err)) {
-		e = &exitError{harness.ExitInternal, fmt.Errorf("standard output: %w", reporters.WithoutPath(out.err))}
+		e = &exitError{report.ExitInternal, fmt.Errorf("standard output: %w", reporters.WithoutPath(out.err))}
 	}
 	if e.cause != nil {
 		fmt.Fprintln(stderr, "mcpcheck:", errorLine(e.cause))

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 func newManCommand() *cobra.Command {
@@ -45,7 +45,7 @@ version of mcpcheck writes the same pages.
 // writeManPages writes a page for each command. Its date is that of the revision that mcpcheck judges by, not that of
 // the build.
 func writeManPages(root *cobra.Command, dir string) error {
-	date, err := time.Parse(time.DateOnly, harness.NewestLegacy)
+	date, err := time.Parse(time.DateOnly, catalogue.NewestLegacy)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func newMergeCommand() *cobra.Command {
@@ -61,7 +62,7 @@ func mergeReports(cmd *cobra.Command, files []string, known string, f runFlags) 
 	for i := range reports {
 		clearNotTested(&reports[i].Report)
 	}
-	merged, duplicates, err := harness.MergeReports(reports, suites.All())
+	merged, duplicates, err := report.MergeReports(reports, suites.All())
 	if err != nil {
 		return usageErrorf("%w", err)
 	}
@@ -100,11 +101,11 @@ func rejectFleetReports(files []string) error {
 }
 
 // optionsFromReport are what the run of a report was asked for, and what is asked for now.
-func optionsFromReport(f runFlags, r harness.Report) options {
+func optionsFromReport(f runFlags, r report.Report) options {
 	v := options{config: config{Protocol: protocolAuto}, flags: f}
 	v.reports, v.reportDir = f.report.mergeWith(f.isGiven, reportFiles{})
 	v.flags.isMerged = true
-	v.flags.repeatedArgs = nonDefaultFlags("profile", string(r.Profile), string(harness.Release))
+	v.flags.repeatedArgs = nonDefaultFlags("profile", string(r.Profile), string(catalogue.Release))
 	if r.Baseline != nil {
 		v.flags.repeatedArgs = append(v.flags.repeatedArgs, "--baseline", r.Baseline.File)
 	}
@@ -118,9 +119,9 @@ func optionsFromReport(f runFlags, r harness.Report) options {
 		asked = protocolAll // the runs asked for one each
 	}
 	v.flags.selectionArgs = nonDefaultFlags("only", strings.Join(o.Only, ","), "", "protocol", asked, protocolAuto)
-	skipped := mapStrings(o.Skip, func(o harness.Exclusion) string { return o.Check })
+	skipped := mapStrings(o.Skip, func(o report.Exclusion) string { return o.Check })
 	v.flags.repeatedArgs = append(v.flags.repeatedArgs, nonDefaultFlags(
-		"sdk", o.SDK, showSDK, "calls", string(o.Calls), string(harness.CallsSafe), "seed", fmt.Sprint(o.Seed), "0",
+		"sdk", o.SDK, showSDK, "calls", string(o.Calls), string(report.CallsSafe), "seed", fmt.Sprint(o.Seed), "0",
 		"skip", strings.Join(skipped, ","), "", "tentative", o.Tentative, showTentative)...)
 	return v
 }
@@ -136,7 +137,7 @@ func nonDefaultFlags(triples ...string) (words []string) {
 }
 
 // targetFromReport is the target of a report, as far as that shows it.
-func targetFromReport(r harness.Report) *target {
+func targetFromReport(r report.Report) *target {
 	var none secrets
 	t := &target{redactor: none.redactor(), info: r.Target}
 	t.command, t.dir, t.url = r.Target.Command, r.Target.Dir, r.Target.URL
@@ -144,18 +145,18 @@ func targetFromReport(r harness.Report) *target {
 }
 
 // again tells the results of a run that is over.
-func (a *sinks) writeMergedResults(r harness.Report) {
+func (a *sinks) writeMergedResults(r report.Report) {
 	whole := r.Revisions
 	for i, judged := range whole {
 		r.Revisions = whole[:i+1]
 		a.console.Begin(r)
-		var results []harness.Result
+		var results []report.Result
 		for _, x := range r.Results {
 			if x.Revision == judged.Revision {
 				results = append(results, x)
 			}
 		}
-		a.console.Areas(judged.Revision, areaCounts(results, harness.Result.Area))
+		a.console.Areas(judged.Revision, areaCounts(results, report.Result.Area))
 		for _, x := range results {
 			a.writeResult(x)
 		}
@@ -163,14 +164,14 @@ func (a *sinks) writeMergedResults(r harness.Report) {
 }
 
 // clearNotTested takes back what a report says of its results alone: that is said of all results now.
-func clearNotTested(r *harness.Report) {
+func clearNotTested(r *report.Report) {
 	if r.Problem != "" && r.Problem == notTestedReason(r.Results) {
 		r.Problem = ""
 	}
 }
 
 // addMergedStaleEntries adds to a merged report which entries of its baseline do not hold any more.
-func addMergedStaleEntries(r *harness.Report, file string) error {
+func addMergedStaleEntries(r *report.Report, file string) error {
 	if r.Baseline == nil || r.Problem != "" || len(r.Results) == 0 || r.Options == nil || r.Options.Set != nil {
 		return nil
 	}
@@ -178,7 +179,7 @@ func addMergedStaleEntries(r *harness.Report, file string) error {
 	if err != nil {
 		return err
 	}
-	skipped := mapStrings(r.Options.Skip, func(o harness.Exclusion) string { return o.Check })
+	skipped := mapStrings(r.Options.Skip, func(o report.Exclusion) string { return o.Check })
 	selector, err := selectChecks(r.Options.Only, skipped)
 	if err != nil {
 		return usageErrorf("%w", err)
@@ -189,20 +190,20 @@ func addMergedStaleEntries(r *harness.Report, file string) error {
 }
 
 // decideMergedExitCode decides the exit code of a merged report as judgement.conclude does of a run.
-func decideMergedExitCode(r *harness.Report, reports []harness.NamedReport) {
+func decideMergedExitCode(r *report.Report, reports []report.NamedReport) {
 	r.ExitCode = r.Counts.ExitCode()
 	for _, part := range reports {
-		untested := part.ExitCode == harness.ExitUntestable && part.Problem != "" && part.Counts.Gating > 0
-		if untested || part.ExitCode > harness.ExitUntestable {
+		untested := part.ExitCode == report.ExitUntestable && part.Problem != "" && part.Counts.Gating > 0
+		if untested || part.ExitCode > report.ExitUntestable {
 			r.ExitCode = max(r.ExitCode, part.ExitCode)
 		}
 	}
 	switch {
 	case r.Problem == "" && len(r.Results) == 0:
-		r.Problem, r.ExitCode = nothingAppliesText(""), harness.ExitUntestable
-	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
-		r.ExitCode = harness.ExitUntestable
-	case r.ExitCode == harness.ExitConforms:
+		r.Problem, r.ExitCode = nothingAppliesText(""), report.ExitUntestable
+	case r.Problem != "" && r.ExitCode == report.ExitConforms:
+		r.ExitCode = report.ExitUntestable
+	case r.ExitCode == report.ExitConforms:
 		setNotTested(r)
 	}
 }

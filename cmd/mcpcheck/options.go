@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // options are what was asked for: flags and mcpcheck.yaml put together, and found to be good as far as that can be told
@@ -19,17 +20,17 @@ type options struct {
 	config // what is in force of the keys
 	flags  runFlags
 
-	profile      harness.Profile
-	calls        harness.CallPolicy
-	selector     harness.Selector
-	set          *harness.RequirementSet // that is judged by; nil: all that is built
-	setCatalogue harness.Catalogue       // its requirements
-	tentative    harness.Selector        // checks that are new
-	shard        *harness.ShardInfo      // nil: the whole run
-	jobs         int                     // that were asked for; 0: none were
-	maxMessage   int                     // bytes
-	reports      map[string][]string     // files, by format
-	reportDir    string                  // for a report of every format
+	profile      catalogue.Profile
+	calls        report.CallPolicy
+	selector     catalogue.Selector
+	set          *catalogue.RequirementSet // that is judged by; nil: all that is built
+	setCatalogue catalogue.Catalogue       // its requirements
+	tentative    catalogue.Selector        // checks that are new
+	shard        *report.ShardInfo         // nil: the whole run
+	jobs         int                       // that were asked for; 0: none were
+	maxMessage   int                       // bytes
+	reports      map[string][]string       // files, by format
+	reportDir    string                    // for a report of every format
 }
 
 // resolveOptions puts flags and a configuration file together.
@@ -46,13 +47,13 @@ func resolveOptions(f runFlags, file config) (v options, err error) {
 		return v, usageErrorf("no server to check; say mcpcheck run -- COMMAND [ARG…] or mcpcheck run --url URL, " +
 			"or try mcpcheck run --demo")
 	}
-	if v.profile, err = harness.ParseProfile(v.Profile); err != nil {
+	if v.profile, err = catalogue.ParseProfile(v.Profile); err != nil {
 		return v, usageErrorf("%s: %w", v.origin("profile"), err)
 	}
 	if err := validateSDK(cmp.Or(v.SDK, showSDK)); err != nil {
 		return v, usageErrorf("%s: %w", v.origin("sdk"), err)
 	}
-	if v.calls, err = harness.ParseCallPolicy(v.Calls); err != nil {
+	if v.calls, err = report.ParseCallPolicy(v.Calls); err != nil {
 		return v, usageErrorf("%s: %w", v.origin("calls"), err)
 	}
 	if err := validateProtocol(v.Protocol); err != nil {
@@ -80,7 +81,7 @@ func resolveOptions(f runFlags, file config) (v options, err error) {
 }
 
 // newSelector makes the selector of what is to be tried.
-func (v options) newSelector() (harness.Selector, error) {
+func (v options) newSelector() (catalogue.Selector, error) {
 	for _, list := range []struct {
 		key      string
 		patterns []string
@@ -182,11 +183,11 @@ const (
 
 // validateProtocol finds out whether there is what is asked for.
 func validateProtocol(protocol string) error {
-	if protocol == protocolAuto || protocol == protocolAll || slices.Contains(harness.Revisions, protocol) {
+	if protocol == protocolAuto || protocol == protocolAll || slices.Contains(catalogue.Revisions, protocol) {
 		return nil
 	}
 	return fmt.Errorf("unknown protocol revision %q (have auto, all, %s)",
-		protocol, strings.Join(harness.Revisions, ", "))
+		protocol, strings.Join(catalogue.Revisions, ", "))
 }
 
 // What is done with failures that come from a known deviation of the server's SDK.
@@ -212,18 +213,18 @@ func (v options) singleProtocol() string {
 }
 
 // selectChecks makes a selector of checks that are built.
-func selectChecks(only, skip []string) (harness.Selector, error) {
+func selectChecks(only, skip []string) (catalogue.Selector, error) {
 	for _, id := range slices.Concat(only, skip) {
 		if r, ok := suites.Find(id); ok && !suites.HasCheck(r) {
 			return nil, fmt.Errorf("no check tries %s yet; mcpcheck list --planned shows what is not built", id)
 		}
 	}
-	return harness.Select(suites.Implemented, only, skip)
+	return catalogue.Select(suites.Implemented, only, skip)
 }
 
 // optionsInfo is what a report says of the values.
-func (v options) optionsInfo(redact redactor) *harness.OptionsInfo {
-	o := &harness.OptionsInfo{
+func (v options) optionsInfo(redact redactor) *report.OptionsInfo {
+	o := &report.OptionsInfo{
 		Configuration: v.config.name, Protocol: v.Protocol, Calls: v.calls, Only: v.Only,
 		Timeout: v.Timeout.Seconds(), StartTimeout: v.StartTimeout.Seconds(), Budget: v.Budget.Seconds(),
 		MaxMessage: v.maxMessage, Jobs: v.Jobs, Isolate: v.flags.isolate, Quick: v.flags.quick, Seed: v.Seed,
@@ -240,7 +241,7 @@ func (v options) optionsInfo(redact redactor) *harness.OptionsInfo {
 		o.SDK = gateSDK
 	}
 	for _, left := range v.Skip {
-		o.Skip = append(o.Skip, harness.Exclusion{Check: left.Check, Reason: redact.text(oneLine(left.Reason))})
+		o.Skip = append(o.Skip, report.Exclusion{Check: left.Check, Reason: redact.text(oneLine(left.Reason))})
 	}
 	return o
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/cobra"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // parseRunFlags are the flags of run that a command line gives.
@@ -195,7 +195,7 @@ func TestValidateFlags(t *testing.T) {
 		"list --set 2025-11-25 --json a":   "--json and --set exclude each other",
 	} {
 		var said strings.Builder
-		if code := run(strings.Fields(line), strings.NewReader(""), io.Discard, &said); code != harness.ExitUsage ||
+		if code := run(strings.Fields(line), strings.NewReader(""), io.Discard, &said); code != report.ExitUsage ||
 			said.String() != "mcpcheck: "+want+"\n" {
 			t.Errorf("%s: exit code %d, %q, want %q", line, code, &said, want)
 		}

@@ -8,31 +8,33 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // planInfo is what would be run. Members are added, and none is removed.
 type planInfo struct {
-	Revision string             `json:"revision"`
-	Checks   []plannedCheck     `json:"checks"`
-	Problem  string             `json:"problem,omitempty"` // why there are none
-	Skipped  []plannedSkip      `json:"leftOut,omitempty"` // by the configuration or --skip
-	Calls    harness.CallPolicy `json:"calls"`             // the policy
-	Tools    []plannedTool      `json:"tools,omitempty"`
+	Revision string            `json:"revision"`
+	Checks   []plannedCheck    `json:"checks"`
+	Problem  string            `json:"problem,omitempty"` // why there are none
+	Skipped  []plannedSkip     `json:"leftOut,omitempty"` // by the configuration or --skip
+	Calls    report.CallPolicy `json:"calls"`             // the policy
+	Tools    []plannedTool     `json:"tools,omitempty"`
 }
 
 // plannedCheck is a check that would be run, or of which is known beforehand what it comes to.
 type plannedCheck struct {
-	ID         string          `json:"id"`
-	Level      harness.Level   `json:"level"`
-	Verdict    harness.Verdict `json:"verdict,omitempty"`
-	ReasonCode harness.Reason  `json:"reasonCode,omitempty"`
-	Reason     string          `json:"reason,omitempty"`
+	ID         string            `json:"id"`
+	Level      catalogue.Level   `json:"level"`
+	Verdict    catalogue.Verdict `json:"verdict,omitempty"`
+	ReasonCode report.Reason     `json:"reasonCode,omitempty"`
+	Reason     string            `json:"reason,omitempty"`
 }
 
 // plannedSkip is checks that are left out.
 type plannedSkip struct {
-	harness.Exclusion
+	report.Exclusion
 	Checks int `json:"checks"`
 }
 
@@ -56,7 +58,7 @@ func (j *serverRun) writePlan(w io.Writer) error {
 	case server == nil:
 		return err
 	case err != nil:
-		return &exitError{harness.ExitUntestable, errors.New(reporters.ProblemSentence(j.target.errorText(err)))}
+		return &exitError{report.ExitUntestable, errors.New(reporters.ProblemSentence(j.target.errorText(err)))}
 	}
 	found.Close()
 	if err := j.validateNames(ctx, server); err != nil {
@@ -73,12 +75,12 @@ func (j *serverRun) writePlan(w io.Writer) error {
 }
 
 // planned is the plan for a server.
-func (j *serverRun) newPlan(server *harness.Server) planInfo {
+func (j *serverRun) newPlan(server *check.Server) planInfo {
 	p := planInfo{Revision: server.Revision, Skipped: j.skippedChecks(server), Calls: j.calls}
 	for _, c := range j.cases(server) {
-		check := plannedCheck{ID: c.ID, Level: c.Level.In(c.JudgedBy)}
-		check.Verdict, check.ReasonCode, check.Reason = c.Predetermined()
-		p.Checks = append(p.Checks, check)
+		planned := plannedCheck{ID: c.ID, Level: c.Level.In(c.JudgedBy)}
+		planned.Verdict, planned.ReasonCode, planned.Reason = c.Predetermined()
+		p.Checks = append(p.Checks, planned)
 	}
 	if len(p.Checks) == 0 {
 		p.Problem = reporters.ProblemSentence(nothingAppliesText(j.findOtherRevision(server)))
@@ -93,7 +95,7 @@ func (j *serverRun) newPlan(server *harness.Server) planInfo {
 }
 
 // skippedChecks are the checks for a server that the configuration leaves out.
-func (j *serverRun) skippedChecks(server *harness.Server) (gaps []plannedSkip) {
+func (j *serverRun) skippedChecks(server *check.Server) (gaps []plannedSkip) {
 	for _, o := range j.report.Options.Skip {
 		left, err := selectChecks([]string{o.Check}, nil)
 		if err != nil {
@@ -105,8 +107,8 @@ func (j *serverRun) skippedChecks(server *harness.Server) (gaps []plannedSkip) {
 }
 
 // planned are the cases of checks that are selected of a catalogue, for a server.
-func plannedCases(catalogue harness.Catalogue, server *harness.Server, selected harness.Selector) []harness.Case {
-	return harness.Plan(catalogue, suites.Checks(), server, selected)
+func plannedCases(entries catalogue.Catalogue, server *check.Server, selected catalogue.Selector) []check.Case {
+	return check.Plan(entries, suites.Checks(), server, selected)
 }
 
 // writeJSONFiles writes the plan as JSON; the file - is stdout.
@@ -147,10 +149,10 @@ func (p planInfo) writeText(w io.Writer) {
 	for _, tool := range p.Tools {
 		fmt.Fprintf(w, "  %-32s %s\n", tool.Name, tool.permissionText())
 		barred = barred || !tool.Valid
-		unmarked = unmarked || !tool.Invalid && tool.Reason == harness.NotMarkedSafe
+		unmarked = unmarked || !tool.Invalid && tool.Reason == report.NotMarkedSafe
 	}
 	if barred {
-		fmt.Fprintf(w, "\n%s\n", harness.HowToAllowCalls)
+		fmt.Fprintf(w, "\n%s\n", report.HowToAllowCalls)
 	}
 	if unmarked {
 		fmt.Fprintln(w, "to test them with invalid arguments alone: add annotations, or --calls invalid")

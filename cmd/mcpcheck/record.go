@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func newRecordCommand() *cobra.Command {
@@ -99,7 +99,7 @@ func recordStdio(command []string, out string) error {
 	}
 	stdoutOfServer.Close()
 	redact := hidden.redactor()
-	s := newTraceWriter(file, harness.TargetInfo{Transport: "stdio", Command: redact.texts(command)}, redact)
+	s := newTraceWriter(file, report.TargetInfo{Transport: "stdio", Command: redact.texts(command)}, redact)
 	session := s.openSession(s.target.Transport)
 	go func() {
 		for s := range signals {
@@ -139,7 +139,7 @@ func processExitCode(err error) int {
 	case err == nil:
 		return 0
 	case !errors.As(err, &exited):
-		return harness.ExitInternal
+		return report.ExitInternal
 	}
 	if status, ok := exited.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

@@ -15,7 +15,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // recordHTTP stands in the place of a server over HTTP, and writes down what passes, until the operator ends it.
@@ -37,7 +37,7 @@ func recordHTTP(server, listen, out string, stderr io.Writer) error {
 	hidden.addURL(server)
 	hidden.addInherited(os.Environ())
 	redact := hidden.redactor()
-	s := newTraceWriter(file, harness.TargetInfo{Transport: "http", URL: redact.text(server)}, redact)
+	s := newTraceWriter(file, report.TargetInfo{Transport: "http", URL: redact.text(server)}, redact)
 	ctx, stop := signal.NotifyContext(context.Background(), terminationSignals()...)
 	defer stop()
 	here := *u

@@ -22,7 +22,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // testProxy is a recorder in the place of a server.
@@ -41,7 +41,7 @@ func newTestProxy(t *testing.T, server string) *testProxy {
 		t.Fatal(err)
 	}
 	s := &testProxy{}
-	s.writer = newTraceWriter(&s.trace, harness.TargetInfo{Transport: "http", URL: server}, (&secrets{}).redactor())
+	s.writer = newTraceWriter(&s.trace, report.TargetInfo{Transport: "http", URL: server}, (&secrets{}).redactor())
 	s.server = httptest.NewServer(newProxy(u, true, newHTTPSessions(u, s.writer, secrets{})))
 	s.URL = s.server.URL + u.RequestURI()
 	t.Cleanup(s.server.Close)
@@ -106,7 +106,7 @@ func runClientSession(t *testing.T, at string) {
 }
 
 // judgeTrace judges a record, and shows what fails.
-func judgeTrace(t *testing.T, trace string) (report string, code int) {
+func judgeTrace(t *testing.T, trace string) (rep string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "record.jsonl")
 	if err := os.WriteFile(file, []byte(trace), 0o600); err != nil {
@@ -290,7 +290,7 @@ func TestProxyKeepsForeignHosts(t *testing.T) {
 		{true, "localhost:9000", u.Host}, {true, "127.0.0.1:9000", u.Host}, {true, "evil.example", "evil.example"},
 		{false, "recorder.example:9000", u.Host},
 	} {
-		s := newTraceWriter(io.Discard, harness.TargetInfo{}, (&secrets{}).redactor())
+		s := newTraceWriter(io.Discard, report.TargetInfo{}, (&secrets{}).redactor())
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		r.Host = test.host
 		w := httptest.NewRecorder()

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // traceLines are the lines of the only session in a trace, each as it is shown, with its marks.
@@ -61,7 +61,7 @@ func TestRecordLineLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var trace, passed bytes.Buffer
-			s := newTraceWriter(&trace, harness.TargetInfo{}, (&secrets{}).redactor())
+			s := newTraceWriter(&trace, report.TargetInfo{}, (&secrets{}).redactor())
 			s.openSession("stdio").copyStream(driver.FromClient, &passed, strings.NewReader(test.stream))
 			if err := s.flush(); err != nil {
 				t.Fatal(err)
@@ -81,7 +81,7 @@ func TestRecordQueueLimit(t *testing.T) {
 	const size = 1 << 20
 	line := strings.Repeat(".", size-1) + "\n"
 	reader, writer := io.Pipe() // nothing is written while nobody reads
-	s := newTraceWriter(writer, harness.TargetInfo{}, (&secrets{}).redactor())
+	s := newTraceWriter(writer, report.TargetInfo{}, (&secrets{}).redactor())
 	session := s.openSession("stdio")
 	session.copyStream(driver.FromServer, io.Discard, strings.NewReader(strings.Repeat(line, 2*maxQueuedBytes/size)))
 	if s.queuedBytes > maxQueuedBytes {

@@ -9,8 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Bounds of what a record keeps. What goes beyond is passed on as it is, and the record says that it is left out.
@@ -24,7 +25,7 @@ const (
 type traceWriter struct {
 	enc          *json.Encoder
 	redactor     redactor // of the one that writes
-	target       harness.TargetInfo
+	target       report.TargetInfo
 	done         chan error
 	sessionCount atomic.Int64 // sessions
 
@@ -53,7 +54,7 @@ type queueItem struct {
 	line    driver.TraceLine
 }
 
-func newTraceWriter(w io.Writer, target harness.TargetInfo, redact redactor) *traceWriter {
+func newTraceWriter(w io.Writer, target report.TargetInfo, redact redactor) *traceWriter {
 	s := &traceWriter{
 		enc: json.NewEncoder(w), redactor: redact, target: target, done: make(chan error, 1),
 		truncated: map[*sessionLog]bool{},
@@ -70,7 +71,7 @@ func (s *traceWriter) openSession(transport string) *sessionLog {
 	name := fmt.Sprintf("%d-%d-%d", now.UnixNano(), os.Getpid(), s.sessionCount.Add(1))
 	m := &sessionLog{writer: s, session: name, opened: now}
 	head := &traceHeader{
-		Trace: traceVersion, Session: m.session, Tool: harness.ProgramInfo{Name: "mcpcheck", Version: toolVersion()},
+		Trace: traceVersion, Session: m.session, Tool: catalogue.ProgramInfo{Name: "mcpcheck", Version: toolVersion()},
 		Target: s.target, Opened: now.UTC(),
 	}
 	head.Target.Transport = transport

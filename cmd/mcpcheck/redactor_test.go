@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestRedactor: a secret is taken out in every form in which it may be shown, and what is left of it where a text was
@@ -46,10 +47,10 @@ func TestRedactor(t *testing.T) {
 // TestRedactorOfResults: all that a server may have said is redacted, and what was given stays as it is.
 func TestRedactorOfResults(t *testing.T) {
 	s := secrets{texts: []string{"s3cr3t"}}
-	result := func(secret string) harness.Result {
-		return harness.Result{
-			ID: "a/b", Verdict: harness.Fail, Message: "got " + secret, Subjects: []string{"tool " + secret},
-			Evidence: []harness.Line{{Arrow: "←", HTTP: "200 OK; x-key: " + secret, Text: secret}},
+	result := func(secret string) report.Result {
+		return report.Result{
+			ID: "a/b", Verdict: catalogue.Fail, Message: "got " + secret, Subjects: []string{"tool " + secret},
+			Evidence: []report.Line{{Arrow: "←", HTTP: "200 OK; x-key: " + secret, Text: secret}},
 		}
 	}
 	given := result("s3cr3t")
@@ -59,11 +60,11 @@ func TestRedactorOfResults(t *testing.T) {
 	if diff := cmp.Diff(result("s3cr3t"), given); diff != "" {
 		t.Errorf("the result that was given has changed:\n%s", diff)
 	}
-	info := s.redactor().server(harness.ServerInfo{
+	info := s.redactor().server(report.ServerInfo{
 		Name: "s3cr3t server", Version: "1-s3cr3t", Capabilities: []string{"s3cr3t", "tools"}, Tools: 2,
 		DiscoverError: "error 1: s3cr3t",
 	})
-	want := harness.ServerInfo{
+	want := report.ServerInfo{
 		Name: "[redacted] server", Version: "1-[redacted]", Capabilities: []string{"[redacted]", "tools"}, Tools: 2,
 		DiscoverError: "error 1: [redacted]",
 	}

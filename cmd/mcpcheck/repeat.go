@@ -8,15 +8,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // repeatCommand is the command that tries one check again, to the same verdict. A watch is run with what provoked it,
 // which may be the whole run.
-func repeatCommand(v options, t *target, r harness.Result) string {
+func repeatCommand(v options, t *target, r report.Result) string {
 	words := []string{"mcpcheck", "run"}
-	if !slices.Contains(r.TriggeredBy, harness.WholeRun) {
+	if !slices.Contains(r.TriggeredBy, check.WholeRun) {
 		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.TriggeredBy...), ","))
 	}
 	if v.Protocol != protocolAuto { // of all revisions, only this one
@@ -27,7 +28,7 @@ func repeatCommand(v options, t *target, r harness.Result) string {
 }
 
 // nextSteps are the one or two commands that help after a run, the first before all.
-func nextSteps(v options, t *target, r harness.Report) []string {
+func nextSteps(v options, t *target, r report.Report) []string {
 	command := func(words ...string) string {
 		return text.Shell(slices.Concat([]string{"mcpcheck"}, words, t.serverArgs(v))...)
 	}
@@ -40,23 +41,23 @@ func nextSteps(v options, t *target, r harness.Report) []string {
 	switch {
 	case len(blocking) > 0:
 		explain := "mcpcheck explain " + blocking[0]
-		switch own := func(x harness.Result) bool { return x.Gates && x.SDK == nil }; {
+		switch own := func(x report.Result) bool { return x.Gates && x.SDK == nil }; {
 		case live && !slices.ContainsFunc(r.Results, own):
 			return []string{again("baseline"), explain}
 		case !live || inCI || !v.savesLastRun():
 			return []string{explain}
 		}
 		return []string{explain, again("run", "--last-failed")}
-	case r.ExitCode == harness.ExitFails && r.Baseline != nil && live:
+	case r.ExitCode == report.ExitFails && r.Baseline != nil && live:
 		return []string{again("baseline")}
-	case r.ExitCode == harness.ExitUntestable:
+	case r.ExitCode == report.ExitUntestable:
 		return setVariableCommand(v, t, r)
-	case r.ExitCode != harness.ExitConforms || !live || inCI:
+	case r.ExitCode != report.ExitConforms || !live || inCI:
 		return nil
 	case v.flags.demo:
 		return []string{"mcpcheck run -- COMMAND"} // a server of the user's own
 	}
-	barred := func(u harness.UncalledTool) bool { return u.Forbidden }
+	barred := func(u report.UncalledTool) bool { return u.Forbidden }
 	for _, c := range r.Coverage {
 		if v.config.name == "" && slices.ContainsFunc(c.UncalledTools, barred) {
 			return []string{command("init")}
@@ -73,7 +74,7 @@ func (v options) savesLastRun() bool { return v.flags.shard == "" && !v.flags.is
 
 // setVariableCommand is the command that gives a server the variable that it asks for in its last words; none when it
 // asks for none that is not set.
-func setVariableCommand(v options, t *target, r harness.Report) []string {
+func setVariableCommand(v options, t *target, r report.Report) []string {
 	name := reporters.MissingVariable(r.Problem)
 	set := func(pair string) bool { return strings.HasPrefix(pair, name+"=") }
 	if name == "" || len(t.command) == 0 || slices.ContainsFunc(slices.Concat(os.Environ(), withMarkerSecret(t.env)),

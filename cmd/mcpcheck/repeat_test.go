@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestRepeatCommand: the command that tries a check again has what its verdict, and whether that gates, depend on.
@@ -32,16 +34,16 @@ func TestRepeatCommand(t *testing.T) {
 		flags := parseRunFlags(t, line)
 		v := options{config: mergeConfig(flags, config{}), flags: flags}
 		target := &target{address: address{command: flags.fileKeys.Command}, redactor: (&secrets{}).redactor()}
-		if got := repeatCommand(v, target, harness.Result{ID: "ping/prompt", Revision: "2025-03-26"}); got != want {
+		if got := repeatCommand(v, target, report.Result{ID: "ping/prompt", Revision: "2025-03-26"}); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", line, got, want)
 		}
 	}
 	v := options{config: config{Protocol: "auto"}}
 	for want, provokers := range map[string][]string{
 		"mcpcheck run --only ping/server-ping-rate,ping/prompt,tools/list-works": {"ping/prompt", "tools/list-works"},
-		"mcpcheck run": {harness.WholeRun},
+		"mcpcheck run": {check.WholeRun},
 	} {
-		watch := harness.Result{ID: "ping/server-ping-rate", TriggeredBy: provokers}
+		watch := report.Result{ID: "ping/server-ping-rate", TriggeredBy: provokers}
 		if got := repeatCommand(v, &target{redactor: (&secrets{}).redactor()}, watch); got != want {
 			t.Errorf("a watch:\n got %s\nwant %s", got, want)
 		}
@@ -50,45 +52,46 @@ func TestRepeatCommand(t *testing.T) {
 
 // TestNextSteps: what is to be done next is judged as the run was, and is a command that can be given there.
 func TestNextSteps(t *testing.T) {
-	blocks := harness.Result{ID: "tools/blocks", Verdict: harness.Fail, Level: harness.Should, Gates: true}
-	worse := harness.Result{ID: "tools/worse", Verdict: harness.Fail, Level: harness.Must, Gates: true}
-	ofSDK := harness.Result{
-		ID: "tools/of-sdk", Verdict: harness.Fail, Level: harness.Must, Gates: true, SDK: &harness.SDKInfo{ID: "one"},
+	blocks := report.Result{ID: "tools/blocks", Verdict: catalogue.Fail, Level: catalogue.Should, Gates: true}
+	worse := report.Result{ID: "tools/worse", Verdict: catalogue.Fail, Level: catalogue.Must, Gates: true}
+	ofSDK := report.Result{
+		ID: "tools/of-sdk", Verdict: catalogue.Fail, Level: catalogue.Must, Gates: true,
+		SDK: &report.SDKInfo{ID: "one"},
 	}
-	pass := harness.Result{ID: "tools/passes", Verdict: harness.Pass}
-	barred := []harness.Coverage{{UncalledTools: []harness.UncalledTool{{Name: "drop", Forbidden: true}}}}
+	pass := report.Result{ID: "tools/passes", Verdict: catalogue.Pass}
+	barred := []report.Coverage{{UncalledTools: []report.UncalledTool{{Name: "drop", Forbidden: true}}}}
 	const explain = "mcpcheck explain tools/"
 	for _, tt := range []struct {
 		name, line string
 		ci, merged bool
-		report     harness.Report
+		report     report.Report
 		want       []string
 	}{
-		{name: "the worst is explained", report: harness.Report{Results: []harness.Result{ofSDK, blocks, worse}},
+		{name: "the worst is explained", report: report.Report{Results: []report.Result{ofSDK, blocks, worse}},
 			want: []string{explain + "worse", "mcpcheck run --last-failed -- serve"}},
 		{name: "with the flags of the run", line: "--only tools/* --protocol 2025-03-26 --profile strict",
-			report: harness.Report{Results: []harness.Result{blocks}},
+			report: report.Report{Results: []report.Result{blocks}},
 			want: []string{explain + "blocks",
 				"mcpcheck run --last-failed --only 'tools/*' --protocol 2025-03-26 --profile strict -- serve"}},
-		{name: "the SDK's alone", line: "--sdk gate --quick", report: harness.Report{Results: []harness.Result{ofSDK}},
+		{name: "the SDK's alone", line: "--sdk gate --quick", report: report.Report{Results: []report.Result{ofSDK}},
 			want: []string{"mcpcheck baseline --quick --sdk gate -- serve", explain + "of-sdk"}},
-		{name: "CI remembers nothing", ci: true, report: harness.Report{Results: []harness.Result{blocks}},
+		{name: "CI remembers nothing", ci: true, report: report.Report{Results: []report.Result{blocks}},
 			want: []string{explain + "blocks"}},
 		{name: "neither is a part remembered", line: "--shard 1/2",
-			report: harness.Report{Results: []harness.Result{blocks}}, want: []string{explain + "blocks"}},
+			report: report.Report{Results: []report.Result{blocks}}, want: []string{explain + "blocks"}},
 		{name: "nor what is merged", merged: true,
-			report: harness.Report{Results: []harness.Result{blocks}}, want: []string{explain + "blocks"}},
-		{name: "a recording", report: harness.Report{Recorded: true, Results: []harness.Result{ofSDK}},
+			report: report.Report{Results: []report.Result{blocks}}, want: []string{explain + "blocks"}},
+		{name: "a recording", report: report.Report{Recorded: true, Results: []report.Result{ofSDK}},
 			want: []string{explain + "of-sdk"}},
 		{name: "the baseline is out of date", line: "--baseline b.yaml",
-			report: harness.Report{Baseline: &harness.Baseline{}, Results: []harness.Result{pass}},
+			report: report.Report{Baseline: &report.Baseline{}, Results: []report.Result{pass}},
 			want:   []string{"mcpcheck baseline --baseline b.yaml -- serve"}},
-		{name: "pass", line: "--json r.json --sdk gate", report: harness.Report{Results: []harness.Result{pass}},
+		{name: "pass", line: "--json r.json --sdk gate", report: report.Report{Results: []report.Result{pass}},
 			want: []string{"mcpcheck run --html report.html --sdk gate -- serve"}},
-		{name: "pass with a page", line: "--html r.html", report: harness.Report{Results: []harness.Result{pass}}},
-		{name: "pass in CI", ci: true, report: harness.Report{Results: []harness.Result{pass}, Coverage: barred}},
+		{name: "pass with a page", line: "--html r.html", report: report.Report{Results: []report.Result{pass}}},
+		{name: "pass in CI", ci: true, report: report.Report{Results: []report.Result{pass}, Coverage: barred}},
 		{name: "pass, and tools were not called",
-			report: harness.Report{Results: []harness.Result{pass}, Coverage: barred},
+			report: report.Report{Results: []report.Result{pass}, Coverage: barred},
 			want:   []string{"mcpcheck init -- serve"}},
 	} {
 		t.Setenv("CI", map[bool]string{true: "true"}[tt.ci])
@@ -98,7 +101,7 @@ func TestNextSteps(t *testing.T) {
 		v.reports, v.reportDir = flags.report.mergeWith(flags.isGiven, reportFiles{})
 		target := &target{address: address{command: flags.fileKeys.Command}, redactor: (&secrets{}).redactor()}
 		if r := tt.report; r.Baseline != nil || slices.ContainsFunc(r.Results, isGatingFail) {
-			tt.report.ExitCode = harness.ExitFails
+			tt.report.ExitCode = report.ExitFails
 		}
 		if diff := cmp.Diff(tt.want, nextSteps(v, target, tt.report)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)

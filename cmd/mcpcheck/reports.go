@@ -11,7 +11,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // reportFlags say which reports are written.
@@ -79,7 +79,7 @@ func newSinks(v options, t *target, stdout, stderr io.Writer) (*sinks, error) {
 		return nil, err
 	}
 	place := reporters.NewLocation(os.Getenv("GITHUB_WORKSPACE"), v.config.name,
-		harness.TargetInfo{Command: t.command, Dir: t.dir})
+		report.TargetInfo{Command: t.command, Dir: t.dir})
 	files, onStdout, err := openReports(v, place, stdout)
 	if err != nil {
 		return nil, usageErrorf("%w", err)
@@ -106,11 +106,11 @@ func openReports(v options, place reporters.Location, stdout io.Writer) (
 	formats := reporters.NewFormats(reporters.Options{Location: place, FindRequirement: suites.Find})
 	for _, format := range formats {
 		for _, path := range v.reports[format.Name] {
-			report, err := reporters.NewFile(format, path, stdout)
+			rep, err := reporters.NewFile(format, path, stdout)
 			if err != nil {
 				return nil, false, err
 			}
-			opened = append(opened, report)
+			opened = append(opened, rep)
 			onStdout = onStdout || path == "-"
 		}
 	}

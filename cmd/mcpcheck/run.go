@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func newRunCommand() *cobra.Command {
@@ -122,22 +122,22 @@ func prepare(cmd *cobra.Command, f runFlags, alter func(*options) error) (*serve
 }
 
 // execute carries the judgement out and tells what came of it, or only plans it.
-func (j *serverRun) execute(cmd *cobra.Command) (harness.Report, error) {
+func (j *serverRun) execute(cmd *cobra.Command) (report.Report, error) {
 	if j.flags.plan {
 		return j.report, j.writePlan(cmd.OutOrStdout())
 	}
 	if err := j.addTraceReporter(); err != nil {
 		return j.report, err
 	}
-	report, err := j.run()
+	rep, err := j.run()
 	if err != nil {
-		return report, err
+		return rep, err
 	}
 	if j.shard == nil && j.flags.parentPipe == nil {
-		j.target.saveLastRun(report)
+		j.target.saveLastRun(rep)
 	}
 	if j.beforeReport != nil {
-		j.beforeReport(report)
+		j.beforeReport(rep)
 	}
-	return report, j.target.flushReports(cmd.ErrOrStderr(), func() error { return j.sinks.writeReport(report) })
+	return rep, j.target.flushReports(cmd.ErrOrStderr(), func() error { return j.sinks.writeReport(rep) })
 }

@@ -11,9 +11,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/specs"
 )
 
@@ -24,8 +26,8 @@ type serverRun struct {
 	target             *target
 	baseline           baseline
 	sinks              *sinks
-	beforeReport       func(harness.Report) // is called before the report is told; nil: nothing is
-	report             harness.Report
+	beforeReport       func(report.Report) // is called before the report is told; nil: nothing is
+	report             report.Report
 	started            time.Time
 	revisions          []string          // revisions, or auto
 	discoverError      string            // when all revisions are wanted, what Server.Undiscovered says
@@ -34,15 +36,15 @@ type serverRun struct {
 }
 
 func newServerRun(v options, t *target, known baseline, told *sinks) *serverRun {
-	return &serverRun{options: v, target: t, baseline: known, sinks: told, report: harness.Report{
-		SchemaVersion: 1, Program: harness.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}, Target: t.info,
+	return &serverRun{options: v, target: t, baseline: known, sinks: told, report: report.Report{
+		SchemaVersion: 1, Program: catalogue.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}, Target: t.info,
 		Profile: v.profile, Options: v.optionsInfo(t.redactor),
 		Started: time.Now().UTC().Truncate(time.Millisecond),
 	}}
 }
 
 // runProcess judges the server. It fails if the server cannot be started at all; everything else is said by the report.
-func (j *serverRun) run() (harness.Report, error) {
+func (j *serverRun) run() (report.Report, error) {
 	ctx, leave := j.target.lifetime(j.Budget)
 	defer leave()
 	go suites.Implemented() // while the server starts
@@ -90,20 +92,20 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 	}
 	j.showStart(server, plan)
 	before := len(j.report.Results)
-	progress, of := &harness.RunProgress{}, ""
+	progress, of := &check.RunProgress{}, ""
 	if len(j.revisions) > 1 {
 		of = server.Revision
 	}
 	defer j.sinks.showProgress(j.started, of, len(plan), j.report.Server, progress)()
-	o, err := specs.Run(ctx, j.target.driverTarget, server, plan, harness.Options{
+	o, err := specs.Run(ctx, j.target.driverTarget, server, plan, check.Options{
 		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed,
 		Calls: j.calls, Examples: j.Arguments, ProtectedState: j.ProtectedState,
 		Profile: j.profile, DiscoverySession: found.Session, UnusedSession: found.Unused,
 		Credentials: j.target.credentials,
 		Progress:    progress, SDKs: suites.SDKs(), GateSDKs: j.SDK == gateSDK,
-	}, func(r harness.Result) { j.sinks.writeResult(j.addResult(r)) })
+	}, func(r report.Result) { j.sinks.writeResult(j.addResult(r)) })
 	if err != nil {
-		j.report.Problem, j.report.ExitCode = j.target.redactor.text(err.Error()), harness.ExitInternal
+		j.report.Problem, j.report.ExitCode = j.target.redactor.text(err.Error()), report.ExitInternal
 	}
 	if j.flags.trace != "" {
 		j.sessions = append(j.sessions, o.Sessions...)
@@ -118,9 +120,9 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 
 // findOtherRevision is the newest revision that the server speaks in which selected checks apply; empty when there is
 // none.
-func (j *serverRun) findOtherRevision(server *harness.Server) string {
+func (j *serverRun) findOtherRevision(server *check.Server) string {
 	for _, revision := range slices.Backward(server.Revisions) {
-		other := &harness.Server{Transport: server.Transport, Revision: revision}
+		other := &check.Server{Transport: server.Transport, Revision: revision}
 		if len(plannedCases(j.builtCatalogue(), other, j.selector)) > 0 {
 			return revision
 		}
@@ -160,26 +162,26 @@ func (j *serverRun) discover(ctx context.Context, revision string) (discovery.Fo
 }
 
 // showStart tells what will come.
-func (j *serverRun) showStart(server *harness.Server, plan []harness.Case) {
+func (j *serverRun) showStart(server *check.Server, plan []check.Case) {
 	server.DiscoverError = cmp.Or(server.DiscoverError, j.discoverError)
 	j.report.Server = j.target.redactor.server(server.Info())
-	j.report.Revisions = append(j.report.Revisions, harness.RevisionInfo{
+	j.report.Revisions = append(j.report.Revisions, report.RevisionInfo{
 		Requested: server.Requested, Revision: server.Revision, Assumed: server.Failure != "" &&
 			server.ConnectResult == nil,
 		Set: j.setInfo(server.Revision),
 	})
-	if j.calls == harness.CallsAll && len(j.report.Revisions) == 1 {
+	if j.calls == report.CallsAll && len(j.report.Revisions) == 1 {
 		j.warnOfUnsafeTools(server.Tools)
 	}
 	j.sinks.console.Begin(j.report)
-	j.sinks.console.Areas(server.Revision, areaCounts(plan, func(c harness.Case) string { return c.Area() }))
+	j.sinks.console.Areas(server.Revision, areaCounts(plan, func(c check.Case) string { return c.Area() }))
 }
 
 // warnOfUnsafeTools names the tools that are going to be called though they are not read-only.
-func (j *serverRun) warnOfUnsafeTools(tools []harness.M) {
+func (j *serverRun) warnOfUnsafeTools(tools []check.M) {
 	var names []string
 	for _, tool := range tools {
-		if name, named := tool["name"].(string); named && !harness.IsReadOnly(tool) {
+		if name, named := tool["name"].(string); named && !report.IsReadOnly(tool) {
 			names = append(names, name)
 		}
 	}
@@ -202,7 +204,7 @@ func areaCounts[V any](all []V, area func(V) string) (areas []reporters.Area) {
 
 // take is where every result passes, once: its secrets are redacted, it is held back where its check is tentative, it
 // is compared with the baseline, and it goes into the report. The result that is left may be told.
-func (j *serverRun) addResult(r harness.Result) harness.Result {
+func (j *serverRun) addResult(r report.Result) report.Result {
 	r = j.target.redactor.result(r)
 	j.demoteTentative(&r)
 	j.baseline.entries.Apply(&r, j.report.Target.Transport, j.baseline.today)
@@ -217,29 +219,29 @@ func (j *serverRun) addResult(r harness.Result) harness.Result {
 }
 
 // sortByPlan puts results into the order of the plan.
-func sortByPlan(plan []harness.Case, results []harness.Result) {
+func sortByPlan(plan []check.Case, results []report.Result) {
 	order := map[string]int{}
 	for i, c := range plan {
 		order[c.ID] = i
 	}
-	slices.SortStableFunc(results, func(a, b harness.Result) int { return cmp.Compare(order[a.ID], order[b.ID]) })
+	slices.SortStableFunc(results, func(a, b report.Result) int { return cmp.Compare(order[a.ID], order[b.ID]) })
 }
 
 // addUntestable reports a server that could not be talked to: one root cause, and what depends on it inconclusive.
-func (j *serverRun) addUntestable(server *harness.Server, err error) {
-	j.report.Problem, j.report.ExitCode = j.target.errorText(err), harness.ExitUntestable
+func (j *serverRun) addUntestable(server *check.Server, err error) {
+	j.report.Problem, j.report.ExitCode = j.target.errorText(err), report.ExitUntestable
 	server.Failure = err.Error()
 	before := len(j.report.Results)
-	for _, r := range harness.UntestableResults(j.cases(server), "the server could not be tested") {
+	for _, r := range check.UntestableResults(j.cases(server), "the server could not be tested") {
 		j.addResult(r)
 	}
-	j.addCoverage(server, before, harness.RunOutcome{})
+	j.addCoverage(server, before, check.RunOutcome{})
 }
 
 // addCoverage adds to the report how much of the server's revision the results judge, from the one of that index on,
 // and what the outcome says of which tools were called.
-func (j *serverRun) addCoverage(server *harness.Server, from int, o harness.RunOutcome) {
-	c := harness.NewCoverage(j.coveredCatalogue(), suites.Checks(), server, j.selector, j.report.Results[from:])
+func (j *serverRun) addCoverage(server *check.Server, from int, o check.RunOutcome) {
+	c := check.NewCoverage(j.coveredCatalogue(), suites.Checks(), server, j.selector, j.report.Results[from:])
 	c.InvalidCalls = o.InvalidCalls
 	for _, u := range o.UncalledTools {
 		u.Name, u.Reason = j.target.redactor.text(u.Name), j.target.redactor.text(u.Reason)
@@ -255,25 +257,25 @@ func (j *serverRun) addCoverage(server *harness.Server, from int, o harness.RunO
 // conclude decides the exit code. The context is that of the visit.
 func (j *serverRun) decideExitCode(ctx context.Context) {
 	r := &j.report
-	r.Counts = harness.Count(r.Results)
+	r.Counts = report.Count(r.Results)
 	j.addStaleEntries(ctx)
 	r.ExitCode = max(r.ExitCode, r.Counts.ExitCode())
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errInterrupted):
-		r.Problem, r.ExitCode = cause.Error(), harness.ExitInterrupted
+		r.Problem, r.ExitCode = cause.Error(), report.ExitInterrupted
 	case cause != nil:
 		r.Problem = cause.Error()
-		if r.ExitCode < harness.ExitInternal && !slices.ContainsFunc(r.Results, isGatingFail) {
-			r.ExitCode = harness.ExitUntestable
+		if r.ExitCode < report.ExitInternal && !slices.ContainsFunc(r.Results, isGatingFail) {
+			r.ExitCode = report.ExitUntestable
 		}
 	case r.Problem == "" && len(r.Revisions) == 0:
-		r.Problem, r.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
+		r.Problem, r.ExitCode = "the server accepts no handshake revision", report.ExitUntestable
 	case r.Problem == "" && len(r.Results) == 0 && j.shard != nil: // the others have some
 	case r.Problem == "" && len(r.Results) == 0:
-		r.Problem, r.ExitCode = nothingAppliesText(j.applicableRevision), harness.ExitUntestable
-	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
-		r.ExitCode = harness.ExitUntestable // the run did not come to its end
-	case r.ExitCode == harness.ExitConforms:
+		r.Problem, r.ExitCode = nothingAppliesText(j.applicableRevision), report.ExitUntestable
+	case r.Problem != "" && r.ExitCode == report.ExitConforms:
+		r.ExitCode = report.ExitUntestable // the run did not come to its end
+	case r.ExitCode == report.ExitConforms:
 		setNotTested(r)
 	}
 }
@@ -289,24 +291,24 @@ func nothingAppliesText(elsewhere string) string {
 }
 
 // setNotTested says that a server was not tested of which nothing could be tried, or many MUSTs not for one cause.
-func setNotTested(r *harness.Report) {
+func setNotTested(r *report.Report) {
 	if r.Problem = notTestedReason(r.Results); r.Problem != "" {
-		r.ExitCode = harness.ExitUntestable
+		r.ExitCode = report.ExitUntestable
 	}
 }
 
 // notTestedReason is why results do not tell of a server; empty when they do.
-func notTestedReason(results []harness.Result) string {
-	if cause := harness.NoVerdictCause(results); cause != "" {
+func notTestedReason(results []report.Result) string {
+	if cause := report.NoVerdictCause(results); cause != "" {
 		return "nothing could be tried: " + cause
-	} else if n, cause := harness.UntestedMusts(results); n > 0 {
+	} else if n, cause := report.UntestedMusts(results); n > 0 {
 		return fmt.Sprintf("%d MUSTs could not be tested: %s", n, cause)
 	}
 	return ""
 }
 
 // isGatingFail reports whether a result stands and gates, however the run ended.
-func isGatingFail(r harness.Result) bool { return r.Verdict == harness.Fail && r.Gates }
+func isGatingFail(r report.Result) bool { return r.Verdict == catalogue.Fail && r.Gates }
 
 // addStaleEntries adds to the report which entries of the baseline do not hold any more. A run that did not come to its
 // end does not tell, and neither does a part of one.
@@ -315,7 +317,7 @@ func (j *serverRun) addStaleEntries(ctx context.Context) {
 	if j.baseline.name == "" {
 		return
 	}
-	r.Baseline = &harness.Baseline{File: j.baseline.name}
+	r.Baseline = &report.Baseline{File: j.baseline.name}
 	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 || j.shard != nil || j.flags.quick {
 		return
 	}

@@ -14,18 +14,18 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // resultReporter is a reporter that keeps what it is told.
-type resultReporter struct{ results []harness.Result }
+type resultReporter struct{ results []report.Result }
 
-func (l *resultReporter) Result(r harness.Result)   { l.results = append(l.results, r) }
-func (l *resultReporter) Done(harness.Report) error { return nil }
+func (l *resultReporter) Result(r report.Result)   { l.results = append(l.results, r) }
+func (l *resultReporter) Done(report.Report) error { return nil }
 
 // judged judges the built-in server with a fault, in this process, with some flags. The word jsonrpc, which is in every
 // message, is a secret.
-func runFaultyServer(t *testing.T, line, fault string, known baseline) (*resultReporter, harness.Report) {
+func runFaultyServer(t *testing.T, line, fault string, known baseline) (*resultReporter, report.Report) {
 	t.Helper()
 	v, err := resolveOptions(parseRunFlags(t, line+" -- server"), config{})
 	if err != nil {
@@ -42,11 +42,11 @@ func runFaultyServer(t *testing.T, line, fault string, known baseline) (*resultR
 	}
 	told, heard := newConsoleSinks(v, target, io.Discard, io.Discard), &resultReporter{}
 	told.reporters = append(told.reporters, heard)
-	report, err := newServerRun(v, target, known, told).run()
+	rep, err := newServerRun(v, target, known, told).run()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return heard, report
+	return heard, rep
 }
 
 // TestResultsAreReportedOnce: every result is told once, as it then stands in the report, without secrets and compared
@@ -54,26 +54,26 @@ func runFaultyServer(t *testing.T, line, fault string, known baseline) (*resultR
 func TestResultsAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	const fault = "ping/empty-result"
-	known := baseline{name: "known.yaml", today: time.Now(), entries: harness.KnownFails{
+	known := baseline{name: "known.yaml", today: time.Now(), entries: report.KnownFails{
 		{Check: fault, Reason: "jsonrpc is to blame", Line: 1},
 		{Check: "stdio/stdout-only-messages", Reason: "it logged", Line: 2},
 	}}
-	heard, report := runFaultyServer(t, "--only ping,stdio --protocol all", fault, known)
+	heard, rep := runFaultyServer(t, "--only ping,stdio --protocol all", fault, known)
 
-	byID := func(a, b harness.Result) int { return strings.Compare(a.ID+a.Revision, b.ID+b.Revision) }
+	byID := func(a, b report.Result) int { return strings.Compare(a.ID+a.Revision, b.ID+b.Revision) }
 	told := slices.SortedFunc(slices.Values(heard.results), byID)
-	reported := slices.SortedFunc(slices.Values(report.Results), byID)
+	reported := slices.SortedFunc(slices.Values(rep.Results), byID)
 	if diff := cmp.Diff(reported, told); diff != "" || len(told) == 0 {
 		t.Errorf("%d results told; report (-) and told (+) differ:\n%s", len(told), diff)
 	}
-	text, err := json.Marshal(report)
+	text, err := json.Marshal(rep)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(text, []byte("jsonrpc")) || !bytes.Contains(text, []byte(redactedText)) {
 		t.Errorf("not redacted: %s", text)
 	}
-	for _, r := range report.Results {
+	for _, r := range rep.Results {
 		if (r.ID == fault) != (r.Known != nil) || r.Gates {
 			t.Errorf("%s %s: known %v, gates %v", r.Revision, r.ID, r.Known, r.Gates)
 		}
@@ -81,8 +81,8 @@ func TestResultsAreReportedOnce(t *testing.T) {
 			t.Errorf("%s: known since %s", r.ID, r.Known.Reason)
 		}
 	}
-	stale := []harness.StaleEntry{{Entry: "stdio/stdout-only-messages", Line: 2, Reason: "it passes now"}}
-	if diff := cmp.Diff(stale, report.Baseline.Stale); diff != "" || report.ExitCode != harness.ExitFails {
-		t.Errorf("exit code %d, stale entries, - wanted, + got:\n%s", report.ExitCode, diff)
+	stale := []report.StaleEntry{{Entry: "stdio/stdout-only-messages", Line: 2, Reason: "it passes now"}}
+	if diff := cmp.Diff(stale, rep.Baseline.Stale); diff != "" || rep.ExitCode != report.ExitFails {
+		t.Errorf("exit code %d, stale entries, - wanted, + got:\n%s", rep.ExitCode, diff)
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestMain makes the test binary three programs: the tests, mcpcheck, and the bad servers.
@@ -383,7 +383,7 @@ func cmdVerdicts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: verdicts FILE FILE")
 	}
-	var reports [2]harness.Report
+	var reports [2]report.Report
 	for i, name := range args {
 		r := &reports[i]
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), r))
@@ -398,7 +398,7 @@ func cmdVerdicts(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func wireMessages(ts *testscript.TestScript, name string) (messages []string) {
-	var r harness.Report
+	var r report.Report
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), &r))
 	for _, result := range r.Results {
 		for _, line := range result.Evidence {

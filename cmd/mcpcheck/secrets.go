@@ -10,7 +10,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // secrets are what the operator gave and nobody else may read. All are collected before anything is shown.
@@ -24,8 +25,8 @@ func (s *secrets) add(value string) {
 }
 
 // addURL makes secrets of the password in a URL and of the values in its query, where many services want their keys.
-func (s *secrets) addURL(text string) {
-	u, err := url.Parse(strings.ReplaceAll(text, portPlaceholder, "1"))
+func (s *secrets) addURL(said string) {
+	u, err := url.Parse(strings.ReplaceAll(said, portPlaceholder, "1"))
 	if err != nil {
 		return
 	}
@@ -69,8 +70,8 @@ func (s *secrets) redactor() redactor {
 	// one may begin with another
 	texts := slices.SortedFunc(slices.Values(s.texts), func(a, b string) int { return len(b) - len(a) })
 	var whole, cut []string
-	for _, text := range texts {
-		for _, form := range encodedForms(text) {
+	for _, said := range texts {
+		for _, form := range encodedForms(said) {
 			whole = append(whole, form, redactedText)
 			cut = append(cut, shortenedForms(form)...)
 		}
@@ -87,7 +88,7 @@ func encodedForms(secret string) []string {
 	escaped, _ := json.Marshal(secret)
 	within := func(quotes []byte) string { return string(quotes[1 : len(quotes)-1]) }
 	forms := []string{
-		secret, within(harness.CompactJSON(secret)), within(escaped), url.QueryEscape(secret), url.PathEscape(secret),
+		secret, within(text.CompactJSON(secret)), within(escaped), url.QueryEscape(secret), url.PathEscape(secret),
 	}
 	slices.Sort(forms)
 	return slices.Compact(forms)
@@ -109,31 +110,31 @@ const maxShortenedLength = 200
 // redactor takes secrets out of all that is shown.
 type redactor struct{ replacer *strings.Replacer }
 
-func (r redactor) text(text string) string { return r.replacer.Replace(text) }
+func (r redactor) text(said string) string { return r.replacer.Replace(said) }
 
 func (r redactor) texts(texts []string) (out []string) {
-	for _, text := range texts {
-		out = append(out, r.text(text))
+	for _, said := range texts {
+		out = append(out, r.text(said))
 	}
 	return out
 }
 
 // parseServer redacts how the server names itself.
-func (r redactor) server(info harness.ServerInfo) harness.ServerInfo {
+func (r redactor) server(info report.ServerInfo) report.ServerInfo {
 	info.Name, info.Version = r.text(info.Name), r.text(info.Version)
 	info.Capabilities, info.DiscoverError = r.texts(info.Capabilities), r.text(info.DiscoverError)
 	return info
 }
 
 // writeResult redacts a result with its evidence.
-func (r redactor) result(result harness.Result) harness.Result {
+func (r redactor) result(result report.Result) report.Result {
 	result.Message = r.text(result.Message)
 	result.Subjects = r.texts(result.Subjects)
 	result.Findings = slices.Clone(result.Findings)
 	for i, x := range result.Findings {
-		result.Findings[i] = harness.Finding{Subject: r.text(x.Subject), Want: r.text(x.Want), Got: r.text(x.Got)}
+		result.Findings[i] = report.Finding{Subject: r.text(x.Subject), Want: r.text(x.Want), Got: r.text(x.Got)}
 	}
-	wire := make([]harness.Line, len(result.Evidence))
+	wire := make([]report.Line, len(result.Evidence))
 	for i, line := range result.Evidence {
 		line.HTTP, line.Text, line.Stderr = r.text(line.HTTP), r.text(line.Text), r.texts(line.Stderr)
 		wire[i] = line

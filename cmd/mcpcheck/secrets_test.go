@@ -15,7 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // TestSecretsAreRedacted plants a secret in every place where an operator may give one, has a server repeat all that it
@@ -64,7 +65,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 				"SERVICE_API_KEY="+secrets["inherited"])
 			output, _ := cmd.CombinedOutput()
 			dead := name == "stdio, dead"
-			want := map[bool]int{false: harness.ExitFails, true: harness.ExitUntestable}[dead]
+			want := map[bool]int{false: report.ExitFails, true: report.ExitUntestable}[dead]
 			if code := cmd.ProcessState.ExitCode(); code != want {
 				t.Fatalf("exit code %d, want %d: %s", code, want, output)
 			}
@@ -76,21 +77,21 @@ func TestSecretsAreRedacted(t *testing.T) {
 				t.Fatalf("%d reports, %v", len(files), err)
 			}
 			for _, f := range files {
-				text, err := os.ReadFile(filepath.Join(dir, "reports", f.Name()))
+				said, err := os.ReadFile(filepath.Join(dir, "reports", f.Name()))
 				if err != nil {
 					t.Fatal(err)
 				}
-				written[f.Name()] = string(text)
+				written[f.Name()] = string(said)
 			}
-			for file, text := range written {
+			for file, said := range written {
 				for kind, secret := range secrets {
 					for _, form := range secretForms(secret) {
-						if i := strings.Index(text, form); i >= 0 {
+						if i := strings.Index(said, form); i >= 0 {
 							t.Errorf(
 								"%s holds the secret of %s: …%s…",
 								file,
 								kind,
-								text[max(0, i-60):min(len(text), i+len(form)+20)],
+								said[max(0, i-60):min(len(said), i+len(form)+20)],
 							)
 						}
 					}
@@ -130,7 +131,7 @@ func TestRecordSecretsAreRedacted(t *testing.T) {
 // secretForms are the ways in which a secret may be written.
 func secretForms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
-	escaped := strings.Trim(string(harness.CompactJSON(secret)), `"`)
+	escaped := strings.Trim(string(text.CompactJSON(secret)), `"`)
 	return []string{
 		secret,
 		strings.Trim(string(quoted), `"`),

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 	"github.com/mcpcheck/mcpcheck/fixtures/variations"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -203,8 +203,8 @@ func revisionOfFault(f fixtures.Fault) string {
 		return f.Revision
 	}
 	entries := suites.Areas[at].Requirements()
-	entry := slices.IndexFunc(entries, func(r *harness.Requirement) bool { return r.ID == f.Check })
-	for _, revision := range slices.Backward(harness.Revisions) {
+	entry := slices.IndexFunc(entries, func(r *catalogue.Requirement) bool { return r.ID == f.Check })
+	for _, revision := range slices.Backward(catalogue.Revisions) {
 		if suites.HasCheckIn(entries[entry], revision) {
 			return revision
 		}

@@ -3,7 +3,7 @@ package main
 import (
 	"path/filepath"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // readServerFile is the content of server.json in a directory, with which a server is published, up to a byte beyond
@@ -13,7 +13,7 @@ func readServerFile(dir string) []byte {
 	if !isRegularFile(name) {
 		return nil
 	}
-	text, err := readAtMost(name, harness.MaxServerFile)
+	text, err := readAtMost(name, check.MaxServerFile)
 	if err != nil {
 		return nil
 	}

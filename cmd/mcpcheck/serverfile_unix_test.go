@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // Only a file is read, and of a long one no more than shows that it is too long.
@@ -22,7 +22,7 @@ func TestReadServerFile(t *testing.T) {
 	}{
 		"nothing":     {func(string) error { return nil }, 0},
 		"a file":      {write(12), 12},
-		"a long file": {write(harness.MaxServerFile + 100), harness.MaxServerFile + 1},
+		"a long file": {write(check.MaxServerFile + 100), check.MaxServerFile + 1},
 		"a directory": {func(name string) error { return os.Mkdir(name, 0o700) }, 0},
 		"a pipe":      {func(name string) error { return syscall.Mkfifo(name, 0o600) }, 0},
 	}

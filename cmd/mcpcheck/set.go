@@ -3,16 +3,17 @@ package main
 import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // readSet reads the set of requirements that --set names, and what of the catalogue belongs to it.
-func readSet(name string) (set *harness.RequirementSet, frozen harness.Catalogue, err error) {
+func readSet(name string) (set *catalogue.RequirementSet, frozen catalogue.Catalogue, err error) {
 	text, err := readLimited(name, maxSetBytes)
 	if err != nil {
 		return nil, nil, usageErrorf("--set: %w", err)
 	}
-	if set, err = harness.ReadSet(text); err != nil {
+	if set, err = catalogue.ReadSet(text); err != nil {
 		return nil, nil, usageErrorf("--set: %s: %w", name, err)
 	}
 	frozen, missing := set.Restrict(suites.Implemented())
@@ -49,16 +50,16 @@ func (v *options) applySet() (err error) {
 }
 
 // catalogueSelector selects what is in a catalogue.
-func catalogueSelector(catalogue harness.Catalogue) harness.Selector {
+func catalogueSelector(entries catalogue.Catalogue) catalogue.Selector {
 	in := map[string]bool{}
-	for _, r := range catalogue {
+	for _, r := range entries {
 		in[r.ID] = true
 	}
-	return func(r *harness.Requirement) bool { return in[r.ID] }
+	return func(r *catalogue.Requirement) bool { return in[r.ID] }
 }
 
 // builtCatalogue are the requirements that may be tried: of a set, those that it has, as it has them.
-func (v options) builtCatalogue() harness.Catalogue {
+func (v options) builtCatalogue() catalogue.Catalogue {
 	if v.set != nil {
 		return v.setCatalogue
 	}
@@ -66,7 +67,7 @@ func (v options) builtCatalogue() harness.Catalogue {
 }
 
 // all are the requirements of which a report tells how far they are covered.
-func (v options) fullCatalogue() harness.Catalogue {
+func (v options) fullCatalogue() catalogue.Catalogue {
 	if v.set != nil {
 		return v.setCatalogue
 	}
@@ -74,7 +75,7 @@ func (v options) fullCatalogue() harness.Catalogue {
 }
 
 // setInfo names the set of requirements by which a revision is judged: the one that was given, or that of this version.
-func (v options) setInfo(revision string) *harness.SetInfo {
+func (v options) setInfo(revision string) *catalogue.SetInfo {
 	if v.set != nil {
 		return v.set.Info()
 	}
@@ -82,9 +83,9 @@ func (v options) setInfo(revision string) *harness.SetInfo {
 }
 
 // currentSet is the set of this version of mcpcheck for a revision.
-func currentSet(revision string) *harness.RequirementSet {
-	tool := harness.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}
-	return harness.NewSet(suites.Implemented(), revision, tool, suites.Implemented().Tentative(toolVersion()))
+func currentSet(revision string) *catalogue.RequirementSet {
+	tool := catalogue.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}
+	return catalogue.NewSet(suites.Implemented(), revision, tool, suites.Implemented().Tentative(toolVersion()))
 }
 
 // validateTentative finds out whether there is such a value of --tentative.
@@ -102,7 +103,7 @@ const (
 )
 
 // demoteTentative holds back a result of a check that is tentative, unless such results are to gate.
-func (v options) demoteTentative(r *harness.Result) {
+func (v options) demoteTentative(r *report.Result) {
 	if v.flags.tentative == gateTentative {
 		return
 	}

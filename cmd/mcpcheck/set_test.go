@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // written is a set with these entries, in a file.
-func writeSetFile(t *testing.T, entries ...harness.SetEntry) (name string) {
+func writeSetFile(t *testing.T, entries ...catalogue.SetEntry) (name string) {
 	t.Helper()
-	wanted := func(r *harness.Requirement) *harness.SetEntry {
+	wanted := func(r *catalogue.Requirement) *catalogue.SetEntry {
 		for i, e := range entries {
 			if e.ID == r.ID {
 				return &entries[i]
@@ -22,16 +23,16 @@ func writeSetFile(t *testing.T, entries ...harness.SetEntry) (name string) {
 		}
 		return nil
 	}
-	var catalogue harness.Catalogue
+	var frozen catalogue.Catalogue
 	for _, r := range suites.Implemented() {
 		if e := wanted(r); e != nil {
 			as := *r
-			as.Level, as.Checklist = harness.ByRevision[harness.Level]{All: e.Level}, e.Checklist
-			catalogue = append(catalogue, &as)
+			as.Level, as.Checklist = catalogue.ByRevision[catalogue.Level]{All: e.Level}, e.Checklist
+			frozen = append(frozen, &as)
 		}
 	}
-	tentative := func(r *harness.Requirement) bool { return wanted(r).Tentative }
-	set := harness.NewSet(catalogue, "2025-11-25", harness.ProgramInfo{Name: "mcpcheck", Version: "0.1.0"}, tentative)
+	tentative := func(r *catalogue.Requirement) bool { return wanted(r).Tentative }
+	set := catalogue.NewSet(frozen, "2025-11-25", catalogue.ProgramInfo{Name: "mcpcheck", Version: "0.1.0"}, tentative)
 	text, err := json.Marshal(set)
 	if err != nil {
 		t.Fatal(err)
@@ -48,39 +49,39 @@ func writeSetFile(t *testing.T, entries ...harness.SetEntry) (name string) {
 func TestRunWithSet(t *testing.T) {
 	const id = "ping/empty-result"
 	for name, test := range map[string]struct {
-		entry harness.SetEntry
+		entry catalogue.SetEntry
 		flags string
-		gate  harness.Gate
+		gate  catalogue.Gate
 		held  bool
 	}{
-		"a MUST":        {entry: harness.SetEntry{ID: id, Level: harness.Must}, gate: harness.GateMust},
-		"a SHOULD then": {entry: harness.SetEntry{ID: id, Level: harness.Should}},
+		"a MUST":        {entry: catalogue.SetEntry{ID: id, Level: catalogue.Must}, gate: catalogue.GateMust},
+		"a SHOULD then": {entry: catalogue.SetEntry{ID: id, Level: catalogue.Should}},
 		"of the checklist then": {
-			entry: harness.SetEntry{ID: id, Level: harness.Should, Checklist: true}, gate: harness.GateChecklist,
+			entry: catalogue.SetEntry{ID: id, Level: catalogue.Should, Checklist: true}, gate: catalogue.GateChecklist,
 		},
-		"tentative": {entry: harness.SetEntry{ID: id, Level: harness.Must, Tentative: true}, held: true},
+		"tentative": {entry: catalogue.SetEntry{ID: id, Level: catalogue.Must, Tentative: true}, held: true},
 		"tentative, and gating": {
-			entry: harness.SetEntry{ID: id, Level: harness.Must, Tentative: true}, flags: "--tentative gate",
-			gate: harness.GateMust,
+			entry: catalogue.SetEntry{ID: id, Level: catalogue.Must, Tentative: true}, flags: "--tentative gate",
+			gate: catalogue.GateMust,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := writeSetFile(t, test.entry)
-			_, report := runFaultyServer(t, strings.TrimSpace("--set "+set+" "+test.flags), id, baseline{})
-			if len(report.Results) != 1 {
-				t.Fatalf("%d results", len(report.Results))
+			_, rep := runFaultyServer(t, strings.TrimSpace("--set "+set+" "+test.flags), id, baseline{})
+			if len(rep.Results) != 1 {
+				t.Fatalf("%d results", len(rep.Results))
 			}
-			r, entry := report.Results[0], test.entry.Level
-			if r.Verdict != harness.Fail || r.EntryLevel != entry || r.GatedBy != test.gate ||
+			r, entry := rep.Results[0], test.entry.Level
+			if r.Verdict != catalogue.Fail || r.EntryLevel != entry || r.GatedBy != test.gate ||
 				r.Tentative != test.held {
 				t.Errorf("%s at %s, gated by %q, tentative %v", r.Verdict, r.EntryLevel, r.GatedBy, r.Tentative)
 			}
-			name, n := report.Revisions[0].Set.Name, report.Coverage[0].Requirements
+			name, n := rep.Revisions[0].Set.Name, rep.Coverage[0].Requirements
 			if name != "2025-11-25@0.1.0" || n != 1 {
 				t.Errorf("judged by the set %s, %d requirements", name, n)
 			}
-			if (report.ExitCode == harness.ExitFails) != (test.gate != harness.NoGate) {
-				t.Errorf("exit code %d", report.ExitCode)
+			if (rep.ExitCode == report.ExitFails) != (test.gate != catalogue.NoGate) {
+				t.Errorf("exit code %d", rep.ExitCode)
 			}
 		})
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // ciSystems are the variables in which engines of parallel jobs say which one this is, and how many there are.
@@ -28,7 +30,7 @@ var shardPattern = regexp.MustCompile(`^(auto|[0-9]{1,6})(?:/([0-9]{1,6}))?$`)
 
 // parseShard reads which part of a run is meant: I/N, or auto, where the engine that runs the job says which one this
 // is and, unless it is auto/N, how many there are. Nothing is the whole run.
-func parseShard(text string, env func(string) string) (s *harness.ShardInfo, err error) {
+func parseShard(text string, env func(string) string) (s *report.ShardInfo, err error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -47,7 +49,7 @@ func parseShard(text string, env func(string) string) (s *harness.ShardInfo, err
 	if wrong != nil || wrongToo != nil || i < 1 || i > n {
 		return nil, usageErrorf("--shard: there is no shard %s/%s; the first of N is 1/N, the last is N/N", index, of)
 	}
-	return &harness.ShardInfo{Index: i, Of: n}, nil
+	return &report.ShardInfo{Index: i, Of: n}, nil
 }
 
 // shardFromCI is the shard that the engine of the job says; of is how many there are, if that was given.
@@ -75,20 +77,20 @@ func shardFromCI(of string, env func(string) string) (index, n string, err error
 }
 
 // cases are what is planned for a server, of a shard its part.
-func (v options) cases(server *harness.Server) []harness.Case {
+func (v options) cases(server *check.Server) []check.Case {
 	plan := plannedCases(v.builtCatalogue(), server, v.selector)
 	if v.shard == nil {
 		return plan
 	}
-	return harness.FilterPlan(plan, v.coveredCatalogue())
+	return check.FilterPlan(plan, v.coveredCatalogue())
 }
 
 // coveredCatalogue are the requirements of which the report tells how far they are covered: all, of a shard those at
 // home in it.
-func (v options) coveredCatalogue() harness.Catalogue {
+func (v options) coveredCatalogue() catalogue.Catalogue {
 	if v.shard == nil {
 		return v.fullCatalogue()
 	}
-	wanted := func(r *harness.Requirement) bool { return suites.HasCheck(r) && v.selector(r) }
+	wanted := func(r *catalogue.Requirement) bool { return suites.HasCheck(r) && v.selector(r) }
 	return v.shard.Assigned(v.fullCatalogue(), wanted)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -30,8 +30,8 @@ func newConsoleSinks(v options, t *target, out, stderr io.Writer) *sinks {
 	console := reporters.NewConsole(reporters.ConsoleOptions{
 		Out: out, Color: usesColor(terminal, v.flags.noColor), Terminal: terminal,
 		Width: width, Verbosity: v.flags.verbosity(),
-		RepeatCommand: func(r harness.Result) string { return withProgramPath(repeatCommand(v, t, r)) },
-		NextCommands:  func(r harness.Report) []string { return mapStrings(nextSteps(v, t, r), withProgramPath) },
+		RepeatCommand: func(r report.Result) string { return withProgramPath(repeatCommand(v, t, r)) },
+		NextCommands:  func(r report.Report) []string { return mapStrings(nextSteps(v, t, r), withProgramPath) },
 	})
 	return &sinks{
 		out: out, stderr: stderr, isTerminal: terminal, quiet: v.flags.quiet, redactor: t.redactor,
@@ -51,23 +51,23 @@ func withProgramPath(command string) string {
 }
 
 // writeResult tells a result. It has to be redacted, and compared with the baseline.
-func (a *sinks) writeResult(r harness.Result) {
+func (a *sinks) writeResult(r report.Result) {
 	for _, reporter := range a.reporters {
 		reporter.Result(r)
 	}
 }
 
 // writeReport tells the whole report, and returns the exit code that it asks for.
-func (a *sinks) writeReport(report harness.Report) error {
+func (a *sinks) writeReport(rep report.Report) error {
 	var failed error
 	for _, reporter := range a.reporters {
-		failed = errors.Join(failed, reporter.Done(report))
+		failed = errors.Join(failed, reporter.Done(rep))
 	}
 	if failed != nil {
-		return &exitError{harness.ExitInternal, failed}
+		return &exitError{report.ExitInternal, failed}
 	}
-	if report.ExitCode != harness.ExitConforms {
-		return &exitError{code: report.ExitCode}
+	if rep.ExitCode != report.ExitConforms {
+		return &exitError{code: rep.ExitCode}
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ type progressSource interface {
 // showProgress says how far a run of so many cases has come that began at a time: which area of checks it is about,
 // what it waits for, and from which server. Where it is one of several, of says which. The returned function ends it.
 func (a *sinks) showProgress(
-	begin time.Time, of string, cases int, server harness.ServerInfo, p progressSource,
+	begin time.Time, of string, cases int, server report.ServerInfo, p progressSource,
 ) (ended func()) {
 	return a.showStatus(begin, func(passed string) string {
 		line := fmt.Sprintf("%d/%d · %s", p.Completed(), cases, passed)

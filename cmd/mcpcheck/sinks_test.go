@@ -15,8 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // colorPattern are what changes the colours of a terminal.
@@ -86,12 +87,12 @@ func TestShowProgress(t *testing.T) {
 		return func(a *sinks) (end func()) { return awaited.showWaiting(a, revision) }
 	}
 	old := asked("2025-11-25")
-	server := harness.ServerInfo{Name: "weather"}
+	server := report.ServerInfo{Name: "weather"}
 	run := func(a *sinks) (end func()) {
-		return a.showProgress(time.Now(), "", 233, server, &harness.RunProgress{})
+		return a.showProgress(time.Now(), "", 233, server, &check.RunProgress{})
 	}
 	second := func(a *sinks) (end func()) {
-		return a.showProgress(time.Now(), "2025-06-18", 90, server, &harness.RunProgress{})
+		return a.showProgress(time.Now(), "2025-06-18", 90, server, &check.RunProgress{})
 	}
 	slow := func(a *sinks) (end func()) { return a.showProgress(time.Now(), "", 233, server, toolProgress{}) }
 	again := func(a *sinks) (end func()) { return a.showProgress(time.Now(), "", 233, server, startProgress{}) }

@@ -19,9 +19,10 @@ import (
 	"syscall"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -29,13 +30,13 @@ import (
 type target struct {
 	address
 	driverTarget  driver.Target
-	credentials   harness.Credentials
+	credentials   check.Credentials
 	redactor      redactor
-	info          harness.TargetInfo // the address as reports show it
-	quick         bool               // it is reached by one session
-	skipsLauncher bool               // what its launcher runs is started without it
-	parentPipe    io.Reader          // with which the visit ends; nil: there is none
-	interruptCtx  context.Context    // ends when the operator does not want it any more; see heed
+	info          report.TargetInfo // the address as reports show it
+	quick         bool              // it is reached by one session
+	skipsLauncher bool              // what its launcher runs is started without it
+	parentPipe    io.Reader         // with which the visit ends; nil: there is none
+	interruptCtx  context.Context   // ends when the operator does not want it any more; see heed
 }
 
 // resolveTarget finds the server that is asked for, and all that is wrong with how it is reached.
@@ -89,7 +90,7 @@ func (t *target) setUpStdio(v options, s *secrets) error {
 	}
 	t.driverTarget.Command, t.driverTarget.Env, t.driverTarget.Dir = t.command, withMarkerSecret(t.env), t.dir
 	t.credentials.EnvironmentSecret = markerSecret
-	t.info = harness.TargetInfo{Transport: "stdio", Command: t.redactor.texts(t.command), Dir: t.dir}
+	t.info = report.TargetInfo{Transport: "stdio", Command: t.redactor.texts(t.command), Dir: t.dir}
 	return lookUpCommand(t.command, t.dir)
 }
 
@@ -130,7 +131,7 @@ func (t *target) setUpHTTP(v options, s *secrets) error {
 	if err != nil {
 		return usageErrorf("%s: %s", v.origin("url"), t.redactor.text(err.Error()))
 	}
-	t.info = harness.TargetInfo{
+	t.info = report.TargetInfo{
 		Transport: "http", URL: t.redactor.text(filled.url), Command: t.redactor.texts(filled.command), Dir: t.dir,
 	}
 	if len(t.command) == 0 {
@@ -263,7 +264,7 @@ func isCommand(name string) bool {
 
 // problem is why the target could not be talked to, with what to do about it.
 func (t *target) errorText(err error) string {
-	said := harness.ExplainAll(err).Error()
+	said := check.ExplainAll(err).Error()
 	if hint := t.hint(err); hint != "" {
 		said += "\n" + hint
 	}

@@ -14,8 +14,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // traceVersion is that of the format of traces: JSON Lines. Each session has a head, then its lines in their order;
@@ -24,12 +25,12 @@ const traceVersion = 1
 
 // traceHeader begins a session.
 type traceHeader struct {
-	Trace     int                 `json:"trace"` // traceVersion
-	Session   string              `json:"session"`
-	Tool      harness.ProgramInfo `json:"tool"`
-	Target    harness.TargetInfo  `json:"target"`
-	Opened    time.Time           `json:"opened"`
-	Truncated bool                `json:"lost,omitempty"` // its beginning is not kept
+	Trace     int                   `json:"trace"` // traceVersion
+	Session   string                `json:"session"`
+	Tool      catalogue.ProgramInfo `json:"tool"`
+	Target    report.TargetInfo     `json:"target"`
+	Opened    time.Time             `json:"opened"`
+	Truncated bool                  `json:"lost,omitempty"` // its beginning is not kept
 }
 
 // traceLine is a line of the wire.
@@ -108,13 +109,13 @@ func (l traceLine) decode() (said driver.TraceLine, err error) {
 }
 
 // writeTrace writes all that was said in sessions.
-func writeTrace(w io.Writer, report harness.Report, sessions []*driver.Session, redact redactor) error {
+func writeTrace(w io.Writer, rep report.Report, sessions []*driver.Session, redact redactor) error {
 	buffered := bufio.NewWriter(w)
 	enc := json.NewEncoder(buffered)
 	enc.SetEscapeHTML(false)
 	for _, s := range sessions {
 		head := traceHeader{
-			Trace: traceVersion, Session: fmt.Sprint(s.Number()), Tool: report.Program, Target: report.Target,
+			Trace: traceVersion, Session: fmt.Sprint(s.Number()), Tool: rep.Program, Target: rep.Target,
 			Opened: s.TimeOf(&driver.Frame{}).UTC(), Truncated: !s.HasBeginning(),
 		}
 		if err := enc.Encode(head); err != nil {
@@ -249,11 +250,11 @@ func (j *serverRun) addTraceReporter() error {
 	return nil
 }
 
-func (traceReporter) Result(harness.Result) {}
+func (traceReporter) Result(report.Result) {}
 
-func (t traceReporter) Done(report harness.Report) error {
+func (t traceReporter) Done(rep report.Report) error {
 	err := reporters.ReplaceFileFunc(t.flags.trace, 0o600, func(w io.Writer) error {
-		return writeTrace(w, report, t.sessions, t.target.redactor)
+		return writeTrace(w, rep, t.sessions, t.target.redactor)
 	})
 	if err != nil {
 		return fmt.Errorf("trace %s: %w", t.flags.trace, reporters.WithoutPath(err))

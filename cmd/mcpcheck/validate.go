@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // validateNames finds what mcpcheck.yaml says of something that is not on this server.
-func (j *serverRun) validateNames(ctx context.Context, server *harness.Server) error {
+func (j *serverRun) validateNames(ctx context.Context, server *check.Server) error {
 	if err := j.validateExamples(ctx, server); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (j *serverRun) validateNames(ctx context.Context, server *harness.Server) e
 
 // validateProtectedState finds a name under protected-state that nothing has of what the server lists, and no template
 // may have.
-func (j *serverRun) validateProtectedState(server *harness.Server) error {
+func (j *serverRun) validateProtectedState(server *check.Server) error {
 	if server.Failure != "" || !server.HasAllTools {
 		return nil // what it lists is not known
 	}
@@ -43,7 +43,7 @@ func (j *serverRun) validateProtectedState(server *harness.Server) error {
 }
 
 // stringMembers are the names that objects have in a member.
-func stringMembers(objects []harness.M, member string) (names []string) {
+func stringMembers(objects []check.M, member string) (names []string) {
 	for _, object := range objects {
 		if name, isText := object[member].(string); isText {
 			names = append(names, name)
@@ -55,12 +55,12 @@ func stringMembers(objects []harness.M, member string) (names []string) {
 // wrongArguments finds example arguments in mcpcheck.yaml that are not for this server: for a tool that it does not
 // list, with a property that the tool does not have, or that its inputSchema does not allow. What fails for them would
 // be held against the server.
-func (j *serverRun) validateExamples(ctx context.Context, server *harness.Server) error {
+func (j *serverRun) validateExamples(ctx context.Context, server *check.Server) error {
 	if server.Failure != "" {
 		return nil // what it lists is not known
 	}
-	tools := map[string]harness.M{}
-	add := func(all []harness.M) {
+	tools := map[string]check.M{}
+	add := func(all []check.M) {
 		for _, tool := range all {
 			name, _ := tool["name"].(string)
 			tools[name] = tool
@@ -69,7 +69,8 @@ func (j *serverRun) validateExamples(ctx context.Context, server *harness.Server
 	add(server.Tools)
 	isUnlisted := func(name string) bool { return tools[name] == nil }
 	if server.HasAllTools && slices.ContainsFunc(sortedKeys(j.Arguments), isUnlisted) {
-		add(discovery.ToolsForCapabilities(ctx, j.target.driverTarget, server, protocol.AllCapabilities(server.Revision)))
+		add(discovery.ToolsForCapabilities(ctx, j.target.driverTarget, server,
+			protocol.AllCapabilities(server.Revision)))
 	}
 	for _, name := range sortedKeys(j.Arguments) {
 		tool, listed := tools[name]
@@ -88,9 +89,9 @@ func (j *serverRun) validateExamples(ctx context.Context, server *harness.Server
 }
 
 // validateExample finds what is wrong with the example arguments for a tool.
-func (j *serverRun) validateExample(name string, tool harness.M, revision string) error {
-	schema, _ := tool["inputSchema"].(harness.M)
-	properties, _ := schema["properties"].(harness.M)
+func (j *serverRun) validateExample(name string, tool check.M, revision string) error {
+	schema, _ := tool["inputSchema"].(check.M)
+	properties, _ := schema["properties"].(check.M)
 	open := len(properties) == 0 || allowsOtherProperties(schema)
 	for _, property := range sortedKeys(j.Arguments[name]) {
 		if _, has := properties[property]; !has && !open {
@@ -112,7 +113,7 @@ func (j *serverRun) validateExample(name string, tool harness.M, revision string
 }
 
 // allowsOtherProperties reports whether a schema speaks of properties elsewhere than in its own list of them.
-func allowsOtherProperties(schema harness.M) bool {
+func allowsOtherProperties(schema check.M) bool {
 	return slices.ContainsFunc([]string{
 		"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames",
 		"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies",

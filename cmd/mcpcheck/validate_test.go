@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // TestValidateExamples: example arguments are refused only where the server has said all that there is to say of the
@@ -15,40 +16,40 @@ func TestValidateExamples(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema   string // of the tool do; empty: the server lists none
 		part     bool   // of the list could not be read
-		examples harness.M
+		examples check.M
 		want     string // in the error; empty: there is none
 	}{
-		"good":                    {schema: plain, examples: harness.M{"kind": "a"}},
+		"good":                    {schema: plain, examples: check.M{"kind": "a"}},
 		"no such tool":            {want: `no tool "do"`},
 		"perhaps no such tool":    {part: true},
-		"no such property":        {schema: plain, examples: harness.M{"kin": "a"}, want: "did you mean kind?"},
-		"a value of another kind": {schema: plain, examples: harness.M{"kind": 1}, want: "expected string"},
-		"any property":            {schema: `{"type": "object"}`, examples: harness.M{"path": "a"}},
+		"no such property":        {schema: plain, examples: check.M{"kin": "a"}, want: "did you mean kind?"},
+		"a value of another kind": {schema: plain, examples: check.M{"kind": 1}, want: "expected string"},
+		"any property":            {schema: `{"type": "object"}`, examples: check.M{"path": "a"}},
 		"another property": {
-			schema: withMembers(plain, `"additionalProperties": {}`), examples: harness.M{"path": "a"},
+			schema: withMembers(plain, `"additionalProperties": {}`), examples: check.M{"path": "a"},
 		},
 		"a closed schema": {schema: withMembers(plain, `"additionalProperties": false`),
-			examples: harness.M{"path": "a"},
+			examples: check.M{"path": "a"},
 			want:     `no property "path" (have kind)`},
-		"a property of one alternative": {examples: harness.M{"kind": "a", "path": "b"},
+		"a property of one alternative": {examples: check.M{"kind": "a", "path": "b"},
 			schema: withMembers(plain,
 				`"oneOf": [{"required": ["path"], "properties": {"path": {}}}, {"required": ["a"]}]`)},
-		"a property behind a reference": {examples: harness.M{"path": "a"},
+		"a property behind a reference": {examples: check.M{"path": "a"},
 			schema: withMembers(plain, `"$ref": "#/$defs/file", "$defs": {"file": {"properties": {"path": {}}}}`)},
-		"a schema that is wrong": {schema: withMembers(plain, `"required": "kind"`), examples: harness.M{"kind": 1}},
-		"a pattern that is wrong": {examples: harness.M{"kind": "a"},
+		"a schema that is wrong": {schema: withMembers(plain, `"required": "kind"`), examples: check.M{"kind": 1}},
+		"a pattern that is wrong": {examples: check.M{"kind": "a"},
 			schema: `{"type": "object", "properties": {"kind": {"pattern": "("}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := &harness.Server{Revision: harness.NewestLegacy, HasAllTools: !c.part}
+			server := &check.Server{Revision: catalogue.NewestLegacy, HasAllTools: !c.part}
 			if c.schema != "" {
-				var schema harness.M
+				var schema check.M
 				if err := json.Unmarshal([]byte(c.schema), &schema); err != nil {
 					t.Fatal(err)
 				}
-				server.Tools = []harness.M{{"name": "do", "inputSchema": schema}}
+				server.Tools = []check.M{{"name": "do", "inputSchema": schema}}
 			}
-			arguments := map[string]harness.M{"do": c.examples}
+			arguments := map[string]check.M{"do": c.examples}
 			j := &serverRun{target: &target{}, options: options{config: config{Arguments: arguments}}}
 			switch err := j.validateExamples(t.Context(), server); {
 			case c.want == "" && err != nil:
@@ -64,20 +65,20 @@ func TestValidateExamples(t *testing.T) {
 // is.
 func TestValidateProtectedState(t *testing.T) {
 	for name, c := range map[string]struct {
-		server harness.Server
+		server check.Server
 		want   string // in the error; empty: there is none
 	}{
-		"a tool":     {server: harness.Server{HasAllTools: true, Tools: []harness.M{{"name": "a:do"}}}},
-		"a prompt":   {server: harness.Server{HasAllTools: true, Prompts: []harness.M{{"name": "a:do"}}}},
-		"a resource": {server: harness.Server{HasAllTools: true, Resources: []harness.M{{"uri": "a:do"}}}},
+		"a tool":     {server: check.Server{HasAllTools: true, Tools: []check.M{{"name": "a:do"}}}},
+		"a prompt":   {server: check.Server{HasAllTools: true, Prompts: []check.M{{"name": "a:do"}}}},
+		"a resource": {server: check.Server{HasAllTools: true, Resources: []check.M{{"uri": "a:do"}}}},
 		"perhaps of a template": {
-			server: harness.Server{HasAllTools: true, Templates: []harness.M{{"uriTemplate": "a:{x}"}}},
+			server: check.Server{HasAllTools: true, Templates: []check.M{{"uriTemplate": "a:{x}"}}},
 		},
-		"perhaps a tool":         {server: harness.Server{}},
-		"of a server that fails": {server: harness.Server{HasAllTools: true, Failure: "it said no"}},
-		"none":                   {server: harness.Server{HasAllTools: true}, want: "(there is none)"},
+		"perhaps a tool":         {server: check.Server{}},
+		"of a server that fails": {server: check.Server{HasAllTools: true, Failure: "it said no"}},
+		"none":                   {server: check.Server{HasAllTools: true}, want: "(there is none)"},
 		"another": {
-			server: harness.Server{HasAllTools: true, Tools: []harness.M{{"name": "a:di"}}}, want: "did you mean a:di?",
+			server: check.Server{HasAllTools: true, Tools: []check.M{{"name": "a:di"}}}, want: "did you mean a:di?",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

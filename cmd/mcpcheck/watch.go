@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // watcher judges a server again and again.
@@ -20,13 +20,13 @@ type watcher struct {
 	cmd              *cobra.Command
 	flags            runFlags
 	files            *watchedFiles
-	lastReport       *harness.Report // the last one that came to its end; nil: there is none
-	lastRun          lastRun         // what they came to
-	changedDuringRun []string        // files that changed while the last run went on
+	lastReport       *report.Report // the last one that came to its end; nil: there is none
+	lastRun          lastRun        // what they came to
+	changedDuringRun []string       // files that changed while the last run went on
 }
 
 // errWatchInterrupted is how a watch ends: the operator does it.
-var errWatchInterrupted = &exitError{code: harness.ExitInterrupted}
+var errWatchInterrupted = &exitError{code: report.ExitInterrupted}
 
 // errNothingBlocked says that nothing is to be run before all.
 var errNothingBlocked = errors.New("nothing blocked")
@@ -74,7 +74,7 @@ func (w *watcher) runRound() error {
 
 // judge judges the server, and has concluded look at the report before that is told. What the server comes to is no
 // error here.
-func (w *watcher) runOnce(alter func(*options) error, concluded func(harness.Report)) error {
+func (w *watcher) runOnce(alter func(*options) error, concluded func(report.Report)) error {
 	j, err := prepare(w.cmd, w.flags, alter)
 	if err != nil {
 		return err
@@ -83,10 +83,10 @@ func (w *watcher) runOnce(alter func(*options) error, concluded func(harness.Rep
 		w.files = files
 	}
 	j.beforeReport = concluded
-	report, err := j.execute(w.cmd)
+	rep, err := j.execute(w.cmd)
 	var verdict *exitError
 	switch {
-	case report.ExitCode == harness.ExitInterrupted:
+	case rep.ExitCode == report.ExitInterrupted:
 		return errWatchInterrupted
 	case errors.As(err, &verdict) && verdict.cause == nil:
 		return nil
@@ -102,16 +102,16 @@ func (w *watcher) selectAll(v *options) error {
 
 // reportChanges tells what has changed since the last run that came to its end, on a clear screen, and remembers this
 // one.
-func (w *watcher) reportChanges(report harness.Report) {
-	w.lastRun.addReport(report)
-	if report.Problem != "" {
+func (w *watcher) reportChanges(rep report.Report) {
+	w.lastRun.addReport(rep)
+	if rep.Problem != "" {
 		return
 	}
 	if w.lastReport != nil {
 		w.clearScreen("")
-		reporters.ChangesText(w.cmd.OutOrStdout(), harness.CompareReports(*w.lastReport, report))
+		reporters.ChangesText(w.cmd.OutOrStdout(), report.CompareReports(*w.lastReport, rep))
 	}
-	w.lastReport = &report
+	w.lastReport = &rep
 }
 
 // selectBlocked selects what blocked, to be told before all else and as briefly as quiet does.

@@ -5,39 +5,43 @@ package advice
 import (
 	"strings"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // Checks are the checks of the area.
-var Checks = MergeSuites(serverChecks, serverFileChecks, textChecks, toolChecks, parameterChecks, errorChecks,
+var Checks = check.MergeSuites(serverChecks, serverFileChecks, textChecks, toolChecks, parameterChecks, errorChecks,
 	resultChecks)
 
 // byPattern ends what a check says that has judged a text by how it looks.
 const byPattern = " (judged by pattern)"
 
 // eachTool is a look at the definition of every tool.
-func eachTool(look func(t *T, tool M)) Check { return probeTools(toolcall.ListedTools, look) }
+func eachTool(look func(t *check.T, tool check.M)) check.Check {
+	return probeTools(toolcall.ListedTools, look)
+}
 
 // eachShownTool is a look at the definition of every tool that models are shown.
-func eachShownTool(look func(t *T, tool M)) Check { return probeTools(shownTools, look) }
+func eachShownTool(look func(t *check.T, tool check.M)) check.Check {
+	return probeTools(shownTools, look)
+}
 
-func probeTools(list func(*T) []Subject, look func(t *T, tool M)) Check {
-	return Probe(func(t *T) {
-		t.Each(skipIfNoTools(t, list(t)), func(t *T, tool Subject) { look(t, tool.Value) })
+func probeTools(list func(*check.T) []check.Subject, look func(t *check.T, tool check.M)) check.Check {
+	return check.Probe(func(t *check.T) {
+		t.Each(skipIfNoTools(t, list(t)), func(t *check.T, tool check.Subject) { look(t, tool.Value) })
 	})
 }
 
 // skipIfNoTools ends a check that has no tool to look at.
-func skipIfNoTools(t *T, list []Subject) []Subject {
+func skipIfNoTools(t *check.T, list []check.Subject) []check.Subject {
 	if len(list) == 0 {
-		t.WithReason(NotOffered).Skip("the server lists no tool")
+		t.WithReason(check.NotOffered).Skip("the server lists no tool")
 	}
 	return list
 }
 
 // shownTools are the tools that models are shown: by the extension apps, some are for pages alone.
-func shownTools(t *T) (shown []Subject) {
+func shownTools(t *check.T) (shown []check.Subject) {
 	for _, tool := range toolcall.ListedTools(t) {
 		if !isAppOnly(tool.Value) {
 			shown = append(shown, tool)
@@ -46,22 +50,22 @@ func shownTools(t *T) (shown []Subject) {
 	return shown
 }
 
-func isAppOnly(tool M) bool {
-	meta, _ := tool["_meta"].(M)
-	ui, _ := meta["ui"].(M)
+func isAppOnly(tool check.M) bool {
+	meta, _ := tool["_meta"].(check.M)
+	ui, _ := meta["ui"].(check.M)
 	visible, isList := ui["visibility"].([]any)
 	return isList && len(visible) == 1 && visible[0] == "app"
 }
 
 // textIn is a member that is a text, without the space around it; empty when it is none.
-func textIn(object M, member string) string {
+func textIn(object check.M, member string) string {
 	text, _ := object[member].(string)
 	return strings.TrimSpace(text)
 }
 
 // requireInputSchema is the inputSchema of a tool; without one that is an object, the look at that tool ends.
-func requireInputSchema(t *T, tool M) M {
-	schema, ok := tool["inputSchema"].(M)
+func requireInputSchema(t *check.T, tool check.M) check.M {
+	schema, ok := tool["inputSchema"].(check.M)
 	if !ok {
 		t.Yield("inputSchema is not an object")
 	}

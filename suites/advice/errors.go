@@ -9,71 +9,75 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // errorChecks are what a server says when something went wrong.
-var errorChecks = Suite{
-	"advice/error-text-actionable": Probe(func(t *T) {
+var errorChecks = check.Suite{
+	"advice/error-text-actionable": check.Probe(func(t *check.T) {
 		calls := toolcall.InvalidCalls(t)
 		refused := slices.DeleteFunc(toolcall.AnsweredCalls(calls.List), func(c toolcall.ToolCall) bool {
 			return !isArgumentError(c.Reply)
 		})
-		toolcall.RequireObserved(t, len(refused), "call with invalid arguments was refused", calls.Uncalled, toolcall.AnyTool)
-		toolcall.EachToolCall(t, refused, func(t *T, c toolcall.ToolCall) {
+		toolcall.RequireObserved(t, len(refused), "call with invalid arguments was refused", calls.Uncalled,
+			toolcall.AnyTool)
+		toolcall.EachToolCall(t, refused, func(t *check.T, c toolcall.ToolCall) {
 			said := c.Reply.MessageText()
 			if data, has := c.Reply.Error()["data"]; has {
-				said += " " + string(CompactJSON(data))
+				said += " " + string(text.CompactJSON(data))
 			}
 			if !mentionsParameter(said, c.Counterexample) && !hasSucceeded(t, c.Tool.Name) {
 				t.Inconclusive("the tool may have failed for another reason: no call of it has succeeded")
 			}
 			t.Expect(mentionsParameter(said,
-				c.Counterexample)).To(BeTrue("the parameter or what is expected of it, since "+c.Counterexample.Reason,
-				"%s"+byPattern, Show(said)))
+				c.Counterexample)).
+				To(check.BeTrue("the parameter or what is expected of it, since "+c.Counterexample.Reason,
+					"%s"+byPattern, check.Show(said)))
 		})
 	}),
 
-	"advice/error-without-stack-trace": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
-		t.Judge(errorsIn(w), func(t *T, m Message) {
+	"advice/error-without-stack-trace": check.WatchWithSetup(triggerErrors, func(t *check.T, w check.Wire) {
+		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
 			trace := stackTracePattern.FindString(errorText(m))
 			if bytes.Contains(m.Request.Raw.Bytes(), []byte(trace)) {
 				return // it quotes what it was asked
 			}
-			t.Expect(trace).To(Satisfy("no stack trace, no line of a source file"+byPattern, func(found string) bool {
-				return found == ""
-			}))
+			t.Expect(trace).To(check.Satisfy("no stack trace, no line of a source file"+byPattern,
+				func(found string) bool {
+					return found == ""
+				}))
 		})
 	}),
 
-	"advice/error-without-secrets": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
+	"advice/error-without-secrets": check.WatchWithSetup(triggerErrors, func(t *check.T, w check.Wire) {
 		secrets := toolcall.Secrets(t)
 		if len(secrets) == 0 {
-			t.WithReason(NotGiven).Skip("the server was given no secret that it could tell")
+			t.WithReason(check.NotGiven).Skip("the server was given no secret that it could tell")
 		}
-		t.Judge(errorsIn(w), func(t *T, m Message) {
-			text := m.Raw.Bytes()
+		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
+			said := m.Raw.Bytes()
 			for _, secret := range secrets {
 				encoded := base64.RawStdEncoding.EncodeToString([]byte(secret))
-				tells := bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded))
-				t.Expect(!tells).To(BeTrue("no credentials", "one that the server was given"))
+				tells := bytes.Contains(said, []byte(secret)) || bytes.Contains(said, []byte(encoded))
+				t.Expect(!tells).To(check.BeTrue("no credentials", "one that the server was given"))
 			}
 		})
 	}),
 
-	"advice/error-without-structured-content": Probe(func(t *T) {
+	"advice/error-without-structured-content": check.Probe(func(t *check.T) {
 		valid, invalid := toolcall.ValidCalls(t), toolcall.InvalidCalls(t)
 		failed := slices.DeleteFunc(slices.Concat(valid.List, invalid.List), func(c toolcall.ToolCall) bool {
 			return c.Reply.Result()["isError"] != true
 		})
 		toolcall.RequireObserved(t, len(failed), "tool has failed", slices.Concat(valid.Uncalled, invalid.Uncalled),
 			toolcall.AnyTool)
-		toolcall.EachToolCall(t, failed, func(t *T, c toolcall.ToolCall) {
+		toolcall.EachToolCall(t, failed, func(t *check.T, c toolcall.ToolCall) {
 			result := c.Reply.Result()
-			if !HasMember(result, "structuredContent") {
+			if !check.HasMember(result, "structuredContent") {
 				return
 			}
 			schema, err := schemas.Compile(c.Tool.Value["outputSchema"], t.Revision)
@@ -82,41 +86,42 @@ var errorChecks = Suite{
 			}
 			err = schema.Validate(result["structuredContent"])
 			if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-				t.WithReason(Limit).Inconclusive("%v", err)
+				t.WithReason(check.Limit).Inconclusive("%v", err)
 			}
-			t.Expect(err == nil).To(BeTrue("no structuredContent beside isError, or one by outputSchema", "%v", err))
+			t.Expect(err == nil).To(check.BeTrue("no structuredContent beside isError, or one by outputSchema", "%v",
+				err))
 		})
 	}),
 }
 
 // triggerErrors sees to it that the server has said what is wrong with something.
-func triggerErrors(t *T) {
-	if t.Server.Declares("tools") && MayCallUnknown(t) {
+func triggerErrors(t *check.T) {
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
 		toolcall.InvalidCalls(t)
 		toolcall.CallTools(t)
 	}
 }
 
 // errorsIn are the answers that say that something went wrong.
-func errorsIn(w Wire) Messages {
-	return w.Responses().Filter("error", func(m Message) bool {
+func errorsIn(w check.Wire) check.Messages {
+	return w.Responses().Filter("error", func(m check.Message) bool {
 		return m.Request != nil && (m.HasError || protocol.ResultOf(m)["isError"] == true)
 	})
 }
 
 // errorText is the text of an error, or of the result of a tool that has failed.
-func errorText(m Message) string {
-	e, _ := m.JSON()["error"].(M)
-	text := textIn(e, "message") + "\n"
+func errorText(m check.Message) string {
+	e, _ := m.JSON()["error"].(check.M)
+	said := textIn(e, "message") + "\n"
 	if data, isString := e["data"].(string); isString {
-		text += data
-	} else if HasMember(e, "data") {
-		text += string(CompactJSON(e["data"]))
+		said += data
+	} else if check.HasMember(e, "data") {
+		said += string(text.CompactJSON(e["data"]))
 	}
 	for _, block := range protocol.ObjectsIn(protocol.ResultOf(m)["content"]) {
-		text += "\n" + textIn(block, "text")
+		said += "\n" + textIn(block, "text")
 	}
-	return strings.ReplaceAll(text, `\n`, "\n") // of a text in the data
+	return strings.ReplaceAll(said, `\n`, "\n") // of a text in the data
 }
 
 // stackTracePattern matches a line of a stack trace as runtimes write them, or a place in a source file.
@@ -164,7 +169,7 @@ var expectationWords = []string{
 }
 
 // hasSucceeded reports whether a call of a tool with valid arguments has succeeded.
-func hasSucceeded(t *T, tool string) bool {
+func hasSucceeded(t *check.T, tool string) bool {
 	return slices.ContainsFunc(toolcall.ValidCalls(t).List, func(c toolcall.ToolCall) bool {
 		return c.Tool.Name == tool && c.Reply.Result() != nil && !c.Reply.IsFailure()
 	})

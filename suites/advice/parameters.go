@@ -6,93 +6,98 @@ import (
 	"slices"
 	"strings"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // parameterChecks is how the parameters of tools present themselves.
-var parameterChecks = Suite{
-	"advice/tool-additional-properties-false": eachShownTool(func(t *T, tool M) {
+var parameterChecks = check.Suite{
+	"advice/tool-additional-properties-false": eachShownTool(func(t *check.T, tool check.M) {
 		schema := requireInputSchema(t, tool)
-		switch properties, _ := schema["properties"].(M); {
+		switch properties, _ := schema["properties"].(check.M); {
 		case len(properties) == 0:
 			t.Skip("the tool has no parameters")
 		case isCombined(schema):
-			t.WithReason(NotApplicable).Skip("the schema is put together of others")
+			t.WithReason(check.NotApplicable).Skip("the schema is put together of others")
 		}
-		rest := Member(schema, "additionalProperties")
-		if rest == (Absent{}) {
-			rest = Member(schema, "unevaluatedProperties")
+		rest := check.Member(schema, "additionalProperties")
+		if rest == (check.Absent{}) {
+			rest = check.Member(schema, "unevaluatedProperties")
 		}
-		_, described := rest.(M)
-		t.Expect(described || rest == false).To(BeTrue("additionalProperties false", "%s", Show(rest)))
+		_, described := rest.(check.M)
+		t.Expect(described || rest == false).To(check.BeTrue("additionalProperties false", "%s", check.Show(rest)))
 	}),
 
-	"advice/tool-flat-parameters": eachParameter(func(t *T, p parameter) {
-		t.Expect(!p.isNested()).To(BeTrue("a value, or a list", "an object"))
+	"advice/tool-flat-parameters": eachParameter(func(t *check.T, p parameter) {
+		t.Expect(!p.isNested()).To(check.BeTrue("a value, or a list", "an object"))
 	}),
 
-	"advice/tool-parameter-descriptions": eachParameter(func(t *T, p parameter) {
-		t.Expect(p.hasText("description")).To(BeTrue("a description", "none"))
+	"advice/tool-parameter-descriptions": eachParameter(func(t *check.T, p parameter) {
+		t.Expect(p.hasText("description")).To(check.BeTrue("a description", "none"))
 	}),
 
-	"advice/tool-parameter-types": eachParameter(func(t *T, p parameter) {
-		t.Expect(p.isConstrained()).To(BeTrue("a type, or what is allowed instead", "%s", Show(p.schema)))
+	"advice/tool-parameter-types": eachParameter(func(t *check.T, p parameter) {
+		t.Expect(p.isConstrained()).To(check.BeTrue("a type, or what is allowed instead", "%s", check.Show(p.schema)))
 	}),
 
-	"advice/tool-enums-for-finite-sets": eachParameter(func(t *T, p parameter) {
+	"advice/tool-enums-for-finite-sets": eachParameter(func(t *check.T, p parameter) {
 		description := textIn(p.object(), "description")
 		if p.hasKeyword("enum", "const", "pattern", "anyOf", "oneOf", "allOf", "$ref", "format", "items") {
 			return
 		}
-		t.Expect(!enumerationPattern.MatchString(description)).To(BeTrue("an enum", "prose alone: %s"+byPattern,
-			Show(description)))
+		t.Expect(!enumerationPattern.MatchString(description)).To(check.BeTrue("an enum", "prose alone: %s"+byPattern,
+			check.Show(description)))
 	}),
 
-	"advice/tool-defaults-documented": eachParameter(func(t *T, p parameter) {
+	"advice/tool-defaults-documented": eachParameter(func(t *check.T, p parameter) {
 		if p.required {
-			t.WithReason(NotOffered).Skip("no parameter is optional")
+			t.WithReason(check.NotOffered).Skip("no parameter is optional")
 		}
 		description := textIn(p.resolved(), "description")
-		t.Expect(p.hasKeyword("default", "const") || omissionPattern.MatchString(description)).To(BeTrue(
+		t.Expect(p.hasKeyword("default", "const") || omissionPattern.MatchString(description)).To(check.BeTrue(
 			"a default, or what holds without the parameter", "neither"+byPattern))
 	}),
 
-	"advice/tool-required-exist": eachShownTool(func(t *T, tool M) {
+	"advice/tool-required-exist": eachShownTool(func(t *check.T, tool check.M) {
 		schema := requireInputSchema(t, tool)
 		required, _ := schema["required"].([]any)
-		if len(required) == 0 || isCombined(schema) || HasMember(schema, "patternProperties") {
-			t.WithReason(NotOffered).Skip("no tool requires parameters by name alone")
+		if len(required) == 0 || isCombined(schema) || check.HasMember(schema, "patternProperties") {
+			t.WithReason(check.NotOffered).Skip("no tool requires parameters by name alone")
 		}
-		properties, _ := schema["properties"].(M)
+		properties, _ := schema["properties"].(check.M)
 		for _, name := range required {
 			text, isString := name.(string)
-			t.Expect(!isString || HasMember(properties, text)).To(BeTrue("parameters that are declared", "%s",
-				Show(name)))
+			t.Expect(!isString || check.HasMember(properties, text)).To(check.BeTrue("parameters that are declared",
+				"%s",
+				check.Show(name)))
 		}
 	}),
 
-	"advice/schema-no-root-combinators": eachShownTool(func(t *T, tool M) {
+	"advice/schema-no-root-combinators": eachShownTool(func(t *check.T, tool check.M) {
 		schema := requireInputSchema(t, tool)
 		for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
-			t.Expect(!HasMember(schema, keyword)).To(BeTrue("no anyOf, oneOf or allOf at the root", "%s", keyword))
+			t.Expect(!check.HasMember(schema, keyword)).To(check.BeTrue("no anyOf, oneOf or allOf at the root", "%s",
+				keyword))
 		}
 	}),
 
-	"advice/sibling-parameters-consistent": Probe(func(t *T) {
+	"advice/sibling-parameters-consistent": check.Probe(func(t *check.T) {
 		pairs := parameterPairs(t)
 		if len(pairs) == 0 {
-			t.WithReason(NotOffered).Skip("no two tools have a parameter of the same name")
+			t.WithReason(check.NotOffered).Skip("no two tools have a parameter of the same name")
 		}
-		Each(t, pairs, parameterPair.subject, func(t *T, p parameterPair) {
-			t.Expect(p.second.sharesTypeWith(p.first)).To(BeTrue("type "+p.first.typeText()+", as in "+p.first.tool,
-				"%s in %s",
-				p.second.typeText(), p.second.tool))
+		check.Each(t, pairs, parameterPair.subject, func(t *check.T, p parameterPair) {
+			t.Expect(p.second.sharesTypeWith(p.first)).
+				To(check.BeTrue("type "+p.first.typeText()+", as in "+p.first.tool,
+					"%s in %s",
+					p.second.typeText(), p.second.tool))
 			if textIn(p.first.resolved(), "description") != textIn(p.second.resolved(), "description") {
 				return // they are something else
 			}
 			for _, member := range []string{"enum", "default"} {
-				a, b := Show(Member(p.first.resolved(), member)), Show(Member(p.second.resolved(), member))
-				t.Expect(b == a).To(BeTrue("the "+member+" of "+p.first.tool+": "+a, "%s in %s", b, p.second.tool))
+				a, b := check.Show(check.Member(p.first.resolved(),
+					member)), check.Show(check.Member(p.second.resolved(), member))
+				t.Expect(b == a).To(check.BeTrue("the "+member+" of "+p.first.tool+": "+a, "%s in %s", b,
+					p.second.tool))
 			}
 		})
 	}),
@@ -113,9 +118,9 @@ var omissionPattern = regexp.MustCompile(
 		`\bonly (?:if|when|for)\b|\bif (?:provided|given|set|specified|present)\b`)
 
 // isCombined reports whether a schema is put together of others, which may declare parameters as well.
-func isCombined(schema M) bool {
+func isCombined(schema check.M) bool {
 	for _, keyword := range []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"} {
-		if HasMember(schema, keyword) {
+		if check.HasMember(schema, keyword) {
 			return true
 		}
 	}
@@ -126,50 +131,50 @@ func isCombined(schema M) bool {
 type parameter struct {
 	tool, name string
 	schema     any
-	root       M // the inputSchema
+	root       check.M // the inputSchema
 	required   bool
 }
 
 // eachParameter is a look at every parameter of the tools that models are shown.
-func eachParameter(look func(t *T, p parameter)) Check {
-	return eachShownTool(func(t *T, tool M) {
+func eachParameter(look func(t *check.T, p parameter)) check.Check {
+	return eachShownTool(func(t *check.T, tool check.M) {
 		var of []parameter
 		if of = parametersOf(tool); len(of) == 0 {
-			t.WithReason(NotOffered).Skip("no tool has parameters")
+			t.WithReason(check.NotOffered).Skip("no tool has parameters")
 		}
-		Each(t, of, parameter.subject, look)
+		check.Each(t, of, parameter.subject, look)
 	})
 }
 
-func (p parameter) subject() Subject {
-	return Subject{Name: p.name, Value: M{p.name: p.schema}}
+func (p parameter) subject() check.Subject {
+	return check.Subject{Name: p.name, Value: check.M{p.name: p.schema}}
 }
 
-func parametersOf(tool M) (all []parameter) {
-	schema, _ := tool["inputSchema"].(M)
-	properties, _ := schema["properties"].(M)
+func parametersOf(tool check.M) (all []parameter) {
+	schema, _ := tool["inputSchema"].(check.M)
+	properties, _ := schema["properties"].(check.M)
 	required, _ := schema["required"].([]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		all = append(all, parameter{
-			tool: Show(tool["name"]), name: name, schema: properties[name], root: schema,
+			tool: check.Show(tool["name"]), name: name, schema: properties[name], root: schema,
 			required: slices.Contains(required, any(name)),
 		})
 	}
 	return all
 }
 
-func (p parameter) object() M {
-	object, _ := p.schema.(M)
+func (p parameter) object() check.M {
+	object, _ := p.schema.(check.M)
 	return object
 }
 
 // resolved is the schema of the parameter with what its references within the inputSchema say.
-func (p parameter) resolved() M {
+func (p parameter) resolved() check.M {
 	const deepest = 8
-	all, next := M{}, p.object()
+	all, next := check.M{}, p.object()
 	for range deepest {
 		for member, v := range next {
-			if !HasMember(all, member) {
+			if !check.HasMember(all, member) {
 				all[member] = v
 			}
 		}
@@ -182,25 +187,25 @@ func (p parameter) resolved() M {
 }
 
 // refTarget is what a reference such as #/$defs/city leads to; nil when that is nothing.
-func (p parameter) refTarget(ref string) M {
+func (p parameter) refTarget(ref string) check.M {
 	path, local := strings.CutPrefix(ref, "#/")
 	if !local {
 		return nil
 	}
 	object := p.root
 	for _, name := range strings.Split(path, "/") {
-		object, _ = object[name].(M)
+		object, _ = object[name].(check.M)
 	}
 	return object
 }
 
 // subschemas are the schema of the parameter, and those of which one or all apply.
-func (p parameter) subschemas() []M {
+func (p parameter) subschemas() []check.M {
 	schema := p.resolved()
-	forms := []M{schema}
+	forms := []check.M{schema}
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
 		list, _ := schema[keyword].([]any)
-		for _, form := range Objects(list) {
+		for _, form := range check.Objects(list) {
 			inner := p
 			inner.schema = form
 			forms = append(forms, inner.resolved())
@@ -211,14 +216,14 @@ func (p parameter) subschemas() []M {
 
 // hasKeyword reports whether one of some keywords stands in the schema of the parameter.
 func (p parameter) hasKeyword(keywords ...string) bool {
-	return slices.ContainsFunc(p.subschemas(), func(form M) bool {
-		return slices.ContainsFunc(keywords, func(k string) bool { return HasMember(form, k) })
+	return slices.ContainsFunc(p.subschemas(), func(form check.M) bool {
+		return slices.ContainsFunc(keywords, func(k string) bool { return check.HasMember(form, k) })
 	})
 }
 
 // hasText reports whether a text stands there.
 func (p parameter) hasText(member string) bool {
-	return slices.ContainsFunc(p.subschemas(), func(form M) bool { return textIn(form, member) != "" })
+	return slices.ContainsFunc(p.subschemas(), func(form check.M) bool { return textIn(form, member) != "" })
 }
 
 // types are those that the parameter may have, but for null.
@@ -245,9 +250,13 @@ func (p parameter) isNested() bool {
 	if len(types) != 1 || types[0] != "object" {
 		return false
 	}
-	return slices.ContainsFunc(p.subschemas(), func(form M) bool {
-		properties, _ := form["properties"].(M)
-		mirrored := func(member any) bool { object, _ := member.(M); return HasMember(object, "x-mcp-header") }
+	return slices.ContainsFunc(p.subschemas(), func(form check.M) bool {
+		properties, _ := form["properties"].(check.M)
+		mirrored := func(member any) bool {
+			object,
+				_ := member.(check.M)
+			return check.HasMember(object, "x-mcp-header")
+		}
 		return len(properties) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(properties)), mirrored)
 	})
 }
@@ -289,12 +298,13 @@ func (p parameter) sharesTypeWith(with parameter) bool {
 // parameterPair is two parameters of the same name.
 type parameterPair struct{ first, second parameter }
 
-func (p parameterPair) subject() Subject {
-	return Subject{Name: p.first.name, Value: M{p.first.tool: p.first.schema, p.second.tool: p.second.schema}}
+func (p parameterPair) subject() check.Subject {
+	return check.Subject{Name: p.first.name,
+		Value: check.M{p.first.tool: p.first.schema, p.second.tool: p.second.schema}}
 }
 
 // parameterPairs are the parameters that have one of the same name in a tool before.
-func parameterPairs(t *T) (pairs []parameterPair) {
+func parameterPairs(t *check.T) (pairs []parameterPair) {
 	first := map[string]parameter{}
 	for _, tool := range skipIfNoTools(t, shownTools(t)) {
 		for _, p := range parametersOf(tool.Value) {

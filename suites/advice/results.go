@@ -7,15 +7,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // resultChecks are what tools come to when they are called with valid arguments.
-var resultChecks = Suite{
-	"advice/tool-output-schema-present": Probe(func(t *T) {
+var resultChecks = check.Suite{
+	"advice/tool-output-schema-present": check.Probe(func(t *check.T) {
 		calls, data := successfulCalls(t), []toolcall.ToolCall{}
 		for _, c := range calls.List {
 			if isMachineReadable(c.Reply.Result()) {
@@ -23,42 +25,44 @@ var resultChecks = Suite{
 			}
 		}
 		toolcall.RequireObserved(t, len(data), "tool has returned data", calls.Uncalled, toolcall.AnyTool)
-		toolcall.EachToolCall(t, data, func(t *T, c toolcall.ToolCall) {
-			t.Expect(HasMember(c.Tool.Value, "outputSchema")).To(BeTrue("an outputSchema, since the tool returns data",
+		toolcall.EachToolCall(t, data, func(t *check.T, c toolcall.ToolCall) {
+			t.Expect(check.HasMember(c.Tool.Value,
+				"outputSchema")).To(check.BeTrue("an outputSchema, since the tool returns data",
 				"none"))
 		})
 	}),
 
-	"advice/response-size-bounded": Probe(func(t *T) {
+	"advice/response-size-bounded": check.Probe(func(t *check.T) {
 		calls := successfulCalls(t)
 		toolcall.RequireObserved(t, len(calls.List), "tool was called successfully", calls.Uncalled, toolcall.AnyTool)
-		toolcall.EachToolCall(t, calls.List, func(t *T, c toolcall.ToolCall) {
-			text := c.Reply.MessageText()
-			n := utf8.RuneCountInString(text)
-			t.Expect(n <= 20_000 || truncationPattern.MatchString(text)).To(BeTrue(
+		toolcall.EachToolCall(t, calls.List, func(t *check.T, c toolcall.ToolCall) {
+			said := c.Reply.MessageText()
+			n := utf8.RuneCountInString(said)
+			t.Expect(n <= 20_000 || truncationPattern.MatchString(said)).To(check.BeTrue(
 				"at most 20,000 characters, or a hint that there is more", "%d"+byPattern, n))
 		})
 	}),
 
-	"advice/read-only-deterministic": Probe(func(t *T) {
+	"advice/read-only-deterministic": check.Probe(func(t *check.T) {
 		calls := successfulCalls(t)
 		closed := slices.DeleteFunc(calls.List, func(c toolcall.ToolCall) bool { return !isClosedWorld(c.Tool.Value) })
-		toolcall.RequireObserved(t, len(closed), "read-only tool of a closed world was called successfully", calls.Uncalled,
+		toolcall.RequireObserved(t, len(closed), "read-only tool of a closed world was called successfully",
+			calls.Uncalled,
 			isClosedWorld)
 		allowance := toolcall.NewCallBudget()
-		toolcall.EachToolCall(t, closed, func(t *T, c toolcall.ToolCall) {
+		toolcall.EachToolCall(t, closed, func(t *check.T, c toolcall.ToolCall) {
 			if why := allowance.ExhaustedReason(); why != "" {
 				t.Inconclusive("%s", why)
 			}
 			replies := distinctReplies(t, c, allowance)
-			t.Expect(len(replies) < maxDistinctResults).To(BeTrue("the same result for the same arguments",
+			t.Expect(len(replies) < maxDistinctResults).To(check.BeTrue("the same result for the same arguments",
 				"each time another one: %s, then %s", replies[0], replies[len(replies)-1]))
 		})
 	}),
 }
 
 // successfulCalls are the calls with valid arguments that have come to a result.
-func successfulCalls(t *T) toolcall.ToolCalls {
+func successfulCalls(t *check.T) toolcall.ToolCalls {
 	calls := toolcall.ValidCalls(t)
 	calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
 		_, has := c.Reply.Result()["content"].([]any)
@@ -69,23 +73,23 @@ func successfulCalls(t *T) toolcall.ToolCalls {
 
 // isMachineReadable reports whether a result is for programs: it is structured, or one text that is a JSON object or a
 // list.
-func isMachineReadable(result M) bool {
+func isMachineReadable(result check.M) bool {
 	blocks := protocol.ObjectsIn(result["content"])
-	if HasMember(result, "structuredContent") {
+	if check.HasMember(result, "structuredContent") {
 		return true
 	}
 	if len(blocks) != 1 {
 		return false
 	}
-	text := textIn(blocks[0], "text")
-	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+	said := textIn(blocks[0], "text")
+	if !strings.HasPrefix(said, "{") && !strings.HasPrefix(said, "[") {
 		return false
 	}
-	switch v := driver.Decode([]byte(text)).(type) {
-	case M:
+	switch v := driver.Decode([]byte(said)).(type) {
+	case check.M:
 		return len(v) > 0
 	case []any:
-		return len(Objects(v)) > 0
+		return len(check.Objects(v)) > 0
 	}
 	return false
 }
@@ -96,8 +100,8 @@ var truncationPattern = regexp.MustCompile(
 		`\b(?:next|previous) (?:page|cursor)|cursor|\boffset\b|page \d+ of|omitted|left out|remaining|shortened|…\s*$`)
 
 // isClosedWorld reports whether a tool says that it changes nothing and asks nobody.
-func isClosedWorld(tool M) bool {
-	return IsReadOnly(tool) && hintsOf(tool)["openWorldHint"] == false
+func isClosedWorld(tool check.M) bool {
+	return report.IsReadOnly(tool) && hintsOf(tool)["openWorldHint"] == false
 }
 
 // maxDistinctResults is how many different results are too many: what other checks call may change once what a tool
@@ -105,17 +109,18 @@ func isClosedWorld(tool M) bool {
 const maxDistinctResults = 4
 
 // distinctReplies are the results of the same call until one comes again: of a tool of which that can be told.
-func distinctReplies(t *T, c toolcall.ToolCall, a *toolcall.CallBudget) (replies []driver.Reply) {
+func distinctReplies(t *check.T, c toolcall.ToolCall, a *toolcall.CallBudget) (replies []driver.Reply) {
 	replies = []driver.Reply{c.Reply}
 	if len(c.InputLoop.InputReplies) > 0 {
-		t.WithReason(NotApplicable).Skip("the tools ask for input first")
+		t.WithReason(check.NotApplicable).Skip("the tools ask for input first")
 	}
 	s := t.Session()
 	for len(replies) < maxDistinctResults {
-		r := t.Request(s, "tools/call", toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
+		r := t.Request(s, "tools/call",
+			toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments}))
 		a.Charge(r)
 		if _, has := r.Result()["content"].([]any); !has || r.IsFailure() {
-			t.Inconclusive("the tool was called once more, and came to %s", Got(r))
+			t.Inconclusive("the tool was called once more, and came to %s", check.Got(r))
 		}
 		if slices.ContainsFunc(replies, func(before driver.Reply) bool { return sameResult(before, r) }) {
 			return replies
@@ -128,7 +133,7 @@ func distinctReplies(t *T, c toolcall.ToolCall, a *toolcall.CallBudget) (replies
 // sameResult reports whether two calls came to the same, whatever is said beside it.
 func sameResult(a, b driver.Reply) bool {
 	for _, member := range []string{"content", "structuredContent"} {
-		if !bytes.Equal(CompactJSON(a.Result()[member]), CompactJSON(b.Result()[member])) {
+		if !bytes.Equal(text.CompactJSON(a.Result()[member]), text.CompactJSON(b.Result()[member])) {
 			return false
 		}
 	}

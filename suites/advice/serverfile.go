@@ -8,31 +8,31 @@ import (
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // serverFileChecks is the file with which a server is published.
-var serverFileChecks = Suite{
-	"advice/server-file-valid": Probe(func(t *T) {
+var serverFileChecks = check.Suite{
+	"advice/server-file-valid": check.Probe(func(t *check.T) {
 		file := t.Server.File
 		if len(file) == 0 {
-			t.WithReason(NotGiven).Skip("there is no server.json in the working directory of the server")
+			t.WithReason(check.NotGiven).Skip("there is no server.json in the working directory of the server")
 		}
-		if len(file) > MaxServerFile {
-			t.WithReason(Limit).Inconclusive("server.json is longer than %d bytes", MaxServerFile)
+		if len(file) > check.MaxServerFile {
+			t.WithReason(check.Limit).Inconclusive("server.json is longer than %d bytes", check.MaxServerFile)
 		}
 		v := driver.Decode(file)
-		content, _ := v.(M)
+		content, _ := v.(check.M)
 		names, _ := content["$schema"].(string)
 		if !strings.Contains(names, "modelcontextprotocol") || !strings.Contains(names, "server.schema.json") {
-			t.WithReason(NotGiven).Skip("server.json names no $schema of the registry, and may be something else")
+			t.WithReason(check.NotGiven).Skip("server.json names no $schema of the registry, and may be something else")
 		}
 		err := serverFileSchema().Validate(v)
 		if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-			t.WithReason(Limit).Inconclusive("%v", err)
+			t.WithReason(check.Limit).Inconclusive("%v", err)
 		}
-		t.Expect(err == nil).To(BeTrue("a server.json that the registry takes", "%v", err))
+		t.Expect(err == nil).To(check.BeTrue("a server.json that the registry takes", "%v", err))
 	}),
 }
 

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // textComparison is a text for models that was read in two answers: the same one, or the first other one.
@@ -18,13 +19,13 @@ type textComparison struct {
 	frames        []*driver.Frame // that brought them
 }
 
-func (r textComparison) subject() Subject {
-	return Subject{Name: r.name, Value: M{"first": r.first, "second": r.second}, SourceFrames: r.frames}
+func (r textComparison) subject() check.Subject {
+	return check.Subject{Name: r.name, Value: check.M{"first": r.first, "second": r.second}, SourceFrames: r.frames}
 }
 
 // rereadTexts sees to it that the server has said more than once what it says to models. One that takes its time is
 // asked no more than it is anyway.
-func rereadTexts(t *T) {
+func rereadTexts(t *check.T) {
 	if t.Server.IsSlow() {
 		return
 	}
@@ -32,7 +33,7 @@ func rereadTexts(t *T) {
 		handshake.PrepareUnusedSession(t)
 	}
 	for range 2 {
-		TryNoOp(t, t.Session())
+		check.TryNoOp(t, t.Session())
 		protocol.AskLists(t)
 	}
 }
@@ -42,20 +43,20 @@ const maxResultBytes = 1 << 20
 
 // textComparisons are the instructions, and the descriptions of tools on the first page, as clients were told that
 // asked for them alike and bear the same token. What came in a session after its tools had changed tells nothing.
-func textComparisons(t *T, w Wire) (again []textComparison) {
+func textComparisons(t *check.T, w check.Wire) (again []textComparison) {
 	first, known := map[string]textComparison{}, map[string]int{}
-	note := func(m Message, what string, object M, member string) {
-		text, isString := object[member].(string)
+	note := func(m check.Message, what string, object check.M, member string) {
+		said, isString := object[member].(string)
 		if !isString {
 			return
 		}
 		key := what + clientKey(m)
 		before, seen := first[key]
 		if !seen {
-			first[key] = textComparison{name: what, first: text, frames: []*driver.Frame{m.Frame}}
+			first[key] = textComparison{name: what, first: said, frames: []*driver.Frame{m.Frame}}
 			return
 		}
-		before.second, before.frames = text, append(slices.Clone(before.frames), m.Frame)
+		before.second, before.frames = said, append(slices.Clone(before.frames), m.Frame)
 		if at, twice := known[key]; !twice {
 			known[key], again = len(again), append(again, before)
 		} else if again[at].second == again[at].first {
@@ -74,11 +75,11 @@ func textComparisons(t *T, w Wire) (again []textComparison) {
 		case "initialize", "server/discover":
 			note(m, "instructions", protocol.ResultOf(m), "instructions")
 		case "tools/list":
-			if HasMember(protocol.RequestParams(m), "cursor") {
+			if check.HasMember(protocol.RequestParams(m), "cursor") {
 				continue
 			}
 			for _, tool := range protocol.ObjectsIn(protocol.ResultOf(m)["tools"]) {
-				note(m, "description of "+Show(tool["name"]), tool, "description")
+				note(m, "description of "+check.Show(tool["name"]), tool, "description")
 			}
 		}
 	}
@@ -98,7 +99,7 @@ func toolsChangedAt(s *driver.Session) time.Duration {
 }
 
 // clientKey is what a server may go by: what the client says of itself, and its token.
-func clientKey(m Message) (said string) {
+func clientKey(m check.Message) (said string) {
 	params := protocol.RequestParams(m)
 	if m.Request.Method == "tools/list" { // where there is a handshake, the session says it
 		params = protocol.MetaOf(params)
@@ -107,7 +108,7 @@ func clientKey(m Message) (said string) {
 		"protocolVersion", "capabilities", "clientInfo",
 		driver.MetaRevision, driver.MetaClient, driver.MetaCapabilities,
 	} {
-		said += string(CompactJSON(params[member]))
+		said += string(text.CompactJSON(params[member]))
 	}
 	if x := m.Request.RoundTrip; x != nil {
 		said += x.Header.Get("Authorization")

@@ -5,20 +5,20 @@ import (
 	"strings"
 	"unicode"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // textChecks is what may stand in the texts that people and models are shown.
-var textChecks = Suite{
-	"advice/text-without-control-characters": Probe(func(t *T) {
+var textChecks = check.Suite{
+	"advice/text-without-control-characters": check.Probe(func(t *check.T) {
 		shown := shownTexts(t)
 		if len(shown) == 0 {
-			t.WithReason(NotOffered).Skip("the server names and describes nothing")
+			t.WithReason(check.NotOffered).Skip("the server names and describes nothing")
 		}
-		t.Each(shown, func(t *T, s Subject) {
+		t.Each(shown, func(t *check.T, s check.Subject) {
 			for member, v := range s.Value {
 				found := hiddenCharacter(v.(string), isMultiline[member])
-				t.Expect(found == "").To(BeTrue("no control, directing or invisible characters", "%s in the %s",
+				t.Expect(found == "").To(check.BeTrue("no control, directing or invisible characters", "%s in the %s",
 					found, member))
 			}
 		})
@@ -29,31 +29,31 @@ var textChecks = Suite{
 var isMultiline = map[string]bool{"description": true, "instructions": true}
 
 // shownTexts are the names, titles and descriptions of all that is listed, of its parameters, and the instructions.
-func shownTexts(t *T) (shown []Subject) {
-	add := func(name string, object M) {
-		texts := M{}
+func shownTexts(t *check.T) (shown []check.Subject) {
+	add := func(name string, object check.M) {
+		texts := check.M{}
 		for _, member := range []string{"name", "title", "description", "instructions"} {
 			if text, isString := object[member].(string); isString {
 				texts[member] = text
 			}
 		}
 		if len(texts) > 0 {
-			shown = append(shown, Subject{Name: name, Value: texts})
+			shown = append(shown, check.Subject{Name: name, Value: texts})
 		}
 	}
 	add("the server", t.Server.ConnectResult)
 	add("serverInfo", t.Server.Identity())
-	for _, list := range [][]M{t.Server.Tools, t.Server.Prompts, t.Server.Resources, t.Server.Templates} {
+	for _, list := range [][]check.M{t.Server.Tools, t.Server.Prompts, t.Server.Resources, t.Server.Templates} {
 		for _, item := range list {
-			name := strings.Trim(Show(item["name"]), `"`)
+			name := strings.Trim(check.Show(item["name"]), `"`)
 			add(name, item)
 			add(name, hintsOf(item))
 			for _, p := range parametersOf(item) {
 				add(name+": "+p.name, p.object())
 			}
 			arguments, _ := item["arguments"].([]any)
-			for _, argument := range Objects(arguments) {
-				add(name+": "+strings.Trim(Show(argument["name"]), `"`), argument)
+			for _, argument := range check.Objects(arguments) {
+				add(name+": "+strings.Trim(check.Show(argument["name"]), `"`), argument)
 			}
 		}
 	}

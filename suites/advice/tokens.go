@@ -6,7 +6,8 @@ import (
 
 	"github.com/tiktoken-go/tokenizer/codec"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // maxTokens is how large all definitions may be.
@@ -31,18 +32,18 @@ func (s definitionSize) String() string {
 
 // measureDefinitions counts what models are told of tools. It ends where there are too many whatever comes, so that it
 // costs no more for a server that lists without measure.
-func measureDefinitions(tools []Subject) (s definitionSize) {
+func measureDefinitions(tools []check.Subject) (s definitionSize) {
 	const enough, longest = 4 * maxTokens, 1 << 20
 	for _, tool := range tools {
-		told := M{}
+		told := check.M{}
 		for _, member := range []string{"name", "description", "inputSchema"} {
-			if HasMember(tool.Value, member) {
+			if check.HasMember(tool.Value, member) {
 				told[member] = tool.Value[member]
 			}
 		}
-		text := CompactJSON(told)
-		text, s.truncated = text[:min(len(text), longest)], len(text) > longest
-		if n, err := tokenizer().Count(string(text)); err == nil {
+		said := text.CompactJSON(told)
+		said, s.truncated = said[:min(len(said), longest)], len(said) > longest
+		if n, err := tokenizer().Count(string(said)); err == nil {
 			s.tokens += n
 		}
 		if s.tools++; s.truncated || s.tokens > enough {

@@ -8,74 +8,76 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // toolChecks is how tools present themselves, one by one and all together.
-var toolChecks = Suite{
-	"advice/tool-description-present": eachTool(func(t *T, tool M) {
-		t.Expect(isDescribed(tool)).To(BeTrue("a description that says more than the name", "%s",
-			Show(Member(tool, "description"))))
+var toolChecks = check.Suite{
+	"advice/tool-description-present": eachTool(func(t *check.T, tool check.M) {
+		t.Expect(isDescribed(tool)).To(check.BeTrue("a description that says more than the name", "%s",
+			check.Show(check.Member(tool, "description"))))
 	}),
 
-	"advice/tool-description-useful": eachShownTool(func(t *T, tool M) {
+	"advice/tool-description-useful": eachShownTool(func(t *check.T, tool check.M) {
 		if !isDescribed(tool) {
 			t.Yield("there is no description")
 		}
 		description := textIn(tool, "description")
 		n := weightedLength(description)
-		t.Expect(40 <= n && n <= 2000).To(BeTrue("a description of 40 to 2,000 characters", "%d", n))
-		t.Expect(clausePattern.MatchString(description)).To(BeTrue("when to use the tool and what it returns",
-			"a single clause: %s"+byPattern, Show(description)))
+		t.Expect(40 <= n && n <= 2000).To(check.BeTrue("a description of 40 to 2,000 characters", "%d", n))
+		t.Expect(clausePattern.MatchString(description)).To(check.BeTrue("when to use the tool and what it returns",
+			"a single clause: %s"+byPattern, check.Show(description)))
 	}),
 
-	"advice/tool-title-present": eachTool(func(t *T, tool M) {
-		t.Expect(textIn(tool, "title") != "" || textIn(hintsOf(tool), "title") != "").To(BeTrue("a title", "none"))
+	"advice/tool-title-present": eachTool(func(t *check.T, tool check.M) {
+		t.Expect(textIn(tool, "title") != "" || textIn(hintsOf(tool), "title") != "").To(check.BeTrue("a title",
+			"none"))
 	}),
 
-	"advice/tool-annotations-present": eachTool(func(t *T, tool M) {
+	"advice/tool-annotations-present": eachTool(func(t *check.T, tool check.M) {
 		changes, destroys := hasChangeHints(tool)
-		t.Expect(changes).To(BeTrue("readOnlyHint", "none: clients take it for one that changes things"))
-		t.Expect(destroys).To(BeTrue("destructiveHint, since the tool is not read-only",
+		t.Expect(changes).To(check.BeTrue("readOnlyHint", "none: clients take it for one that changes things"))
+		t.Expect(destroys).To(check.BeTrue("destructiveHint, since the tool is not read-only",
 			"none: clients take the tool for destructive"))
 	}),
 
-	"advice/tool-hints-explicit": eachTool(func(t *T, tool M) {
+	"advice/tool-hints-explicit": eachTool(func(t *check.T, tool check.M) {
 		if changes, destroys := hasChangeHints(tool); !changes || !destroys {
 			t.Yield("it does not say whether it changes things")
 		}
 		for _, hint := range []string{"readOnlyHint", "destructiveHint", "openWorldHint"} {
 			_, says := hintsOf(tool)[hint].(bool)
-			t.Expect(says).To(BeTrue("readOnlyHint, destructiveHint and openWorldHint", "no %s", hint))
+			t.Expect(says).To(check.BeTrue("readOnlyHint, destructiveHint and openWorldHint", "no %s", hint))
 		}
 	}),
 
-	"advice/tool-name-short": eachTool(func(t *T, tool M) {
+	"advice/tool-name-short": eachTool(func(t *check.T, tool check.M) {
 		name, ok := tool["name"].(string)
 		if !ok {
 			t.Yield("the name is not a string")
 		}
 		n := utf8.RuneCountInString(name)
-		t.Expect(n <= 64).To(BeTrue("a name of at most 64 characters", "%d", n))
+		t.Expect(n <= 64).To(check.BeTrue("a name of at most 64 characters", "%d", n))
 	}),
 
-	"advice/tool-count": Probe(func(t *T) {
+	"advice/tool-count": check.Probe(func(t *check.T) {
 		n := len(skipIfNoTools(t, shownTools(t)))
 		t.Note("%d tools", n)
-		t.DecidedBy(DiscoveryReplies(t, "tools/list")).Expect(n <= 40).To(BeTrue("up to 40 tools, better up to 15",
+		t.DecidedBy(check.DiscoveryReplies(t,
+			"tools/list")).Expect(n <= 40).To(check.BeTrue("up to 40 tools, better up to 15",
 			"%d", n))
 		requireAllTools(t)
 	}),
 
-	"advice/tool-definitions-size": Probe(func(t *T) {
+	"advice/tool-definitions-size": check.Probe(func(t *check.T) {
 		size := measureDefinitions(skipIfNoTools(t, shownTools(t)))
 		t.Note("%s", size)
-		t.DecidedBy(DiscoveryReplies(t, "tools/list")).Expect(size.tokens <= maxTokens).To(BeTrue(
+		t.DecidedBy(check.DiscoveryReplies(t, "tools/list")).Expect(size.tokens <= maxTokens).To(check.BeTrue(
 			fmt.Sprintf("definitions of up to %d tokens, better up to 10000", maxTokens), "%s", size))
 		requireAllTools(t)
 	}),
 
-	"advice/tool-name-prefix": Probe(func(t *T) {
+	"advice/tool-name-prefix": check.Probe(func(t *check.T) {
 		styles := map[string][]string{}
 		for _, tool := range skipIfNoTools(t, shownTools(t)) {
 			if style := namingStyle(tool.Name); style != "" {
@@ -88,20 +90,20 @@ var toolChecks = Suite{
 				found = append(found, style+" ("+shortList(names)+")")
 			}
 		}
-		t.DecidedBy(DiscoveryReplies(t, "tools/list")).Expect(len(found) <= 1).To(
-			BeTrue("names in one style", "%s", strings.Join(found, ", ")))
+		t.DecidedBy(check.DiscoveryReplies(t, "tools/list")).Expect(len(found) <= 1).To(
+			check.BeTrue("names in one style", "%s", strings.Join(found, ", ")))
 	}),
 }
 
 // isDescribed reports whether a tool has a description that is not its name.
-func isDescribed(tool M) bool {
+func isDescribed(tool check.M) bool {
 	description := textIn(tool, "description")
 	return description != "" && description != tool["name"]
 }
 
 // hasChangeHints reports whether a tool says by hints that it changes things or does not, and, if it does, whether
 // it destroys some.
-func hasChangeHints(tool M) (changes, destroys bool) {
+func hasChangeHints(tool check.M) (changes, destroys bool) {
 	hints := hintsOf(tool)
 	readOnly, says := hints["readOnlyHint"].(bool)
 	destructive, judges := hints["destructiveHint"].(bool)
@@ -109,8 +111,8 @@ func hasChangeHints(tool M) (changes, destroys bool) {
 }
 
 // hintsOf are the annotations of a tool.
-func hintsOf(tool M) M {
-	hints, _ := tool["annotations"].(M)
+func hintsOf(tool check.M) check.M {
+	hints, _ := tool["annotations"].(check.M)
 	return hints
 }
 
@@ -129,9 +131,9 @@ var clausePattern = regexp.MustCompile(`(?s)\S(?:[.,:;!?)…]\s|\s[–—(-]|\n|
 	`\s(?:when|if|and|or|that|which|to|for|by|from|with)\s)\s*\S`)
 
 // requireAllTools ends a check that has not seen all tools.
-func requireAllTools(t *T) {
+func requireAllTools(t *check.T) {
 	if !t.Server.HasAllTools {
-		t.WithReason(Limit).Inconclusive("the list of tools could not be read to its end")
+		t.WithReason(check.Limit).Inconclusive("the list of tools could not be read to its end")
 	}
 }
 

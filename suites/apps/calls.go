@@ -3,33 +3,37 @@ package apps
 import (
 	"slices"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var callChecks = Suite{
-	"apps/content-without-ui": Probe(func(t *T) {
+var callChecks = check.Suite{
+	"apps/content-without-ui": check.Probe(func(t *check.T) {
 		calls := uiCalls(t)
-		served := slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool { return !isSuccessful(c) })
-		toolcall.RequireObserved(t, len(served), "tool with a page was called successfully", calls.Uncalled, toolcall.AnyTool)
-		toolcall.EachToolCall(t, served, func(t *T, c toolcall.ToolCall) {
-			content := Member(c.Reply.Result(), "content")
+		served := slices.DeleteFunc(slices.Clone(calls.List),
+			func(c toolcall.ToolCall) bool { return !isSuccessful(c) })
+		toolcall.RequireObserved(t, len(served), "tool with a page was called successfully", calls.Uncalled,
+			toolcall.AnyTool)
+		toolcall.EachToolCall(t, served, func(t *check.T, c toolcall.ToolCall) {
+			content := check.Member(c.Reply.Result(), "content")
 			if plain, called := callWithoutUI(t, c.Tool.Name); called && !hasContent(plain) && !isArray(content) {
 				t.Yield("there is no list of content without the extension either")
 			}
-			t.Expect(content).To(Satisfy("content, also beside a page", func(list []any) bool { return len(list) > 0 }))
+			t.Expect(content).To(check.Satisfy("content, also beside a page",
+				func(list []any) bool { return len(list) > 0 }))
 		})
 	}),
 
-	"apps/text-fallback": Probe(func(t *T) {
+	"apps/text-fallback": check.Probe(func(t *check.T) {
 		tools := slices.DeleteFunc(slices.Clone(uiTools(t)), isAppOnly)
 		if len(tools) == 0 {
-			t.WithReason(NotOffered).Skip("the tools with a page are for apps only")
+			t.WithReason(check.NotOffered).Skip("the tools with a page are for apps only")
 		}
-		t.Each(tools, func(t *T, tool Subject) {
+		t.Each(tools, func(t *check.T, tool check.Subject) {
 			if !isListed(t, tool.Name) {
 				replaced := len(t.Server.Tools) > 0
-				t.Expect(replaced).To(BeTrue("the tool, or another one, for clients that show no pages", "no tool"))
+				t.Expect(replaced).To(check.BeTrue("the tool, or another one, for clients that show no pages",
+					"no tool"))
 				t.Inconclusive("it is not listed without the extension: what takes its place cannot be told")
 			}
 			c, called := callWithoutUI(t, tool.Name)
@@ -37,29 +41,31 @@ var callChecks = Suite{
 			switch {
 			case !called || !tried:
 				uncalled := slices.Concat(toolcall.ValidCalls(t).Uncalled, uiCalls(t).Uncalled)
-				isIt := func(x M) bool { return x["name"] == tool.Name }
+				isIt := func(x check.M) bool { return x["name"] == tool.Name }
 				toolcall.SkipNotObserved(t, "call of it was answered", uncalled, isIt)
 			case !isSuccessful(shown):
-				t.Inconclusive("it fails with the extension too: %s", Got(shown.Reply))
+				t.Inconclusive("it fails with the extension too: %s", check.Got(shown.Reply))
 			}
-			t.Expect(!c.Reply.IsFailure()).To(BeTrue("a result, as with the extension", "%s", c.Reply))
+			t.Expect(!c.Reply.IsFailure()).To(check.BeTrue("a result, as with the extension", "%s", c.Reply))
 		})
 	}),
 }
 
 // uiCalls calls the tools with a page as a client that shows pages, once for all checks.
-func uiCalls(t *T) toolcall.ToolCalls {
+func uiCalls(t *check.T) toolcall.ToolCalls {
 	tools := uiTools(t)
-	return Step(t, "calls of tools with pages", func(t *T) toolcall.ToolCalls {
+	return check.Step(t, "calls of tools with pages", func(t *check.T) toolcall.ToolCalls {
 		return toolcall.CallsWithCapabilities(t, t.Session(), uiCapabilities, tools)
 	})
 }
 
 // uiCall is the one of a tool.
-func uiCall(t *T, name string) (toolcall.ToolCall, bool) { return findCall(uiCalls(t).List, name) }
+func uiCall(t *check.T, name string) (toolcall.ToolCall, bool) {
+	return findCall(uiCalls(t).List, name)
+}
 
 // callWithoutUI is the call of a tool by a client that shows no pages.
-func callWithoutUI(t *T, name string) (toolcall.ToolCall, bool) {
+func callWithoutUI(t *check.T, name string) (toolcall.ToolCall, bool) {
 	return findCall(toolcall.ValidCalls(t).List, name)
 }
 
@@ -81,12 +87,12 @@ func hasContent(c toolcall.ToolCall) bool { return isArray(c.Reply.Result()["con
 func isArray(v any) bool { _, is := v.([]any); return is }
 
 // isAppOnly reports whether a tool is not for models, which alone can do without pages.
-func isAppOnly(tool Subject) bool {
+func isAppOnly(tool check.Subject) bool {
 	visibility, given := uiOf(tool.Value)["visibility"].([]any)
 	return given && !slices.Contains(visibility, any("model"))
 }
 
 // isListed reports whether a tool is listed to clients that show no pages.
-func isListed(t *T, name string) bool {
-	return slices.ContainsFunc(t.Server.Tools, func(tool M) bool { return tool["name"] == name })
+func isListed(t *check.T, name string) bool {
+	return slices.ContainsFunc(t.Server.Tools, func(tool check.M) bool { return tool["name"] == name })
 }

@@ -8,66 +8,67 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var uiResourceChecks = Suite{
-	"apps/resource-exists": Probe(func(t *T) {
+var uiResourceChecks = check.Suite{
+	"apps/resource-exists": check.Probe(func(t *check.T) {
 		const internal = -32603
-		Each(t, readUIResources(t), uiResource.Subject, func(t *T, p uiResource) {
+		check.Each(t, readUIResources(t), uiResource.Subject, func(t *check.T, p uiResource) {
 			if code, ok := p.Reply.Code(); ok && code == internal {
-				t.Inconclusive("it cannot be read now: %s", Got(p.Reply))
+				t.Inconclusive("it cannot be read now: %s", check.Got(p.Reply))
 			}
-			t.Expect(p.Reply).To(BeResult())
-			t.Expect(Member(p.Reply.Result(), "contents")).To(Satisfy("contents", func(contents []any) bool {
-				return len(contents) > 0
-			}))
+			t.Expect(p.Reply).To(check.BeResult())
+			t.Expect(check.Member(p.Reply.Result(), "contents")).To(check.Satisfy("contents",
+				func(contents []any) bool {
+					return len(contents) > 0
+				}))
 		})
 	}),
 
-	"apps/resource-uri-match": Probe(func(t *T) {
-		eachContents(t, func(t *T, p uiResource, contents []M) {
-			named := func(c M) bool { return c["uri"] == p.URI }
-			t.Expect(slices.ContainsFunc(contents, named)).To(BeTrue("contents with the uri "+p.URI,
-				"%s", Show(Member(contents[0], "uri"))))
+	"apps/resource-uri-match": check.Probe(func(t *check.T) {
+		eachContents(t, func(t *check.T, p uiResource, contents []check.M) {
+			named := func(c check.M) bool { return c["uri"] == p.URI }
+			t.Expect(slices.ContainsFunc(contents, named)).To(check.BeTrue("contents with the uri "+p.URI,
+				"%s", check.Show(check.Member(contents[0], "uri"))))
 		})
 	}),
 
-	"apps/resource-mime": Probe(func(t *T) {
-		eachContent(t, func(t *T, content M) {
-			t.Expect(Member(content, "mimeType")).To(Satisfy("the type "+appMediaType, isAppMediaType))
+	"apps/resource-mime": check.Probe(func(t *check.T) {
+		eachContent(t, func(t *check.T, content check.M) {
+			t.Expect(check.Member(content, "mimeType")).To(check.Satisfy("the type "+appMediaType, isAppMediaType))
 		})
 	}),
 
-	"apps/resource-payload": Probe(func(t *T) {
-		eachContent(t, func(t *T, content M) {
+	"apps/resource-payload": check.Probe(func(t *check.T) {
+		eachContent(t, func(t *check.T, content check.M) {
 			text, isText := content["text"].(string)
 			blob, isBlob := content["blob"].(string)
-			t.Expect(isText || isBlob).To(BeTrue("a page as a string text or blob", "%s", Show(content)))
+			t.Expect(isText || isBlob).To(check.BeTrue("a page as a string text or blob", "%s", check.Show(content)))
 			if !isText {
 				data, err := base64.StdEncoding.DecodeString(blob)
-				t.Expect(err == nil).To(BeTrue("a blob in base64", "%v: %s", err, Show(blob)))
+				t.Expect(err == nil).To(check.BeTrue("a blob in base64", "%v: %s", err, check.Show(blob)))
 				text = string(data)
 			}
-			t.ExpectShould(text).To(Satisfy("an HTML document", htmlPattern.MatchString))
+			t.ExpectShould(text).To(check.Satisfy("an HTML document", htmlPattern.MatchString))
 		})
 	}),
 
-	"apps/meta-shape": Probe(func(t *T) {
-		var seen []Subject
+	"apps/meta-shape": check.Probe(func(t *check.T) {
+		var seen []check.Subject
 		for _, object := range slices.Concat(uiTools(t), listedUIResources(t), uiResourceContents(t)) {
-			if HasMember(protocol.MetaOf(object.Value), "ui") {
+			if check.HasMember(protocol.MetaOf(object.Value), "ui") {
 				seen = append(seen, object)
 			}
 		}
 		if len(seen) == 0 {
-			t.WithReason(NotObserved).Skip("nothing has _meta.ui")
+			t.WithReason(check.NotObserved).Skip("nothing has _meta.ui")
 		}
-		t.Each(seen, func(t *T, object Subject) {
-			t.Expect(protocol.MetaOf(object.Value)["ui"]).To(BeObject())
+		t.Each(seen, func(t *check.T, object check.Subject) {
+			t.Expect(protocol.MetaOf(object.Value)["ui"]).To(check.BeObject())
 			expectSettings(t, uiOf(object.Value))
 		})
 	}),
@@ -83,17 +84,17 @@ type uiResource struct {
 }
 
 // Subject names the page.
-func (p uiResource) Subject() Subject {
-	return Subject{Name: p.URI, Frames: []*driver.Frame{p.Reply.Request, p.Reply.Frame}}
+func (p uiResource) Subject() check.Subject {
+	return check.Subject{Name: p.URI, Frames: []*driver.Frame{p.Reply.Request, p.Reply.Frame}}
 }
 
 // maxUIResources is how many are read.
 const maxUIResources = 20
 
 // readUIResources reads the pages of tools as a client that shows them, once for all checks.
-func readUIResources(t *T) []uiResource {
+func readUIResources(t *check.T) []uiResource {
 	if !t.Server.Declares("resources") {
-		t.WithReason(NotDeclared).Skip("the server does not declare resources")
+		t.WithReason(check.NotDeclared).Skip("the server does not declare resources")
 	}
 	var uris []string
 	for _, tool := range uiTools(t) {
@@ -109,12 +110,12 @@ func readUIResources(t *T) []uiResource {
 		uris = uris[:maxUIResources]
 		t.Caveat("%d pages were not read: mcpcheck reads %d", n, maxUIResources)
 	}
-	return Step(t, "pages of tools", func(t *T) (pages []uiResource) {
+	return check.Step(t, "pages of tools", func(t *check.T) (pages []uiResource) {
 		for _, uri := range uris {
 			r := toolcall.RunInputLoop(t, t.Session(), "resources/read",
-				protocol.WithCapabilities(M{"uri": uri}, uiCapabilities)).LastReply
+				protocol.WithCapabilities(check.M{"uri": uri}, uiCapabilities)).LastReply
 			if !r.Answered() {
-				t.Retry("%v", Explain(r.Err))
+				t.Retry("%v", check.Explain(r.Err))
 			}
 			pages = append(pages, uiResource{uri, r})
 		}
@@ -123,8 +124,8 @@ func readUIResources(t *T) []uiResource {
 }
 
 // eachContents tries a check on the contents of each page that could be read.
-func eachContents(t *T, run func(t *T, p uiResource, contents []M)) {
-	Each(t, readUIResources(t), uiResource.Subject, func(t *T, p uiResource) {
+func eachContents(t *check.T, run func(t *check.T, p uiResource, contents []check.M)) {
+	check.Each(t, readUIResources(t), uiResource.Subject, func(t *check.T, p uiResource) {
 		contents := protocol.ObjectsIn(p.Reply.Result()["contents"])
 		if len(contents) == 0 {
 			t.Yield("the page has no contents")
@@ -134,9 +135,9 @@ func eachContents(t *T, run func(t *T, p uiResource, contents []M)) {
 }
 
 // eachContent tries a check on what each page is: its contents under its own URI or, for want of these, all.
-func eachContent(t *T, run func(t *T, content M)) {
-	eachContents(t, func(t *T, p uiResource, contents []M) {
-		own := slices.DeleteFunc(slices.Clone(contents), func(c M) bool { return c["uri"] != p.URI })
+func eachContent(t *check.T, run func(t *check.T, content check.M)) {
+	eachContents(t, func(t *check.T, p uiResource, contents []check.M) {
+		own := slices.DeleteFunc(slices.Clone(contents), func(c check.M) bool { return c["uri"] != p.URI })
 		if len(own) == 0 {
 			own = contents
 		}
@@ -147,7 +148,7 @@ func eachContent(t *T, run func(t *T, content M)) {
 }
 
 // uiResourceContents are the contents of the pages that could be read.
-func uiResourceContents(t *T) (all []Subject) {
+func uiResourceContents(t *check.T) (all []check.Subject) {
 	if !t.Server.Declares("resources") {
 		return nil
 	}
@@ -162,10 +163,10 @@ func uiResourceContents(t *T) (all []Subject) {
 }
 
 // listedUIResources are the resources that are listed as pages.
-func listedUIResources(t *T) (all []Subject) {
+func listedUIResources(t *check.T) (all []check.Subject) {
 	for _, resource := range t.Server.Resources {
 		if uri, _ := resource["uri"].(string); strings.HasPrefix(uri, uiScheme) {
-			all = append(all, Subject{Name: uri, Value: resource})
+			all = append(all, check.Subject{Name: uri, Value: resource})
 		}
 	}
 	return all
@@ -178,28 +179,28 @@ func isAppMediaType(text string) bool {
 }
 
 // expectSettings wants the settings of a page to be of their types.
-func expectSettings(t *T, ui M) {
-	csp := Member(ui, "csp")
-	if HasMember(ui, "csp") {
-		t.Expect(csp).To(BeObject(), "csp")
+func expectSettings(t *check.T, ui check.M) {
+	csp := check.Member(ui, "csp")
+	if check.HasMember(ui, "csp") {
+		t.Expect(csp).To(check.BeObject(), "csp")
 	}
 	for _, name := range []string{"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"} {
-		if csp, _ := csp.(M); HasMember(csp, name) {
-			t.Expect(csp[name]).To(Satisfy("a list of strings", isStringList), "csp.%s", name)
+		if csp, _ := csp.(check.M); check.HasMember(csp, name) {
+			t.Expect(csp[name]).To(check.Satisfy("a list of strings", isStringList), "csp.%s", name)
 		}
 	}
-	if HasMember(ui, "permissions") {
-		t.Expect(ui["permissions"]).To(BeObject(), "permissions")
+	if check.HasMember(ui, "permissions") {
+		t.Expect(ui["permissions"]).To(check.BeObject(), "permissions")
 	}
-	if HasMember(ui, "domain") {
-		t.Expect(ui["domain"]).To(BeString(), "domain")
+	if check.HasMember(ui, "domain") {
+		t.Expect(ui["domain"]).To(check.BeString(), "domain")
 	}
-	if HasMember(ui, "prefersBorder") {
-		t.Expect(ui["prefersBorder"]).To(BeBoolean(), "prefersBorder")
+	if check.HasMember(ui, "prefersBorder") {
+		t.Expect(ui["prefersBorder"]).To(check.BeBoolean(), "prefersBorder")
 	}
-	permissions, _ := ui["permissions"].(M)
+	permissions, _ := ui["permissions"].(check.M)
 	for _, name := range slices.Sorted(maps.Keys(permissions)) {
-		t.ExpectShould(permissions[name]).To(BeObject(), "permissions.%s", name)
+		t.ExpectShould(permissions[name]).To(check.BeObject(), "permissions.%s", name)
 	}
 }
 

@@ -8,39 +8,40 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // challenges are the checks of what is said to who is refused.
-var challengeChecks = Suite{
-	"auth/www-authenticate-present": WatchWithSetup(
-		func(t *T) { invalidTokens(t); resourceMetadataOf(t) },
-		func(t *T, w Wire) {
-			eachRefusal(t, w, func(t *T, a driver.HTTPResponse) {
+var challengeChecks = check.Suite{
+	"auth/www-authenticate-present": check.WatchWithSetup(
+		func(t *check.T) { invalidTokens(t); resourceMetadataOf(t) },
+		func(t *check.T, w check.Wire) {
+			eachRefusal(t, w, func(t *check.T, a driver.HTTPResponse) {
 				if len(a.Header.Values("Www-Authenticate")) == 0 && t.Revision >= "2025-11-25" &&
 					resourceMetadataOf(t).Found != nil {
-					t.ExpectShould(a).To(Satisfy("a WWW-Authenticate header", hasChallenge))
+					t.ExpectShould(a).To(check.Satisfy("a WWW-Authenticate header", hasChallenge))
 				}
-				t.Expect(a).To(Satisfy("a WWW-Authenticate header", hasChallenge))
-				t.ExpectShould(tokenChallengeOf(a).Scheme != "").To(BeTrue("a challenge for Bearer", "%s",
+				t.Expect(a).To(check.Satisfy("a WWW-Authenticate header", hasChallenge))
+				t.ExpectShould(tokenChallengeOf(a).Scheme != "").To(check.BeTrue("a challenge for Bearer", "%s",
 					challengeLine(a)))
 			})
 		},
 	),
 
-	"auth/www-authenticate-syntax": WatchWithSetup(func(t *T) { invalidTokens(t) }, func(t *T, w Wire) {
-		eachRefusal(t, w, func(t *T, a driver.HTTPResponse) {
-			if !hasChallenge(a) {
-				t.Yield("the 401 has no WWW-Authenticate header")
-			}
-			_, err := challengesOf(a.Header)
-			t.Expect(err == nil).To(BeTrue("a challenge as the grammar of HTTP has it",
-				"%v, in %s", err, challengeLine(a)))
-		})
-	}),
+	"auth/www-authenticate-syntax": check.WatchWithSetup(func(t *check.T) { invalidTokens(t) },
+		func(t *check.T, w check.Wire) {
+			eachRefusal(t, w, func(t *check.T, a driver.HTTPResponse) {
+				if !hasChallenge(a) {
+					t.Yield("the 401 has no WWW-Authenticate header")
+				}
+				_, err := challengesOf(a.Header)
+				t.Expect(err == nil).To(check.BeTrue("a challenge as the grammar of HTTP has it",
+					"%v, in %s", err, challengeLine(a)))
+			})
+		}),
 
-	"auth/resource-metadata-in-challenge": Probe(func(t *T) {
+	"auth/resource-metadata-in-challenge": check.Probe(func(t *check.T) {
 		c := requireChallenge(t)
 		_, has := c.Params["resource_metadata"]
 		switch {
@@ -52,57 +53,58 @@ var challengeChecks = Suite{
 			requireKnownRevision(t)
 		}
 		t = t.DecidedBy(protectedRequestOf(t).Response)
-		t.Expect(c.Params).To(Satisfy("a parameter resource_metadata", hasParam("resource_metadata")))
-		t.Expect(c.Params["resource_metadata"]).To(Satisfy("an absolute URL as resource_metadata", isAbsolute))
+		t.Expect(c.Params).To(check.Satisfy("a parameter resource_metadata", hasParam("resource_metadata")))
+		t.Expect(c.Params["resource_metadata"]).To(check.Satisfy("an absolute URL as resource_metadata", isAbsolute))
 	}),
 
-	"auth/challenge-scope": Probe(func(t *T) {
+	"auth/challenge-scope": check.Probe(func(t *check.T) {
 		c := requireChallenge(t)
 		if scopes, _ := requireMetadataObject(t)["scopes_supported"].([]any); len(scopes) == 0 {
-			t.WithReason(NotOffered).Skip("the server uses no scopes, as far as its metadata tells")
+			t.WithReason(check.NotOffered).Skip("the server uses no scopes, as far as its metadata tells")
 		}
-		t.DecidedBy(protectedRequestOf(t).Response).Expect(c.Params).To(Satisfy("a parameter scope", hasParam("scope")))
+		t.DecidedBy(protectedRequestOf(t).Response).Expect(c.Params).To(check.Satisfy("a parameter scope",
+			hasParam("scope")))
 	}),
 
-	"auth/no-offline-access": Probe(func(t *T) {
+	"auth/no-offline-access": check.Probe(func(t *check.T) {
 		challenged := strings.Fields(tokenChallengeOf(protectedRequestOf(t).Response).Params["scope"])
 		var supported []any
 		if found := resourceMetadataOf(t).Found; found != nil {
 			supported, _ = found.Object["scopes_supported"].([]any)
 		}
 		if len(challenged) == 0 && len(supported) == 0 {
-			t.WithReason(NotOffered).Skip("the server names no scopes")
+			t.WithReason(check.NotOffered).Skip("the server names no scopes")
 		}
 		const scope, want = "offline_access", "no scope offline_access, which is nothing that the server needs"
-		t.DecidedBy(protectedRequestOf(t).Response).Expect(!slices.Contains(challenged, scope)).To(BeTrue(want,
+		t.DecidedBy(protectedRequestOf(t).Response).Expect(!slices.Contains(challenged, scope)).To(check.BeTrue(want,
 			"%s in the challenge", scope))
 		t.DecidedBy(resourceMetadataOf(t).Found).Expect(!slices.Contains(supported, any(scope))).To(
-			BeTrue(want, "%s in scopes_supported", scope))
+			check.BeTrue(want, "%s in scopes_supported", scope))
 	}),
 
-	"auth/insufficient-scope-403": Probe(func(t *T) {
+	"auth/insufficient-scope-403": check.Probe(func(t *check.T) {
 		b := insufficientScopeOf(t)
 		if b.Response.StatusCode != http.StatusForbidden {
 			t.Yield("too little scope is not answered with 403")
 		}
 		c := tokenChallengeOf(b.Response)
 		t = t.DecidedBy(b.Response)
-		t.Expect(c.Params["error"]).To(BeOneOf("insufficient_scope"))
-		t.Expect(c.Params).To(Satisfy("a parameter scope", hasParam("scope")))
-		t.Expect(c.Params).To(Satisfy("a parameter resource_metadata", hasParam("resource_metadata")))
+		t.Expect(c.Params["error"]).To(check.BeOneOf("insufficient_scope"))
+		t.Expect(c.Params).To(check.Satisfy("a parameter scope", hasParam("scope")))
+		t.Expect(c.Params).To(check.Satisfy("a parameter resource_metadata", hasParam("resource_metadata")))
 	}),
 
-	"auth/invalid-token-error-code": Probe(func(t *T) {
+	"auth/invalid-token-error-code": check.Probe(func(t *check.T) {
 		r := invalidTokens(t)
 		c := requireChallenge(t)
 		const want = "no error in the challenge for a missing token"
-		t.DecidedBy(protectedRequestOf(t).Response).Expect(c.Params["error"]).To(Satisfy(want,
+		t.DecidedBy(protectedRequestOf(t).Response).Expect(c.Params["error"]).To(check.Satisfy(want,
 			func(code string) bool { return code == "" }))
 		if r.UnknownTokenResponse.StatusCode != http.StatusUnauthorized || !hasChallenge(r.UnknownTokenResponse) {
 			t.Yield("a bad token brings no 401 with a challenge")
 		}
 		t.DecidedBy(r.UnknownTokenResponse).Expect(tokenChallengeOf(r.UnknownTokenResponse).Params["error"]).
-			To(BeOneOf("invalid_token"))
+			To(check.BeOneOf("invalid_token"))
 	}),
 }
 
@@ -137,7 +139,7 @@ func tokenChallengeOf(a driver.HTTPResponse) challenge {
 }
 
 // requireChallenge is the challenge of the 401 that a client without a token gets.
-func requireChallenge(t *T) challenge {
+func requireChallenge(t *check.T) challenge {
 	g := protectedRequestOf(t)
 	skipIfNoOAuth(t, g.Response)
 	if g.Response.StatusCode != http.StatusUnauthorized {
@@ -160,10 +162,10 @@ type refusedRequest struct {
 	response driver.HTTPResponse
 }
 
-func (r refusedRequest) subject() Subject { return Subject{Name: r.name, Frames: r.frames} }
+func (r refusedRequest) subject() check.Subject { return check.Subject{Name: r.name, Frames: r.frames} }
 
 // requestsRefusedWith are the requests to the endpoint that were answered with one of the statuses in the whole run.
-func requestsRefusedWith(t *T, w Wire, statuses ...int) (all []refusedRequest) {
+func requestsRefusedWith(t *check.T, w check.Wire, statuses ...int) (all []refusedRequest) {
 	endpoint, _ := url.Parse(t.Site().URL())
 	for _, s := range w.Sessions {
 		frames := s.FramesSince(0)
@@ -196,7 +198,7 @@ func framesOf(frames []*driver.Frame, x *driver.RoundTrip) (of []*driver.Frame) 
 }
 
 // eachRefusal tries a check on every 401 of the run; those that are alike count once.
-func eachRefusal(t *T, w Wire, judge func(*T, driver.HTTPResponse)) {
+func eachRefusal(t *check.T, w check.Wire, judge func(*check.T, driver.HTTPResponse)) {
 	var unlike []refusedRequest
 	seen, taken := map[string]bool{}, map[string]bool{}
 	for _, r := range requestsRefusedWith(t, w, http.StatusUnauthorized) {
@@ -212,7 +214,7 @@ func eachRefusal(t *T, w Wire, judge func(*T, driver.HTTPResponse)) {
 		unlike = append(unlike, r)
 	}
 	if len(unlike) == 0 {
-		t.WithReason(NotObserved).Skip("no request was answered with 401")
+		t.WithReason(check.NotObserved).Skip("no request was answered with 401")
 	}
-	Each(t, unlike, refusedRequest.subject, func(t *T, r refusedRequest) { judge(t, r.response) })
+	check.Each(t, unlike, refusedRequest.subject, func(t *check.T, r refusedRequest) { judge(t, r.response) })
 }

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 type document struct {
 	URL      string
 	Response driver.HTTPResponse
-	Object   M // nil: no JSON object with status 200
+	Object   check.M // nil: no JSON object with status 200
 }
 
 func (d *document) String() string { return fmt.Sprintf("%s: %s", d.URL, d.Response) }
@@ -36,7 +37,7 @@ func (d *document) Frames() []*driver.Frame {
 }
 
 // Reason is what it is for a check that wants the document.
-func (d *document) Reason() Reason { return ReasonOf(d.Response) }
+func (d *document) Reason() report.Reason { return check.ReasonOf(d.Response) }
 
 // isUnauthorized reports whether the document may be there for those with a token only.
 func (d *document) isUnauthorized() bool {
@@ -44,7 +45,7 @@ func (d *document) isUnauthorized() bool {
 }
 
 // fetchAll gets documents at the same time, without a token.
-func fetchAll(t *T, urls ...string) []*document {
+func fetchAll(t *check.T, urls ...string) []*document {
 	s := t.NewProcess()
 	first := make([]*driver.RoundTrip, len(urls))
 	for i, u := range urls {
@@ -57,7 +58,7 @@ func fetchAll(t *T, urls ...string) []*document {
 	return docs
 }
 
-func fetch(t *T, s *driver.Session, u string, authorization []string) *driver.RoundTrip {
+func fetch(t *check.T, s *driver.Session, u string, authorization []string) *driver.RoundTrip {
 	return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: u, Header: http.Header{
 		"Authorization": authorization, "Accept": {"application/json"}, "Mcp-Protocol-Version": {t.Revision},
 	}})
@@ -66,7 +67,7 @@ func fetch(t *T, s *driver.Session, u string, authorization []string) *driver.Ro
 // maxRedirects is how often a redirect of metadata is followed, as clients do.
 const maxRedirects = 5
 
-func followRedirects(t *T, s *driver.Session, u string, x *driver.RoundTrip) *document {
+func followRedirects(t *check.T, s *driver.Session, u string, x *driver.RoundTrip) *document {
 	for range maxRedirects {
 		a := roundtrip.AwaitResponse(x)
 		next, err := parseURL(u).Parse(a.Header.Get("Location"))
@@ -82,7 +83,7 @@ func followRedirects(t *T, s *driver.Session, u string, x *driver.RoundTrip) *do
 func readDocument(u string, a driver.HTTPResponse) *document {
 	d := &document{URL: u, Response: a}
 	if a.StatusCode == http.StatusOK {
-		d.Object, _ = driver.Decode(a.Body.Bytes()).(M)
+		d.Object, _ = driver.Decode(a.Body.Bytes()).(check.M)
 	}
 	return d
 }
@@ -97,7 +98,7 @@ func parseURL(text string) *url.URL {
 }
 
 // endpointURL is the URL of the server, without a password in it.
-func endpointURL(t *T) *url.URL {
+func endpointURL(t *check.T) *url.URL {
 	u := *parseURL(t.Site().URL())
 	u.User, u.RawQuery = nil, ""
 	return &u
@@ -110,7 +111,7 @@ func withPath(u *url.URL, path string) string {
 
 // mayContact reports whether requests may go to a URL: to the server's own host, on a server of this machine to this
 // machine, else with consent.
-func mayContact(t *T, u *url.URL) bool {
+func mayContact(t *check.T, u *url.URL) bool {
 	own := endpointURL(t)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
@@ -122,8 +123,8 @@ func mayContact(t *T, u *url.URL) bool {
 }
 
 // endWithoutConsent ends a check that would have to ask another host.
-func endWithoutConsent(t *T, host string) {
-	t.WithReason(NotGiven).
+func endWithoutConsent(t *check.T, host string) {
+	t.WithReason(check.NotGiven).
 		Inconclusive("%s was not asked: it is another host, which is contacted with --contact-issuer "+
 			"only", host)
 }
@@ -139,9 +140,9 @@ type resourceMetadata struct {
 
 // resourceMetadataOf looks for the metadata as clients do: where the challenge points to, then at the well-known path
 // of the endpoint, then at that of the host.
-func resourceMetadataOf(t *T) resourceMetadata {
+func resourceMetadataOf(t *check.T) resourceMetadata {
 	g := protectedRequestOf(t)
-	return Step(t, "resource metadata", func(t *T) (m resourceMetadata) {
+	return check.Step(t, "resource metadata", func(t *check.T) (m resourceMetadata) {
 		own := endpointURL(t)
 		urls := []string{withPath(own, resourceMetadataPath+strings.TrimSuffix(own.Path, "/")),
 			withPath(own, resourceMetadataPath)}
@@ -192,12 +193,12 @@ func isAbsolute(text string) bool {
 
 // isResourceMetadata reports whether an object is meant as metadata of a resource: some servers answer any path with
 // some object.
-func isResourceMetadata(doc M) bool {
-	return HasMember(doc, "resource") || HasMember(doc, "authorization_servers")
+func isResourceMetadata(doc check.M) bool {
+	return check.HasMember(doc, "resource") || check.HasMember(doc, "authorization_servers")
 }
 
 // isTokenProtected reports whether a token opens the document. A token goes to the server's own origin only.
-func isTokenProtected(t *T, d *document) bool {
+func isTokenProtected(t *check.T, d *document) bool {
 	if t.Credentials.Bearer == "" || parseURL(d.URL).Host != endpointURL(t).Host {
 		return false
 	}
@@ -216,7 +217,7 @@ func firstUndecided(docs []*document) *document {
 }
 
 // requireMetadata is the metadata of the resource; it ends a check of what is in them when there is none.
-func requireMetadata(t *T) *document {
+func requireMetadata(t *check.T) *document {
 	m := resourceMetadataOf(t)
 	switch {
 	case m.Found != nil:
@@ -231,7 +232,7 @@ func requireMetadata(t *T) *document {
 }
 
 // requireMetadataObject is the metadata as an object, which another check wants it to be.
-func requireMetadataObject(t *T) M {
+func requireMetadataObject(t *check.T) check.M {
 	d := requireMetadata(t)
 	if d.Object == nil {
 		t.Yield("the metadata of the resource is not a JSON object")
@@ -241,16 +242,16 @@ func requireMetadataObject(t *T) M {
 
 // lacksOAuth reports whether nothing that a client can see is of OAuth: the tokens are keys that the operator of the
 // server hands out. The pages on authorization do not bind such a server.
-func lacksOAuth(t *T) bool {
+func lacksOAuth(t *check.T) bool {
 	m, l := resourceMetadataOf(t), originMetadataOf(t)
 	return m.HintURL == "" && m.Found == nil && m.Protected == nil && !isIssuerMetadata(l.Root.Object) && l.Below == nil
 }
 
 // requireKnownRevision ends a check whose rule is not in all revisions when the server, which lets nobody in, may be of
 // an older one.
-func requireKnownRevision(t *T) {
+func requireKnownRevision(t *check.T) {
 	if t.Server.Failure != "" {
-		t.WithReason(NotGiven).Inconclusive(
+		t.WithReason(check.NotGiven).Inconclusive(
 			"the server has metadata of the kind of 2025-03-26; which revision it speaks is not known without a " +
 				"token that it takes (--bearer-env)",
 		)

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // issuerChecks are the checks of the authorization servers.
-var issuerChecks = Suite{
-	"auth/as-metadata-reachable": Probe(func(t *T) {
-		eachIssuer(t, func(t *T, i issuer) {
+var issuerChecks = check.Suite{
+	"auth/as-metadata-reachable": check.Probe(func(t *check.T) {
+		eachIssuer(t, func(t *check.T, i issuer) {
 			switch {
 			case i.Found != nil || t.Revision != "2025-03-26":
 			case lacksOAuth(t):
@@ -21,42 +21,42 @@ var issuerChecks = Suite{
 			case originMetadataOf(t).Below != nil:
 				t.Yield("it is below the path of the endpoint only")
 			}
-			t.DecidedBy(i.Tried).Expect(i.Found != nil).To(BeTrue("metadata of the authorization server", "%s",
+			t.DecidedBy(i.Tried).Expect(i.Found != nil).To(check.BeTrue("metadata of the authorization server", "%s",
 				joinDocuments(i.Tried)))
-			t.ExpectShould(!i.OpenID || t.Revision != "2025-06-18").To(BeTrue("metadata as RFC 8414 has it",
+			t.ExpectShould(!i.OpenID || t.Revision != "2025-06-18").To(check.BeTrue("metadata as RFC 8414 has it",
 				"OpenID Connect only, at %s", i.Found.URL))
 			name, _ := i.Found.Object["issuer"].(string)
 			if t.IsModern() && name != i.ID {
 				t.Yield("it names another issuer")
 			}
-			t.ExpectShould(strings.TrimSuffix(name, "/")).To(BeOneOf(strings.TrimSuffix(i.ID, "/")))
+			t.ExpectShould(strings.TrimSuffix(name, "/")).To(check.BeOneOf(strings.TrimSuffix(i.ID, "/")))
 		})
 	}),
 
-	"auth/as-issuer-identical": Probe(func(t *T) {
-		eachIssuer(t, func(t *T, i issuer) {
+	"auth/as-issuer-identical": check.Probe(func(t *check.T) {
+		eachIssuer(t, func(t *check.T, i issuer) {
 			if i.Found == nil {
 				t.Yield("it has no metadata")
 			}
-			t.Expect(Member(i.Found.Object, "issuer")).To(BeOneOf(i.ID))
+			t.Expect(check.Member(i.Found.Object, "issuer")).To(check.BeOneOf(i.ID))
 		})
 	}),
 
-	"auth/as-iss-parameter": Probe(func(t *T) {
-		eachIssuerDoc(t, func(t *T, doc M) {
+	"auth/as-iss-parameter": check.Probe(func(t *check.T) {
+		eachIssuerDoc(t, func(t *check.T, doc check.M) {
 			const member = "authorization_response_iss_parameter_supported"
-			t.Expect(doc[member] == true).To(BeTrue(member, "%s", Show(Member(doc, member))))
+			t.Expect(doc[member] == true).To(check.BeTrue(member, "%s", check.Show(check.Member(doc, member))))
 		})
 	}),
 
-	"auth/as-cimd": Probe(func(t *T) {
-		eachIssuerDoc(t, func(t *T, doc M) {
+	"auth/as-cimd": check.Probe(func(t *check.T) {
+		eachIssuerDoc(t, func(t *check.T, doc check.M) {
 			const member = "client_id_metadata_document_supported"
-			t.ExpectAdvice(doc[member] == true).To(BeTrue(member, "%s", Show(Member(doc, member))))
+			t.ExpectAdvice(doc[member] == true).To(check.BeTrue(member, "%s", check.Show(check.Member(doc, member))))
 		})
 	}),
 
-	"auth/metadata-base-url": Probe(func(t *T) {
+	"auth/metadata-base-url": check.Probe(func(t *check.T) {
 		l := originMetadataOf(t)
 		switch {
 		case isIssuerMetadata(l.Root.Object):
@@ -66,12 +66,12 @@ var issuerChecks = Suite{
 		case !roundtrip.IsFromServer(l.Root.Response):
 			t.Inconclusive("it could not be tested: %s", l.Root)
 		case l.Below == nil:
-			t.WithReason(NotOffered).Skip("there is no metadata of an authorization server")
+			t.WithReason(check.NotOffered).Skip("there is no metadata of an authorization server")
 		}
-		t.DecidedBy(l.Below).Expect(l.Below.URL).To(BeOneOf(l.Root.URL))
+		t.DecidedBy(l.Below).Expect(l.Below.URL).To(check.BeOneOf(l.Root.URL))
 	}),
 
-	"auth/fallback-endpoints": Probe(func(t *T) {
+	"auth/fallback-endpoints": check.Probe(func(t *check.T) {
 		l := originMetadataOf(t)
 		if resourceMetadataOf(t).Found != nil || isIssuerMetadata(l.Root.Object) || l.Below != nil {
 			t.Skip("the server has metadata")
@@ -85,14 +85,14 @@ var issuerChecks = Suite{
 		answers := []driver.HTTPResponse{roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(authorize)),
 			roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(token))}
 		if !slices.ContainsFunc(answers, endpointExists) && lacksOAuth(t) {
-			t.ExpectShould(answers[0]).To(Satisfy("an endpoint /authorize, or metadata", endpointExists))
+			t.ExpectShould(answers[0]).To(check.Satisfy("an endpoint /authorize, or metadata", endpointExists))
 		}
-		t.Expect(answers[0]).To(Satisfy("an endpoint /authorize, since there is no metadata", endpointExists))
-		t.Expect(answers[1]).To(Satisfy("an endpoint /token, since there is no metadata", endpointExists))
+		t.Expect(answers[0]).To(check.Satisfy("an endpoint /authorize, since there is no metadata", endpointExists))
+		t.Expect(answers[1]).To(check.Satisfy("an endpoint /token, since there is no metadata", endpointExists))
 	}),
 
-	"auth/endpoints-https": Probe(func(t *T) {
-		eachIssuerDoc(t, func(t *T, doc M) {
+	"auth/endpoints-https": check.Probe(func(t *check.T) {
+		eachIssuerDoc(t, func(t *check.T, doc check.M) {
 			var open []string
 			for name, v := range doc {
 				if text, ok := v.(string); ok && strings.HasSuffix(name, "_endpoint") && !isSecure(t, text) {
@@ -100,28 +100,30 @@ var issuerChecks = Suite{
 				}
 			}
 			slices.Sort(open)
-			t.Expect(open).To(BeEmptyList[string]("https URLs for all endpoints"))
+			t.Expect(open).To(check.BeEmptyList[string]("https URLs for all endpoints"))
 		})
 	}),
 
-	"auth/pkce-advertised": Probe(func(t *T) {
-		eachIssuerDoc(t, func(t *T, doc M) {
+	"auth/pkce-advertised": check.Probe(func(t *check.T) {
+		eachIssuerDoc(t, func(t *check.T, doc check.M) {
 			if grants, ok := doc["grant_types_supported"].([]any); ok &&
 				!slices.Contains(grants, any("authorization_code")) {
-				t.WithReason(NotOffered).Skip("it has no authorization code grant")
+				t.WithReason(check.NotOffered).Skip("it has no authorization code grant")
 			}
-			methods := Member(doc, "code_challenge_methods_supported")
-			t.Expect(methods).To(Satisfy("S256 among code_challenge_methods_supported", func(list []any) bool {
+			methods := check.Member(doc, "code_challenge_methods_supported")
+			t.Expect(methods).To(check.Satisfy("S256 among code_challenge_methods_supported", func(list []any) bool {
 				return slices.Contains(list, any("S256"))
 			}))
 		})
 	}),
 
-	"auth/registration-possible": Probe(func(t *T) {
-		eachIssuerDoc(t, func(t *T, doc M) {
-			possible := HasMember(doc, "registration_endpoint") || doc["client_id_metadata_document_supported"] == true
-			t.ExpectAdvice(possible).To(BeTrue("a registration_endpoint, or client_id_metadata_document_supported",
-				"neither"))
+	"auth/registration-possible": check.Probe(func(t *check.T) {
+		eachIssuerDoc(t, func(t *check.T, doc check.M) {
+			possible := check.HasMember(doc,
+				"registration_endpoint") || doc["client_id_metadata_document_supported"] == true
+			t.ExpectAdvice(possible).
+				To(check.BeTrue("a registration_endpoint, or client_id_metadata_document_supported",
+					"neither"))
 		})
 	}),
 }
@@ -133,8 +135,9 @@ func endpointExists(a driver.HTTPResponse) bool {
 }
 
 // isIssuerMetadata does the same for an authorization server.
-func isIssuerMetadata(doc M) bool {
-	return HasMember(doc, "issuer") || HasMember(doc, "authorization_endpoint") || HasMember(doc, "token_endpoint")
+func isIssuerMetadata(doc check.M) bool {
+	return check.HasMember(doc, "issuer") || check.HasMember(doc, "authorization_endpoint") || check.HasMember(doc,
+		"token_endpoint")
 }
 
 // originMetadata is what the host of the server says of an authorization server at the same origin: there the revision
@@ -144,9 +147,9 @@ type originMetadata struct {
 	Below *document // below the path of the endpoint; nil: not there
 }
 
-func originMetadataOf(t *T) originMetadata {
+func originMetadataOf(t *check.T) originMetadata {
 	protectedRequestOf(t)
-	return Step(t, "local issuer", func(t *T) (l originMetadata) {
+	return check.Step(t, "local issuer", func(t *check.T) (l originMetadata) {
 		own := endpointURL(t)
 		path := strings.TrimSuffix(own.Path, "/")
 		urls := []string{withPath(own, issuerMetadataPath)}
@@ -173,13 +176,13 @@ type issuer struct {
 	OpenID      bool      // found in a place of OpenID Connect
 }
 
-func (i issuer) subject() Subject { return NamedSubject(i.ID) }
+func (i issuer) subject() check.Subject { return check.NamedSubject(i.ID) }
 
 // maxIssuers is how many authorization servers are looked at.
 const maxIssuers = 3
 
 // issuersOf are the authorization servers that the server names. In 2025-03-26 a server that names none is one itself.
-func issuersOf(t *T) []issuer {
+func issuersOf(t *check.T) []issuer {
 	m := resourceMetadataOf(t)
 	if m.Found == nil && t.Revision == "2025-03-26" {
 		own := endpointURL(t)
@@ -193,7 +196,7 @@ func issuersOf(t *T) []issuer {
 	if len(ids) == 0 {
 		t.Yield("the metadata of the resource names no authorization server")
 	}
-	return Step(t, "issuers", func(t *T) (all []issuer) {
+	return check.Step(t, "issuers", func(t *check.T) (all []issuer) {
 		for _, id := range ids[:min(len(ids), maxIssuers)] {
 			all = append(all, fetchIssuer(t, id))
 		}
@@ -202,7 +205,7 @@ func issuersOf(t *T) []issuer {
 }
 
 // namedIssuers are the URLs in authorization_servers.
-func namedIssuers(doc M) (ids []string) {
+func namedIssuers(doc check.M) (ids []string) {
 	list, _ := doc["authorization_servers"].([]any)
 	for _, v := range list {
 		if id, ok := v.(string); ok && isAbsolute(id) {
@@ -213,7 +216,7 @@ func namedIssuers(doc M) (ids []string) {
 }
 
 // fetchIssuer gets the metadata of an authorization server from the places in which clients look for it.
-func fetchIssuer(t *T, id string) issuer {
+func fetchIssuer(t *check.T, id string) issuer {
 	i, u := issuer{ID: id}, parseURL(id)
 	if !mayContact(t, u) {
 		i.ForeignHost = u.Host
@@ -229,8 +232,8 @@ func fetchIssuer(t *T, id string) issuer {
 }
 
 // eachIssuer tries a check on each authorization server.
-func eachIssuer(t *T, judge func(*T, issuer)) {
-	Each(t, issuersOf(t), issuer.subject, func(t *T, i issuer) {
+func eachIssuer(t *check.T, judge func(*check.T, issuer)) {
+	check.Each(t, issuersOf(t), issuer.subject, func(t *check.T, i issuer) {
 		switch {
 		case i.ForeignHost != "":
 			endWithoutConsent(t, i.ForeignHost)
@@ -242,11 +245,11 @@ func eachIssuer(t *T, judge func(*T, issuer)) {
 }
 
 // eachIssuerDoc tries a check on the metadata of each authorization server.
-func eachIssuerDoc(t *T, judge func(*T, M)) {
-	eachIssuer(t, func(t *T, i issuer) {
+func eachIssuerDoc(t *check.T, judge func(*check.T, check.M)) {
+	eachIssuer(t, func(t *check.T, i issuer) {
 		switch {
 		case i.Found == nil && t.Revision == "2025-03-26": // it may have the default endpoints
-			t.WithReason(NotOffered).Skip("it has no metadata")
+			t.WithReason(check.NotOffered).Skip("it has no metadata")
 		case i.Found == nil:
 			t.Yield("it has no metadata")
 		}
@@ -256,7 +259,7 @@ func eachIssuerDoc(t *T, judge func(*T, M)) {
 
 // isSecure reports whether a URL is https or, on a server of this machine, on this machine, where a server is tried out
 // before it has a certificate.
-func isSecure(t *T, text string) bool {
+func isSecure(t *check.T, text string) bool {
 	u := parseURL(text)
 	return u.Scheme == "https" && u.Host != "" ||
 		u.Scheme == "http" && t.Site().IsLoopback() && driver.IsLoopback(u.Hostname())

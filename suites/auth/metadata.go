@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // metadataChecks are the checks of the metadata of the protected resource.
-var metadataChecks = Suite{
-	"auth/metadata-discoverable": Probe(func(t *T) {
+var metadataChecks = check.Suite{
+	"auth/metadata-discoverable": check.Probe(func(t *check.T) {
 		m := resourceMetadataOf(t)
 		if hinted := m.Hinted(); hinted != nil && roundtrip.IsFromServer(hinted.Response) && !hinted.isUnauthorized() {
 			t.Expect(hinted.Response).To(haveStatus(http.StatusOK))
@@ -27,15 +27,15 @@ var metadataChecks = Suite{
 		case firstUndecided(m.Tried) != nil:
 			t.Inconclusive("it could not be tested: %s", firstUndecided(m.Tried))
 		case lacksOAuth(t):
-			t.ExpectShould(m.Tried).To(Satisfy("metadata of the resource", anyResourceMetadata))
+			t.ExpectShould(m.Tried).To(check.Satisfy("metadata of the resource", anyResourceMetadata))
 		}
 		if m.HintURL == "" {
 			requireKnownRevision(t)
 		}
-		t.Expect(m.Tried).To(Satisfy("metadata of the resource", anyResourceMetadata))
+		t.Expect(m.Tried).To(check.Satisfy("metadata of the resource", anyResourceMetadata))
 	}),
 
-	"auth/metadata-public": Probe(func(t *T) {
+	"auth/metadata-public": check.Probe(func(t *check.T) {
 		m := resourceMetadataOf(t)
 		if m.Protected == nil || m.Found != nil {
 			requireMetadata(t)
@@ -44,27 +44,27 @@ var metadataChecks = Suite{
 		t.Expect(m.Protected.Response).To(haveStatus(http.StatusOK))
 	}),
 
-	"auth/metadata-json": Probe(func(t *T) {
+	"auth/metadata-json": check.Probe(func(t *check.T) {
 		d := requireMetadata(t)
 		t = t.DecidedBy(d)
-		t.Expect(d.Object != nil).To(BeTrue("a JSON object", "%s", d))
-		t.Expect(Member(d.Object, "resource")).To(BeString())
-		t.Expect(d.Response.MediaType()).To(BeOneOf("application/json"))
+		t.Expect(d.Object != nil).To(check.BeTrue("a JSON object", "%s", d))
+		t.Expect(check.Member(d.Object, "resource")).To(check.BeString())
+		t.Expect(d.Response.MediaType()).To(check.BeOneOf("application/json"))
 	}),
 
-	"auth/metadata-authorization-servers": Probe(func(t *T) {
+	"auth/metadata-authorization-servers": check.Probe(func(t *check.T) {
 		doc := requireMetadataObject(t)
 		t = t.DecidedBy(requireMetadata(t))
-		servers := Member(doc, "authorization_servers")
-		t.Expect(servers).To(Satisfy("authorization_servers, a list that is not empty", func(list []any) bool {
+		servers := check.Member(doc, "authorization_servers")
+		t.Expect(servers).To(check.Satisfy("authorization_servers, a list that is not empty", func(list []any) bool {
 			return len(list) > 0
 		}))
 		for _, server := range servers.([]any) {
-			t.Expect(server).To(Satisfy("an https URL", func(text string) bool { return isSecure(t, text) }))
+			t.Expect(server).To(check.Satisfy("an https URL", func(text string) bool { return isSecure(t, text) }))
 		}
 	}),
 
-	"auth/metadata-resource-matches": Probe(func(t *T) {
+	"auth/metadata-resource-matches": check.Probe(func(t *check.T) {
 		d := requireMetadata(t)
 		text, _ := requireMetadataObject(t)["resource"].(string)
 		if text == "" {
@@ -77,14 +77,15 @@ var metadataChecks = Suite{
 		}
 		t = t.DecidedBy(d)
 		path, mine := strings.TrimSuffix(resource.Path, "/"), strings.TrimSuffix(own.Path, "/")
-		t.Expect(here && (mine == path || strings.HasPrefix(mine, path+"/"))).To(BeTrue("the URL of the server",
+		t.Expect(here && (mine == path || strings.HasPrefix(mine, path+"/"))).To(check.BeTrue("the URL of the server",
 			"resource %s", text))
 		atRoot := path == "" && parseURL(d.URL).Path == resourceMetadataPath && resourceMetadataOf(t).HintURL == ""
-		t.ExpectShould(mine == path || atRoot).To(BeTrue("the URL of the server", "resource %s, which is above it",
+		t.ExpectShould(mine == path || atRoot).To(check.BeTrue("the URL of the server",
+			"resource %s, which is above it",
 			text))
 	}),
 
-	"auth/well-known-not-behind-auth-redirect": Probe(func(t *T) {
+	"auth/well-known-not-behind-auth-redirect": check.Probe(func(t *check.T) {
 		s := t.NewProcess()
 		a := roundtrip.RequireHTTPResponse(t,
 			roundtrip.AwaitResponse(fetch(t, s, withPath(endpointURL(t), "/.well-known/mcpcheck-unknown"), nil)))

@@ -8,8 +8,8 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
@@ -22,14 +22,14 @@ type protectedRequest struct {
 }
 
 // protectedRequestOf finds the gate of a server. It ends a check that has no use without one.
-func protectedRequestOf(t *T) protectedRequest {
+func protectedRequestOf(t *check.T) protectedRequest {
 	if !t.Server.Protected && t.Credentials.Bearer == "" {
 		t.Skip(
 			"the server is not protected, as far as can be told: it asked for no token, and none was given " +
 				"(--bearer-env)",
 		)
 	}
-	g := Step(t, "without a token", findProtectedRequest)
+	g := check.Step(t, "without a token", findProtectedRequest)
 	if g.Method == "" {
 		greeting, _ := roundtrip.ConnectRequest(t)
 		t.Skip("the server serves %s and lists without a token", greeting)
@@ -37,17 +37,18 @@ func protectedRequestOf(t *T) protectedRequest {
 	return g
 }
 
-func findProtectedRequest(t *T) protectedRequest {
+func findProtectedRequest(t *check.T) protectedRequest {
 	s := t.NewProcess()
 	first, welcome := connect(t, s, nil)
 	if welcome == nil {
 		greeting, _ := roundtrip.ConnectRequest(t)
 		return protectedRequest{greeting, roundtrip.RequireHTTPResponse(t, first)}
 	}
-	capabilities, _ := welcome["capabilities"].(M)
+	capabilities, _ := welcome["capabilities"].(check.M)
 	for _, method := range protocol.ListMethods(capabilities) {
 		a := roundtrip.RequireHTTPResponse(t,
-			roundtrip.AwaitResponse(roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: followUpHeader(t, nil)})))
+			roundtrip.AwaitResponse(roundtrip.PostRequest(s,
+				roundtrip.ManualRequest{Method: method, Header: followUpHeader(t, nil)})))
 		if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
 			return protectedRequest{method, a}
 		}
@@ -56,7 +57,7 @@ func findProtectedRequest(t *T) protectedRequest {
 }
 
 // send asks at the gate, with another request than an ordinary one. It has a session of its own.
-func (g protectedRequest) send(t *T, r roundtrip.ManualRequest) *driver.RoundTrip {
+func (g protectedRequest) send(t *check.T, r roundtrip.ManualRequest) *driver.RoundTrip {
 	s := t.NewProcess()
 	if g.isConnectRequest(t) {
 		r.Method, r.Params = roundtrip.ConnectRequest(t)
@@ -68,19 +69,20 @@ func (g protectedRequest) send(t *T, r roundtrip.ManualRequest) *driver.RoundTri
 }
 
 // isConnectRequest reports whether the gate is the first request that a client makes.
-func (g protectedRequest) isConnectRequest(t *T) bool {
+func (g protectedRequest) isConnectRequest(t *check.T) bool {
 	greeting, _ := roundtrip.ConnectRequest(t)
 	return g.Method == greeting
 }
 
 // with asks at the gate with a token.
-func (g protectedRequest) responseWith(t *T, token string) driver.HTTPResponse {
-	return roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(g.send(t, roundtrip.ManualRequest{Header: bearerHeader(token)})))
+func (g protectedRequest) responseWith(t *check.T, token string) driver.HTTPResponse {
+	return roundtrip.RequireHTTPResponse(t,
+		roundtrip.AwaitResponse(g.send(t, roundtrip.ManualRequest{Header: bearerHeader(token)})))
 }
 
 // connect greets the server by hand, with values of the Authorization header or without it, and returns the result of
 // the greeting; nil when it is refused.
-func connect(t *T, s *driver.Session, authorization []string) (a driver.HTTPResponse, welcome M) {
+func connect(t *check.T, s *driver.Session, authorization []string) (a driver.HTTPResponse, welcome check.M) {
 	hello := roundtrip.PostConnect(t, s, http.Header{"Authorization": authorization})
 	if a = roundtrip.AwaitResponse(hello); !a.OK() {
 		return a, nil
@@ -92,7 +94,7 @@ func connect(t *T, s *driver.Session, authorization []string) (a driver.HTTPResp
 }
 
 // followUpHeader is the headers of a request by hand after the greeting.
-func followUpHeader(t *T, authorization []string) http.Header {
+func followUpHeader(t *check.T, authorization []string) http.Header {
 	return http.Header{"Authorization": authorization, "Mcp-Protocol-Version": {t.Revision}}
 }
 
@@ -105,14 +107,14 @@ func haveStatus(statuses ...int) types.GomegaMatcher {
 	for i, status := range statuses {
 		names[i] = fmt.Sprint(status)
 	}
-	return Satisfy("HTTP "+strings.Join(names, " or "), func(a driver.HTTPResponse) bool {
+	return check.Satisfy("HTTP "+strings.Join(names, " or "), func(a driver.HTTPResponse) bool {
 		return slices.Contains(statuses, a.StatusCode)
 	})
 }
 
 // skipIfNoOAuth ends a check of the status of refusals where a server that has nothing of OAuth refuses a key with 403:
 // what the pages on authorization demand does not bind it.
-func skipIfNoOAuth(t *T, a driver.HTTPResponse) {
+func skipIfNoOAuth(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode == http.StatusForbidden && !hasChallenge(a) && lacksOAuth(t) {
 		t.Skip("HTTP 403 of a server with keys that its operator hands out: it has nothing of OAuth")
 	}
@@ -120,22 +122,22 @@ func skipIfNoOAuth(t *T, a driver.HTTPResponse) {
 
 // beRejected matches an answer that serves nothing.
 func beRejected() types.GomegaMatcher {
-	return Satisfy("HTTP 401", func(a driver.HTTPResponse) bool { return !a.OK() })
+	return check.Satisfy("HTTP 401", func(a driver.HTTPResponse) bool { return !a.OK() })
 }
 
 // requireToken ends a check that wants an ordinary session where none can be had.
-func requireToken(t *T) {
+func requireToken(t *check.T) {
 	switch {
 	case t.Credentials.Bearer == "":
-		t.WithReason(NotGiven).Skip("no token was given (--bearer-env)")
+		t.WithReason(check.NotGiven).Skip("no token was given (--bearer-env)")
 	case t.Server.Failure != "":
-		t.WithReason(HandshakeFailed).Inconclusive("%s", t.Server.Failure)
+		t.WithReason(check.HandshakeFailed).Inconclusive("%s", t.Server.Failure)
 	}
 }
 
 // skipUnlessTokenGiven ends a check that wants a further token which was not given.
-func skipUnlessTokenGiven(t *T, token, kind string) {
+func skipUnlessTokenGiven(t *check.T, token, kind string) {
 	if token == "" {
-		t.WithReason(NotGiven).Skip("no such token was given (--token-env %s=VARIABLE)", kind)
+		t.WithReason(check.NotGiven).Skip("no such token was given (--token-env %s=VARIABLE)", kind)
 	}
 }

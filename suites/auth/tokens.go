@@ -8,34 +8,35 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // tokenChecks are the checks of which requests are served.
-var tokenChecks = Suite{
-	"auth/unauthenticated-401": Probe(func(t *T) {
+var tokenChecks = check.Suite{
+	"auth/unauthenticated-401": check.Probe(func(t *check.T) {
 		a := protectedRequestOf(t).Response
 		skipIfNoOAuth(t, a)
 		t.Expect(a).To(haveStatus(http.StatusUnauthorized))
 	}),
 
-	"auth/invalid-token-401": Probe(func(t *T) {
+	"auth/invalid-token-401": check.Probe(func(t *check.T) {
 		tries := invalidTokens(t).Requests
-		Each(t, tries, sentRequest.subject, func(t *T, try sentRequest) {
+		check.Each(t, tries, sentRequest.subject, func(t *check.T, try sentRequest) {
 			a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
 			skipIfNoOAuth(t, a)
 			t.Expect(a).To(haveStatus(http.StatusUnauthorized, http.StatusBadRequest))
 		})
-		Each(t, tries, sentRequest.subject, func(t *T, try sentRequest) {
+		check.Each(t, tries, sentRequest.subject, func(t *check.T, try sentRequest) {
 			t.ExpectShould(roundtrip.AwaitResponse(try.roundTrip)).To(haveStatus(http.StatusUnauthorized))
 		})
 	}),
 
-	"auth/expired-token-401": Probe(func(t *T) {
+	"auth/expired-token-401": check.Probe(func(t *check.T) {
 		g := protectedRequestOf(t)
 		skipUnlessTokenGiven(t, t.Credentials.Expired, "expired")
 		a := g.responseWith(t, t.Credentials.Expired)
@@ -44,21 +45,21 @@ var tokenChecks = Suite{
 		t.Expect(a).To(haveStatus(http.StatusUnauthorized))
 	}),
 
-	"auth/malformed-authorization": Probe(func(t *T) {
+	"auth/malformed-authorization": check.Probe(func(t *check.T) {
 		g := protectedRequestOf(t)
 		var tries []sentRequest
 		for _, form := range []string{"Bearer", "Basic eHg6eHg=", "Bearer a b"} {
 			tries = append(tries,
 				sentRequest{form, g.send(t, roundtrip.ManualRequest{Header: roundtrip.Header("Authorization", form)})})
 		}
-		Each(t, tries, sentRequest.subject, func(t *T, try sentRequest) {
+		check.Each(t, tries, sentRequest.subject, func(t *check.T, try sentRequest) {
 			a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
 			skipIfNoOAuth(t, a)
 			t.Expect(a).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
 		})
 	}),
 
-	"auth/wrong-audience-rejected": Probe(func(t *T) {
+	"auth/wrong-audience-rejected": check.Probe(func(t *check.T) {
 		g := protectedRequestOf(t)
 		skipUnlessTokenGiven(t, t.Credentials.OtherAudience, "other-audience")
 		a := g.responseWith(t, t.Credentials.OtherAudience)
@@ -68,8 +69,8 @@ var tokenChecks = Suite{
 		t.ExpectShould(a).To(haveStatus(http.StatusUnauthorized))
 	}),
 
-	"auth/every-request-checked": Probe(func(t *T) {
-		Each(t, requestsWithoutToken(t), sentRequest.subject, func(t *T, try sentRequest) {
+	"auth/every-request-checked": check.Probe(func(t *check.T) {
+		check.Each(t, requestsWithoutToken(t), sentRequest.subject, func(t *check.T, try sentRequest) {
 			came := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
 			if came.OK() && !t.IsModern() && try.roundTrip.AwaitReply().Result() == nil {
 				t.Yield("it is not served, though its status is %s", roundtrip.FormatStatus(came))
@@ -83,7 +84,7 @@ var tokenChecks = Suite{
 		})
 	}),
 
-	"auth/get-and-delete-checked": Probe(func(t *T) {
+	"auth/get-and-delete-checked": check.Probe(func(t *check.T) {
 		if !protectedRequestOf(t).isConnectRequest(t) {
 			t.Skip("everybody can have a session")
 		}
@@ -94,7 +95,7 @@ var tokenChecks = Suite{
 		stream := roundtrip.Get(s, followUpHeader(t, nil))
 		a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(stream))
 		stream.Abort()
-		t.Expect(!a.IsStream).To(BeTrue("HTTP 401 for a GET without a token", "%s", a))
+		t.Expect(!a.IsStream).To(check.BeTrue("HTTP 401 for a GET without a token", "%s", a))
 		if s.HTTP().SessionID() == "" {
 			return
 		}
@@ -106,11 +107,11 @@ var tokenChecks = Suite{
 		x := roundtrip.PostRequest(s,
 			roundtrip.ManualRequest{Header: followUpHeader(t, bearerHeader(t.Credentials.Bearer)["Authorization"])})
 		after := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
-		t.Expect(after.OK()).To(BeTrue("HTTP 401 for a DELETE without a token",
+		t.Expect(after.OK()).To(check.BeTrue("HTTP 401 for a DELETE without a token",
 			"%s, and the session is gone: %s", ended, after))
 	}),
 
-	"auth/token-in-query-ignored": Probe(func(t *T) {
+	"auth/token-in-query-ignored": check.Probe(func(t *check.T) {
 		g := protectedRequestOf(t)
 		requireToken(t)
 		if g.Response.OK() {
@@ -119,11 +120,12 @@ var tokenChecks = Suite{
 		u := *parseURL(t.Site().URL())
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&access_token="+url.QueryEscape(t.Credentials.Bearer), "&")
 		a := roundtrip.RequireHTTPResponse(t,
-			roundtrip.AwaitResponse(g.send(t, roundtrip.ManualRequest{URL: u.String(), Header: roundtrip.Header("Authorization")})))
+			roundtrip.AwaitResponse(g.send(t,
+				roundtrip.ManualRequest{URL: u.String(), Header: roundtrip.Header("Authorization")})))
 		t.Expect(a).To(beRejected())
 	}),
 
-	"auth/insufficient-permission-403": Probe(func(t *T) {
+	"auth/insufficient-permission-403": check.Probe(func(t *check.T) {
 		b := insufficientScopeOf(t)
 		if b.Reply.Result() != nil { // the tool says so itself
 			t.ExpectAdvice(b.Response).To(haveStatus(http.StatusForbidden))
@@ -131,30 +133,30 @@ var tokenChecks = Suite{
 		t.Expect(b.Response).To(haveStatus(http.StatusForbidden))
 	}),
 
-	"auth/session-bound-to-user": Probe(func(t *T) {
+	"auth/session-bound-to-user": check.Probe(func(t *check.T) {
 		g := protectedRequestOf(t)
 		skipUnlessTokenGiven(t, t.Credentials.SecondPrincipal, "second")
 		requireToken(t)
 		if t.Server.Sessionless {
-			t.WithReason(NotOffered).Skip("the server has no sessions")
+			t.WithReason(check.NotOffered).Skip("the server has no sessions")
 		}
 		if a := g.responseWith(t, t.Credentials.SecondPrincipal); !a.OK() {
-			t.WithReason(NotGiven).Inconclusive("the server does not accept the second token: %s", a)
+			t.WithReason(check.NotGiven).Inconclusive("the server does not accept the second token: %s", a)
 		}
 		s := t.ExclusiveSession()
 		a := roundtrip.RequireHTTPResponse(t,
 			roundtrip.AwaitResponse(roundtrip.PostRequest(s,
 				roundtrip.ManualRequest{Header: bearerHeader(t.Credentials.SecondPrincipal)})))
-		t.Expect(!a.OK()).To(BeTrue("HTTP 401, 403 or 404 for the session of another user", "%s", a))
+		t.Expect(!a.OK()).To(check.BeTrue("HTTP 401, 403 or 404 for the session of another user", "%s", a))
 	}),
 
-	"auth/error-is-http-level": Probe(func(t *T) {
-		Each(t, requestsWithoutToken(t), sentRequest.subject, func(t *T, try sentRequest) {
+	"auth/error-is-http-level": check.Probe(func(t *check.T) {
+		check.Each(t, requestsWithoutToken(t), sentRequest.subject, func(t *check.T, try sentRequest) {
 			came := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
 			r := try.roundTrip.AwaitReply()
 			switch {
 			case came.OK() && !r.Answered() && (came.IsStream || !came.Ended):
-				t.Retry("%v", Explain(r.Err))
+				t.Retry("%v", check.Explain(r.Err))
 			case r.Result() != nil:
 				t.Yield("it is served without a token")
 			case came.OK() && resend(t, try).Result() == nil:
@@ -164,7 +166,7 @@ var tokenChecks = Suite{
 		})
 	}),
 
-	"auth/no-token-echo": WatchWithSetup(func(t *T) { invalidTokens(t) }, func(t *T, w Wire) {
+	"auth/no-token-echo": check.WatchWithSetup(func(t *check.T) { invalidTokens(t) }, func(t *check.T, w check.Wire) {
 		protectedRequestOf(t)
 		tokens := secrets(t)
 		for _, s := range w.Sessions {
@@ -172,9 +174,9 @@ var tokenChecks = Suite{
 				if hasMethod(x, "tools/call") {
 					continue // what a tool says is its own business
 				}
-				text := responseText(x.Response())
+				said := responseText(x.Response())
 				for token, what := range tokens {
-					t.Expect(!strings.Contains(text, token)).To(BeTrue("a token that never comes back",
+					t.Expect(!strings.Contains(said, token)).To(check.BeTrue("a token that never comes back",
 						"%s, in the answer to a %s", what, x.Method))
 				}
 			}
@@ -188,27 +190,28 @@ type sentRequest struct {
 	roundTrip *driver.RoundTrip
 }
 
-func (a sentRequest) subject() Subject { return NamedSubject(a.name) }
+func (a sentRequest) subject() check.Subject { return check.NamedSubject(a.name) }
 
 // hasMethod reports whether an exchange carries a request of a method.
 func hasMethod(x *driver.RoundTrip, method string) bool { return methodOf(x) == method }
 
 // methodOf is the method of the request that an exchange carries.
 func methodOf(x *driver.RoundTrip) string {
-	body, _ := driver.Decode(x.Body).(M)
+	body, _ := driver.Decode(x.Body).(check.M)
 	method, _ := body["method"].(string)
 	return method
 }
 
 // requestsWithoutToken are requests without a token in a session that was begun with one: what is not for everybody at
 // the gate, lists and the call of a tool.
-func requestsWithoutToken(t *T) []sentRequest {
+func requestsWithoutToken(t *check.T) []sentRequest {
 	g := protectedRequestOf(t)
 	requireToken(t)
-	return Step(t, "without a token in a session", func(t *T) (tries []sentRequest) {
+	return check.Step(t, "without a token in a session", func(t *check.T) (tries []sentRequest) {
 		s := t.ExclusiveSession()
-		try := func(name, method string, params M) {
-			request := roundtrip.ManualRequest{Method: method, Params: params, Header: roundtrip.Header("Authorization")}
+		try := func(name, method string, params check.M) {
+			request := roundtrip.ManualRequest{Method: method, Params: params,
+				Header: roundtrip.Header("Authorization")}
 			tries = append(tries, sentRequest{name, roundtrip.PostRequest(s, request)})
 		}
 		if g.isConnectRequest(t) {
@@ -219,7 +222,8 @@ func requestsWithoutToken(t *T) []sentRequest {
 			try(method, method, nil)
 		}
 		if t.IsModern() {
-			try("subscriptions/listen", "subscriptions/listen", M{"notifications": M{"toolsListChanged": true}})
+			try("subscriptions/listen", "subscriptions/listen",
+				check.M{"notifications": check.M{"toolsListChanged": true}})
 		}
 		if call, ok := successfulCall(t); ok {
 			try("tools/call of "+call.Tool.Name, "tools/call", callParams(t, call))
@@ -232,7 +236,7 @@ func requestsWithoutToken(t *T) []sentRequest {
 }
 
 // isPublic reports whether a request is served to a client that has no token at all.
-func isPublic(t *T, x *driver.RoundTrip) bool {
+func isPublic(t *check.T, x *driver.RoundTrip) bool {
 	s := t.NewProcess()
 	if !protectedRequestOf(t).isConnectRequest(t) {
 		connect(t, s, nil)
@@ -244,18 +248,18 @@ func isPublic(t *T, x *driver.RoundTrip) bool {
 
 // requestIn is the request that an exchange carries, to be made once more.
 func requestIn(x *driver.RoundTrip) roundtrip.ManualRequest {
-	body, _ := driver.Decode(x.Body).(M)
-	params, _ := body["params"].(M)
+	body, _ := driver.Decode(x.Body).(check.M)
+	params, _ := body["params"].(check.M)
 	return roundtrip.ManualRequest{Method: methodOf(x), Params: params}
 }
 
 // resend makes the request of an attempt with the token of the session.
-func resend(t *T, a sentRequest) driver.Reply {
+func resend(t *check.T, a sentRequest) driver.Reply {
 	return roundtrip.PostRequest(t.Session(), requestIn(a.roundTrip)).AwaitReply()
 }
 
 // successfulCall is a call of a tool that has succeeded with the ordinary token.
-func successfulCall(t *T) (call toolcall.ToolCall, ok bool) {
+func successfulCall(t *check.T) (call toolcall.ToolCall, ok bool) {
 	all := toolcall.ValidCalls(t).List
 	i := slices.IndexFunc(all, hasSucceeded)
 	if i < 0 {
@@ -265,8 +269,8 @@ func successfulCall(t *T) (call toolcall.ToolCall, ok bool) {
 }
 
 // callParams are those of a call that is made again.
-func callParams(t *T, c toolcall.ToolCall) M {
-	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+func callParams(t *check.T, c toolcall.ToolCall) check.M {
+	params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if t.IsModern() {
 		return protocol.WithCapabilities(params, protocol.AllModernCapabilities)
 	}
@@ -282,18 +286,18 @@ func hasSucceeded(c toolcall.ToolCall) bool {
 const invalidToken = "mcpcheck-invalid-token"
 
 // unsignedToken is a JWT without a signature, for this server: the ordinary token, if that is one.
-func unsignedToken(t *T) string {
+func unsignedToken(t *check.T) string {
 	if token := t.Credentials.UnsignedToken(); token != "" {
 		return token
 	}
-	encode := func(v M) string { return base64.RawURLEncoding.EncodeToString(CompactJSON(v)) }
-	header := M{"alg": "none", "typ": "JWT"}
-	claims := M{"sub": "mcpcheck", "aud": t.Site().URL(), "exp": 4102444800}
+	encode := func(v check.M) string { return base64.RawURLEncoding.EncodeToString(text.CompactJSON(v)) }
+	header := check.M{"alg": "none", "typ": "JWT"}
+	claims := check.M{"sub": "mcpcheck", "aud": t.Site().URL(), "exp": 4102444800}
 	return encode(header) + "." + encode(claims) + "."
 }
 
 // markerToken is an invalid token that is known again wherever it turns up.
-func markerToken(t *T) string { return fmt.Sprintf("mcpcheck-canary-%016x", uint64(t.Seed)) }
+func markerToken(t *check.T) string { return fmt.Sprintf("mcpcheck-canary-%016x", uint64(t.Seed)) }
 
 // invalidTokenResults are what the gate makes of tokens that nobody has issued.
 type invalidTokenResults struct {
@@ -302,9 +306,9 @@ type invalidTokenResults struct {
 }
 
 // invalidTokens are tried once, by all checks together.
-func invalidTokens(t *T) invalidTokenResults {
+func invalidTokens(t *check.T) invalidTokenResults {
 	g := protectedRequestOf(t)
-	return Step(t, "invalid tokens", func(t *T) (r invalidTokenResults) {
+	return check.Step(t, "invalid tokens", func(t *check.T) (r invalidTokenResults) {
 		knock := func(token string) *driver.RoundTrip {
 			return g.send(t,
 				roundtrip.ManualRequest{Header: bearerHeader(token)})
@@ -328,7 +332,7 @@ func invalidTokens(t *T) invalidTokenResults {
 }
 
 // requireDistinctRefusal ends a check of a token of some kind that is refused as a made-up one is, though not with 401.
-func requireDistinctRefusal(t *T, a driver.HTTPResponse) {
+func requireDistinctRefusal(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode != http.StatusUnauthorized && a.StatusCode == invalidTokens(t).UnknownTokenResponse.StatusCode {
 		t.Yield("any bad token is answered with %s", roundtrip.FormatStatus(a))
 	}
@@ -343,11 +347,11 @@ type insufficientScope struct {
 
 // insufficientScopeOf tries out what the narrow token is not good for: the greeting, lists and then tools, which the
 // ordinary token is good for.
-func insufficientScopeOf(t *T) insufficientScope {
+func insufficientScopeOf(t *check.T) insufficientScope {
 	protectedRequestOf(t)
 	skipUnlessTokenGiven(t, t.Credentials.InsufficientScope, "narrow")
 	requireToken(t)
-	b := Step(t, "beyond the scope", func(t *T) insufficientScope {
+	b := check.Step(t, "beyond the scope", func(t *check.T) insufficientScope {
 		s, token := t.NewProcess(), []string{"Bearer " + t.Credentials.InsufficientScope}
 		first, welcome := connect(t, s, token)
 		if welcome == nil {
@@ -368,13 +372,13 @@ func insufficientScopeOf(t *T) insufficientScope {
 			"tools count that may be called (--calls)")
 	case b.Response.StatusCode == http.StatusUnauthorized &&
 		tokenChallengeOf(b.Response).Params["error"] == "invalid_token":
-		t.WithReason(NotGiven).Inconclusive("the server does not accept the narrow token: %s", b.Response)
+		t.WithReason(check.NotGiven).Inconclusive("the server does not accept the narrow token: %s", b.Response)
 	}
 	return b
 }
 
 // callInsufficientScope calls the tools that have succeeded with the ordinary token.
-func callInsufficientScope(t *T, s *driver.Session, token []string) (b insufficientScope) {
+func callInsufficientScope(t *check.T, s *driver.Session, token []string) (b insufficientScope) {
 	for _, c := range toolcall.ValidCalls(t).List {
 		if !hasSucceeded(c) {
 			continue
@@ -399,7 +403,7 @@ func callInsufficientScope(t *T, s *driver.Session, token []string) (b insuffici
 const minSecretLength = 16
 
 // secrets are the tokens of the run that can be known again, with what they are.
-func secrets(t *T) map[string]string {
+func secrets(t *check.T) map[string]string {
 	known := map[string]string{markerToken(t): "an invalid token"}
 	for token, what := range map[string]string{
 		t.Credentials.Bearer:            "the token",
@@ -416,13 +420,13 @@ func secrets(t *T) map[string]string {
 }
 
 // responseText is all that the server said in an exchange.
-func responseText(a driver.HTTPResponse) (text string) {
+func responseText(a driver.HTTPResponse) (said string) {
 	for name, values := range a.Header {
-		text += name + ": " + strings.Join(values, "\n") + "\n"
+		said += name + ": " + strings.Join(values, "\n") + "\n"
 	}
-	text += a.Body.String()
+	said += a.Body.String()
 	for _, e := range a.Events {
-		text += "\n" + e.Data.String()
+		said += "\n" + e.Data.String()
 	}
-	return text
+	return said
 }

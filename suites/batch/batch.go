@@ -5,15 +5,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-var Checks = Suite{
-	"batch/receive-requests": Probe(func(t *T) {
+var Checks = check.Suite{
+	"batch/receive-requests": check.Probe(func(t *check.T) {
 		for _, e := range batchOfTwo(t) {
 			t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
 		}
@@ -22,59 +23,59 @@ var Checks = Suite{
 		}
 	}),
 
-	"batch/response-is-array": Probe(func(t *T) {
+	"batch/response-is-array": check.Probe(func(t *check.T) {
 		answers := requireBatch(t)
 		first, second := answers[0].Reply.Frame, answers[1].Reply.Frame
 		together := first.Kind == driver.Array && first == second
 		if !together && first.Event != nil {
 			t.Skip("the answers came on an event stream, where each may stand alone")
 		}
-		t.Expect(together).To(BeTrue("both answers in one array", "%s", first))
+		t.Expect(together).To(check.BeTrue("both answers in one array", "%s", first))
 		// over HTTP one JSON object will do
 		if only := batchOfOne(t)[0].Reply.Frame; only != nil && only.RoundTrip == nil {
-			t.Expect(only.Kind == driver.Array).To(BeTrue("the only answer in an array", "%s", only))
+			t.Expect(only.Kind == driver.Array).To(check.BeTrue("the only answer in an array", "%s", only))
 		}
 	}),
 
-	"batch/notification-members-unanswered": Probe(func(t *T) {
+	"batch/notification-members-unanswered": check.Probe(func(t *check.T) {
 		usual := requireBatch(t)[0].Reply.Frame.Kind
 		s := t.Session()
 		cancellation := invalid.NewCancellation(s)
 		mark := s.Mark()
 		p, request := protocol.NewNoOp(s, 70083)
-		s.SendJSON([]M{request, cancellation})
+		s.SendJSON([]check.M{request, cancellation})
 		e := invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait)
 		e.RequireNotBlocked(t)
 		t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
-		Barrier(t, s, mark)
+		check.Barrier(t, s, mark)
 		invalid.ExpectIgnored(t, s, mark)
 		// Otherwise batch/response-is-array reports it; over HTTP one JSON object will do.
 		if f := e.Reply.Frame; usual == driver.Array && f.RoundTrip == nil {
-			t.ExpectShould(f.Kind == driver.Array).To(BeTrue("the answer in an array", "%s", f))
+			t.ExpectShould(f.Kind == driver.Array).To(check.BeTrue("the answer in an array", "%s", f))
 		}
 	}),
 
-	"batch/notifications-only": Probe(func(t *T) {
+	"batch/notifications-only": check.Probe(func(t *check.T) {
 		requireBatch(t)
 		s := t.Session()
-		cancellations := []M{invalid.NewCancellation(s), invalid.NewCancellation(s)}
+		cancellations := []check.M{invalid.NewCancellation(s), invalid.NewCancellation(s)}
 		mark := s.Mark()
 		sent := s.SendJSON(cancellations)
 		came, err := s.Barrier(mark)
 		invalid.ExpectAlive(t, err)
 		invalid.ExpectIgnored(t, s, mark)
 		for _, f := range came {
-			t.Expect(f).To(Satisfy("no empty answer", func(f *driver.Frame) bool { return !isEmptyResponse(f) }))
+			t.Expect(f).To(check.Satisfy("no empty answer", func(f *driver.Frame) bool { return !isEmptyResponse(f) }))
 		}
 		if t.Server.Transport == "http" {
 			expectAccepted(t, sent.RoundTrip.AwaitEnd())
 		}
 	}),
 
-	"batch/http-responses-batch-accepted": Probe(func(t *T) {
-		x := t.SessionForInvalidInput().HTTP().Do(driver.HTTPRequest{Body: CompactJSON([]M{
-			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-1", "result": M{}},
-			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-2", "result": M{}},
+	"batch/http-responses-batch-accepted": check.Probe(func(t *check.T) {
+		x := t.SessionForInvalidInput().HTTP().Do(driver.HTTPRequest{Body: text.CompactJSON([]check.M{
+			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-1", "result": check.M{}},
+			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-2", "result": check.M{}},
 		})})
 		a := x.AwaitEnd()
 		if a.StatusCode == 0 || !a.Ended {
@@ -83,13 +84,13 @@ var Checks = Suite{
 		expectAccepted(t, a)
 	}),
 
-	"batch/sse-one-response-each": Probe(func(t *T) {
+	"batch/sse-one-response-each": check.Probe(func(t *check.T) {
 		requireBatch(t)
 		s := t.Session()
 		method, params := protocol.OrdinaryRequest(t, s)
 		mark, list := s.Mark(), s.NewPending(70085, method)
 		other, request := protocol.NewNoOp(s, 70086)
-		sent := s.SendJSON([]M{s.NewRequest(70085, method, params), request})
+		sent := s.SendJSON([]check.M{s.NewRequest(70085, method, params), request})
 		for _, p := range []driver.Pending{list, other} {
 			invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
 		}
@@ -99,71 +100,73 @@ var Checks = Suite{
 		}
 		for _, p := range []driver.Pending{list, other} {
 			r := roundtrip.ResponseInEvents(a.Events, p.ID)
-			t.Expect(r).To(Satisfy("the response to each request of the batch on its stream", driver.Reply.Answered))
+			t.Expect(r).To(check.Satisfy("the response to each request of the batch on its stream",
+				driver.Reply.Answered))
 		}
 	}),
 
-	"batch/empty-array": Probe(func(t *T) {
+	"batch/empty-array": check.Probe(func(t *check.T) {
 		requireBatch(t)
 		p := invalid.SendMalformed(t, invalid.MalformedLines[invalid.EmptyArray])
 		if p.SessionErr != nil {
 			t.Yield("the session did not survive it")
 		}
 		for _, f := range p.Received {
-			t.Expect(f.Kind != driver.Array).To(BeTrue("an error alone", "%s", f))
+			t.Expect(f.Kind != driver.Array).To(check.BeTrue("an error alone", "%s", f))
 		}
 		r := invalid.ReplyToMalformed(p, nil)
 		if r.Answered() && r.Frame.RoundTrip != nil && r.Frame.RoundTrip.IsRejected() {
 			return // the status says enough
 		}
-		t.Expect(r).To(BeError(-32600))
+		t.Expect(r).To(check.BeError(-32600))
 		t.Expect(r.Frame).To(invalid.HaveNoID())
 	}),
 
-	"batch/invalid-members": Probe(func(t *T) {
+	"batch/invalid-members": check.Probe(func(t *check.T) {
 		requireBatch(t)
-		for _, r := range invalid.MalformedReplies(t, invalid.MixedArray, invalid.NumbersArray, invalid.ArrayWithoutMethod) {
+		for _, r := range invalid.MalformedReplies(t, invalid.MixedArray, invalid.NumbersArray,
+			invalid.ArrayWithoutMethod) {
 			t.Expect(r.Reply).To(invalid.BeAnswerFor(r.Name))
 		}
 	}),
 
-	"batch/initialize-not-batched": ProcessProbe(func(t *T) {
+	"batch/initialize-not-batched": check.ProcessProbe(func(t *check.T) {
 		s := t.NewProcess()
 		s.MarkInvalidInput()
 		p := s.NewPending(70084, "initialize")
 		_, harmless := protocol.NewNoOp(s, 70085)
-		s.SendJSON([]M{s.NewRequest(70084, "initialize", driver.ConnectParams(t.Revision)), harmless})
+		s.SendJSON([]check.M{s.NewRequest(70084, "initialize", driver.ConnectParams(t.Revision)), harmless})
 		usual := s.Connect(driver.ConnectParams(t.Revision)) // whatever comes of it, the array was read before
 		r := s.AwaitFor(p, 250*time.Millisecond)
 		if !r.Answered() && usual.Err != nil {
-			t.WithReason(Died).Inconclusive("the session did not survive it: %v", usual.Err)
+			t.WithReason(check.Died).Inconclusive("the session did not survive it: %v", usual.Err)
 		}
 		if r.Result() != nil {
 			invalid.SkipUnlessServerRejects(t, r)
 		}
-		t.Expect(r).NotTo(BeResult())
+		t.Expect(r).NotTo(check.BeResult())
 	}),
 
-	"batch/no-outgoing-array": Watch(func(t *T, w Wire) {
-		conforming := func(m Message) bool {
+	"batch/no-outgoing-array": check.Watch(func(t *check.T, w check.Wire) {
+		conforming := func(m check.Message) bool {
 			return !m.AfterInvalidInput && m.LooksLikeMessage() && m.Session.NegotiatedRevision() != "2025-03-26"
 		}
-		t.Judge(w.Lines().Filter("message", conforming), func(t *T, m Message) {
-			t.Expect(m.Kind != driver.Array).To(BeTrue("one message", "an array"))
+		t.Judge(w.Lines().Filter("message", conforming), func(t *check.T, m check.Message) {
+			t.Expect(m.Kind != driver.Array).To(check.BeTrue("one message", "an array"))
 		})
 	}),
 
-	"batch/unsupported-survives": Probe(func(t *T) {
+	"batch/unsupported-survives": check.Probe(func(t *check.T) {
 		p := invalid.SendMalformed(t, `[{"jsonrpc":"2.0","id":70088,$harmless},{"jsonrpc":"2.0","id":70089,$harmless}]`)
 		invalid.ExpectAlive(t, p.SessionErr)
 		if invalid.ReplyToMalformed(p, []byte("70088")).Result() != nil {
 			t.Skip("the server answers batches although the revision has none, which is leniency")
 		}
-	}).InModern(Probe(func(t *T) {
+	}).InModern(check.Probe(func(t *check.T) {
 		p := invalid.SendMalformed(t, `[{"jsonrpc":"2.0","id":70088,$harmless}]`)
 		invalid.ExpectAlive(t, p.SessionErr)
 		for _, f := range p.Received {
-			t.Expect(f.Kind != driver.Array).To(BeTrue("no array as answer", "%s", f))
+			t.Expect(f.Kind != driver.Array).To(check.BeTrue("no array as answer", "%s", f))
 		}
 		if invalid.ReplyToMalformed(p, []byte("70088")).Result() != nil {
 			t.Skip("the server serves the request in an array, which is leniency")
@@ -172,13 +175,13 @@ var Checks = Suite{
 }
 
 // batchOfTwo is what came of two requests in an array, up to the first without an answer.
-func batchOfTwo(t *T) []invalid.IDProbeResult {
-	return Step(t, "batch", func(t *T) []invalid.IDProbeResult {
+func batchOfTwo(t *check.T) []invalid.IDProbeResult {
+	return check.Step(t, "batch", func(t *check.T) []invalid.IDProbeResult {
 		s := t.Session()
 		mark := s.Mark()
 		first, one := protocol.NewNoOp(s, 70081)
 		second, two := protocol.NewNoOp(s, 70082)
-		s.SendJSON([]M{one, two})
+		s.SendJSON([]check.M{one, two})
 		all := []invalid.IDProbeResult{invalid.AwaitWithBarrier(s, mark, first, protocol.ShortWait)}
 		if all[0].Reply.Answered() {
 			all = append(all, invalid.AwaitWithBarrier(s, mark, second, protocol.ShortWait))
@@ -188,15 +191,15 @@ func batchOfTwo(t *T) []invalid.IDProbeResult {
 }
 
 // batchOfOne is what came of one request in an array.
-func batchOfOne(t *T) []invalid.IDProbeResult {
-	return Step(t, "batch of one", func(t *T) []invalid.IDProbeResult {
+func batchOfOne(t *check.T) []invalid.IDProbeResult {
+	return check.Step(t, "batch of one", func(t *check.T) []invalid.IDProbeResult {
 		s := t.Session()
 		return sendBatch(s, 70087, invalid.ReadOnlyRequests(t, s)[:1])
 	})
 }
 
 // batchOfAllKinds is what came of requests of different kinds in an array.
-func batchOfAllKinds(t *T) []invalid.IDProbeResult {
+func batchOfAllKinds(t *check.T) []invalid.IDProbeResult {
 	s := t.Session()
 	return sendBatch(s, 70090, invalid.ReadOnlyRequests(t, s))
 }
@@ -205,7 +208,7 @@ func batchOfAllKinds(t *T) []invalid.IDProbeResult {
 func sendBatch(s *driver.Session, first int, queries []invalid.ReadOnlyRequest) (all []invalid.IDProbeResult) {
 	mark := s.Mark()
 	var pending []driver.Pending
-	var members []M
+	var members []check.M
 	for i, q := range queries {
 		pending = append(pending, s.NewPending(first+i, q.Method))
 		members = append(members, s.NewRequest(first+i, q.Method, q.Params))
@@ -218,7 +221,7 @@ func sendBatch(s *driver.Session, first int, queries []invalid.ReadOnlyRequest) 
 }
 
 // requireBatch is like batched; it ends the check where batches are not served.
-func requireBatch(t *T) []invalid.IDProbeResult {
+func requireBatch(t *check.T) []invalid.IDProbeResult {
 	all := batchOfTwo(t)
 	for _, e := range all {
 		if !e.Reply.Answered() {
@@ -229,11 +232,11 @@ func requireBatch(t *T) []invalid.IDProbeResult {
 }
 
 // expectAccepted wants what needs no answer to be answered with 202 and no body, or refused.
-func expectAccepted(t *T, a driver.HTTPResponse) {
+func expectAccepted(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode >= 400 {
 		return
 	}
-	t.Expect(a).To(Satisfy("HTTP 202 with no body, or an error status", func(a driver.HTTPResponse) bool {
+	t.Expect(a).To(check.Satisfy("HTTP 202 with no body, or an error status", func(a driver.HTTPResponse) bool {
 		return a.StatusCode == http.StatusAccepted && !a.IsStream && a.Body.Len() == 0
 	}))
 }

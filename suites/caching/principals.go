@@ -4,71 +4,74 @@ import (
 	"maps"
 	"slices"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // checkPublicScope compares what two users get of what is said to be the same for all.
-func checkPublicScope(t *T) {
+func checkPublicScope(t *check.T) {
 	mine, other := t.Credentials.Bearer, t.Credentials.SecondPrincipal
 	if mine == "" || other == "" {
-		t.WithReason(NotGiven).Skip("it takes the tokens of two users (--bearer-env, --token-env second=VARIABLE)")
+		t.WithReason(check.NotGiven).
+			Skip("it takes the tokens of two users (--bearer-env, --token-env second=VARIABLE)")
 	}
-	Each(t, cacheableRequests(t), cacheableRequest.subject, func(t *T, o cacheableRequest) {
+	check.Each(t, cacheableRequests(t), cacheableRequest.subject, func(t *check.T, o cacheableRequest) {
 		first, second := o.resultFor(t, mine), o.resultFor(t, other)
 		public := first["cacheScope"] == "public" || second["cacheScope"] == "public"
 		if !public || o.comparableText(first) == o.comparableText(second) {
 			return
 		}
 		if o.comparableText(o.resultFor(t, mine)) != o.comparableText(first) {
-			t.WithReason(NotObserved).Skip("it is another result each time, whoever asks")
+			t.WithReason(check.NotObserved).Skip("it is another result each time, whoever asks")
 		}
-		t.Fail("cacheScope private, or the same result for both users", "%s and %s", Show(first), Show(second))
+		t.Fail("cacheScope private, or the same result for both users", "%s and %s", check.Show(first),
+			check.Show(second))
 	})
 }
 
 // cacheableRequest is a request whose result clients may keep, and the member that holds what is of interest.
 type cacheableRequest struct {
 	method, member string
-	params         M
+	params         check.M
 }
 
 // cacheableRequests are the first page of each list, and the first resource.
-func cacheableRequests(t *T) (all []cacheableRequest) {
+func cacheableRequests(t *check.T) (all []cacheableRequest) {
 	for _, l := range lists(t.Server) {
 		if len(l.items) > 0 {
 			all = append(all, cacheableRequest{method: l.method, member: l.member})
 		}
 	}
 	if len(t.Server.Resources) > 0 {
-		all = append(all, cacheableRequest{"resources/read", "contents", M{"uri": t.Server.Resources[0]["uri"]}})
+		all = append(all, cacheableRequest{"resources/read", "contents", check.M{"uri": t.Server.Resources[0]["uri"]}})
 	}
 	return all
 }
 
-func (o cacheableRequest) subject() Subject { return NamedSubject(o.method) }
+func (o cacheableRequest) subject() check.Subject { return check.NamedSubject(o.method) }
 
 // resultFor is the result that the user of a token gets.
-func (o cacheableRequest) resultFor(t *T, token string) M {
+func (o cacheableRequest) resultFor(t *check.T, token string) check.M {
 	request := roundtrip.ManualRequest{Method: o.method, Params: o.params, Header: roundtrip.BearerHeader(token)}
 	x := roundtrip.PostRequest(t.Session(), request)
 	roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
 	r := x.AwaitReply()
 	if r.Result() == nil {
-		t.WithReason(NotGiven).Inconclusive("%s was answered with %s to one of the users", o.method, Got(r))
+		t.WithReason(check.NotGiven).Inconclusive("%s was answered with %s to one of the users", o.method, check.Got(r))
 	}
 	return r.Result()
 }
 
 // comparableText is what a result holds, whatever its order.
-func (o cacheableRequest) comparableText(result M) string {
+func (o cacheableRequest) comparableText(result check.M) string {
 	var items []string
 	for _, item := range protocol.ObjectsIn(result[o.member]) {
 		item = maps.Clone(item)
 		delete(item, "_meta")
-		items = append(items, string(CompactJSON(item)))
+		items = append(items, string(text.CompactJSON(item)))
 	}
 	slices.Sort(items)
-	return string(CompactJSON(items))
+	return string(text.CompactJSON(items))
 }

@@ -5,55 +5,56 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // inFlightChecks are the checks of cancellations of requests that are under way.
-var inFlightChecks = Suite{
-	"cancellation/race-safe": Probe(func(t *T) {
+var inFlightChecks = check.Suite{
+	"cancellation/race-safe": check.Probe(func(t *check.T) {
 		s := t.Session()
 		mark := s.Mark()
 		ids := cancelImmediately(t, s)
-		r := TryNoOp(t, s)
+		r := check.TryNoOp(t, s)
 		requireNotBusy(t, r)
-		t.Expect(r).To(BeAnswered(), "the request after those that were cancelled")
+		t.Expect(r).To(check.BeAnswered(), "the request after those that were cancelled")
 		came, _ := s.Barrier(mark)
 		if countResponses(t, r.Request.ID, came) > 1 {
 			t.Yield("a request that was not cancelled has several answers, too")
 		}
 		for _, id := range ids {
 			n := countResponses(t, id, came)
-			t.Expect(n <= 1).To(BeTrue("one answer at most to each of them", "%d", n))
+			t.Expect(n <= 1).To(check.BeTrue("one answer at most to each of them", "%d", n))
 		}
 	}),
 
-	"cancellation/no-response-after-cancel": Probe(func(t *T) {
+	"cancellation/no-response-after-cancel": check.Probe(func(t *check.T) {
 		x := cancelSlowCall(t)
-		t.Expect(x.nextReply).To(BeAnswered(), "the request after the one that was cancelled")
+		t.Expect(x.nextReply).To(check.BeAnswered(), "the request after the one that was cancelled")
 		x.requireEffect(t)
 		if x.reply.Answered() {
 			t.Fail("no response to a request that was cancelled", "%s", x.reply)
 		}
 	}),
 
-	"cancellation/no-notifications-after-cancel": Probe(func(t *T) {
+	"cancellation/no-notifications-after-cancel": check.Probe(func(t *check.T) {
 		x := cancelSlowCall(t)
 		if !x.hadLateProgress {
-			t.WithReason(NotObserved).Skip("nothing was said of %s while it ran for long", x.call.Tool.Name)
+			t.WithReason(check.NotObserved).Skip("nothing was said of %s while it ran for long", x.call.Tool.Name)
 		}
 		x.requireEffect(t)
-		t.Expect(x.lateProgress).To(BeEmptyList[*driver.Frame]("nothing more of a request that was cancelled"))
+		t.Expect(x.lateProgress).To(check.BeEmptyList[*driver.Frame]("nothing more of a request that was cancelled"))
 	}),
 }
 
 // countResponses counts the answers to a request, apart from copies of them on a GET stream.
-func countResponses(t *T, id []byte, came []*driver.Frame) (n int) {
+func countResponses(t *check.T, id []byte, came []*driver.Frame) (n int) {
 	for _, f := range came {
 		if f.IsResponse() && driver.SameID(f.RequestID(), id) && !invalid.IsOnGETStream(t, f) {
 			n++
@@ -66,7 +67,7 @@ func countResponses(t *T, id []byte, came []*driver.Frame) (n int) {
 const cancelCount = 20
 
 // cancelImmediately cancels so many harmless requests at once, and returns their ids.
-func cancelImmediately(t *T, s *driver.Session) (ids [][]byte) {
+func cancelImmediately(t *check.T, s *driver.Session) (ids [][]byte) {
 	method, params := s.NoOp()
 	for range cancelCount {
 		if t.IsModern() && t.Site() != nil {
@@ -75,14 +76,14 @@ func cancelImmediately(t *T, s *driver.Session) (ids [][]byte) {
 		}
 		note := invalid.NewCancellation(s)
 		s.SendJSON(note)
-		ids = append(ids, CompactJSON(note["params"].(M)["requestId"]))
+		ids = append(ids, text.CompactJSON(note["params"].(check.M)["requestId"]))
 	}
 	return ids
 }
 
 // requireNotBusy ends a check when a server did not answer a request after cancelled ones, nor does after as many
 // others: it is busy with them.
-func requireNotBusy(t *T, silent driver.Reply) {
+func requireNotBusy(t *check.T, silent driver.Reply) {
 	if !errors.As(silent.Err, new(*driver.TimeoutError)) {
 		return
 	}
@@ -90,8 +91,8 @@ func requireNotBusy(t *T, silent driver.Reply) {
 	for range cancelCount {
 		s.Request(s.NoOp())
 	}
-	if !TryNoOp(t, s).Answered() {
-		t.WithReason(Silent).Inconclusive("%v, nor after as many requests that were not cancelled", silent.Err)
+	if !check.TryNoOp(t, s).Answered() {
+		t.WithReason(check.Silent).Inconclusive("%v, nor after as many requests that were not cancelled", silent.Err)
 	}
 }
 
@@ -111,7 +112,7 @@ func (x cancelledCall) isIgnored() bool {
 }
 
 // requireEffect ends a check of a cancellation that had no effect, or may have had none.
-func (x cancelledCall) requireEffect(t *T) {
+func (x cancelledCall) requireEffect(t *check.T) {
 	if !x.reply.Answered() {
 		return
 	}
@@ -126,9 +127,9 @@ func (x cancelledCall) requireEffect(t *T) {
 
 // cancelSlowCall is a call of a tool that takes a while, the quickest of them, which is cancelled. Over HTTP the
 // notification may overtake it: a call that is answered all the same is made once more.
-func cancelSlowCall(t *T) cancelledCall {
+func cancelSlowCall(t *check.T) cancelledCall {
 	skipUnlessCancelledByNotification(t)
-	return Step(t, "a call that is cancelled", func(t *T) cancelledCall {
+	return check.Step(t, "a call that is cancelled", func(t *check.T) cancelledCall {
 		call, usual := slowCall(t)
 		x := cancelCall(t, call, cancelledToken)
 		if t.Site() != nil && x.isIgnored() {
@@ -140,23 +141,23 @@ func cancelSlowCall(t *T) cancelledCall {
 }
 
 // cancelCall cancels a call once a later request was answered, so that it is under way.
-func cancelCall(t *T, call toolcall.ToolCall, token string) cancelledCall {
+func cancelCall(t *check.T, call toolcall.ToolCall, token string) cancelledCall {
 	x := cancelledCall{call: call}
 	s := t.Session()
 	begin, mark := time.Now(), s.Mark()
-	p := x.call.Repeat(s, M{"progressToken": token})
-	RequestNoOp(t, s)
-	if RequireServerReply(t, s.AwaitFor(p, 0)).Answered() {
+	p := x.call.Repeat(s, check.M{"progressToken": token})
+	check.RequestNoOp(t, s)
+	if check.RequireServerReply(t, s.AwaitFor(p, 0)).Answered() {
 		t.Inconclusive("%s was done before it could be cancelled", x.call.Tool.Name)
 	}
 	s.Cancel(p, "mcpcheck does not want it any more")
-	Barrier(t, s, mark)
+	check.Barrier(t, s, mark)
 	mark = s.Mark()
-	x.reply = RequireServerReply(t, s.AwaitFor(p, time.Until(begin.Add(2*x.call.Duration))))
+	x.reply = check.RequireServerReply(t, s.AwaitFor(p, time.Until(begin.Add(2*x.call.Duration))))
 	x.lateProgress = progressReports(s.ReceivedSince(mark), token)
-	x.nextReply = TryNoOp(t, s)
+	x.nextReply = check.TryNoOp(t, s)
 	if x.reply.Answered() && !protocol.SameKind(x.reply, x.call.Reply) {
-		x.repeatedReply = RequireServerReply(t, s.AwaitLongRunning(x.call.Repeat(s, nil)))
+		x.repeatedReply = check.RequireServerReply(t, s.AwaitLongRunning(x.call.Repeat(s, nil)))
 	}
 	return x
 }
@@ -166,7 +167,7 @@ const cancelledToken = "mcpcheck-cancelled"
 
 // slowCall is a call of a tool that takes a while, since a ping was answered meanwhile, and whether something was said
 // of it in the second half of its time, if possible so.
-func slowCall(t *T) (call toolcall.ToolCall, talks bool) {
+func slowCall(t *check.T) (call toolcall.ToolCall, talks bool) {
 	calls := toolcall.ValidCalls(t)
 	isSlow := func(c toolcall.ToolCall) bool { return c.PingAnsweredFirst }
 	talking := func(c toolcall.ToolCall) bool { return isSlow(c) && hasLateProgress(c) }
@@ -188,7 +189,7 @@ func hasLateProgress(c toolcall.ToolCall) bool {
 // progressReports are the reports of progress for the token among frames.
 func progressReports(frames []*driver.Frame, token string) (all []*driver.Frame) {
 	for _, f := range frames {
-		params, _ := f.JSON()["params"].(M)
+		params, _ := f.JSON()["params"].(check.M)
 		if transcript.IsProgress(f) && params["progressToken"] == token {
 			all = append(all, f)
 		}

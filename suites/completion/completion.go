@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -14,24 +14,24 @@ import (
 )
 
 // Checks are the checks of the area.
-var Checks = MergeSuites(capabilityChecks, resultChecks, referenceChecks, malformedChecks)
+var Checks = check.MergeSuites(capabilityChecks, resultChecks, referenceChecks, malformedChecks)
 
 const completeMethod = "completion/complete"
 
-var capabilityChecks = Suite{
-	"completion/capability-declared": Probe(func(t *T) {
-		if HasMember(t.Server.Capabilities, "completions") { // as what, schema/capability-shapes judges
+var capabilityChecks = check.Suite{
+	"completion/capability-declared": check.Probe(func(t *check.T) {
+		if check.HasMember(t.Server.Capabilities, "completions") { // as what, schema/capability-shapes judges
 			return
 		}
 		r := completeUndeclared(t)
 		t.Expect(toolcall.Completion{Reply: r}.Values()).To(
-			BeEmptyList[string]("no values, since the capability is not declared"))
+			check.BeEmptyList[string]("no values, since the capability is not declared"))
 		invalid.SkipUnlessServerRejects(t, r)
-		t.ExpectShould(r).To(BeError())
+		t.ExpectShould(r).To(check.BeError())
 	}),
 
-	"completion/undeclared-code": Probe(func(t *T) {
-		if HasMember(t.Server.Capabilities, "completions") {
+	"completion/undeclared-code": check.Probe(func(t *check.T) {
+		if check.HasMember(t.Server.Capabilities, "completions") {
 			t.Skip("the server declares completions")
 		}
 		r := completeUndeclared(t)
@@ -42,28 +42,28 @@ var capabilityChecks = Suite{
 		if code, _ := r.Code(); code == unknown && code != -32601 {
 			t.Yield("any unknown method is answered with %d", code)
 		}
-		t.Expect(r).To(BeError(-32601))
+		t.Expect(r).To(check.BeError(-32601))
 	}),
 
-	"completion/works-when-declared": Probe(func(t *T) {
+	"completion/works-when-declared": check.Probe(func(t *check.T) {
 		all := toolcall.CompleteAll(t).RequireAny(t).List
 		if slices.ContainsFunc(all, func(c toolcall.Completion) bool { return c.Reply.Result() != nil }) {
 			return
 		}
 		for _, c := range all {
-			if code, _ := RequireServerReply(t, c.Reply).Code(); code != -32601 {
-				t.Retry("nothing was completed: %s", Got(c.Reply))
+			if code, _ := check.RequireServerReply(t, c.Reply).Code(); code != -32601 {
+				t.Retry("nothing was completed: %s", check.Got(c.Reply))
 			}
 		}
-		t.Expect(all[0].Reply).To(BeResult())
+		t.Expect(all[0].Reply).To(check.BeResult())
 	}),
 }
 
 // completeUndeclared is the answer to a request for what the server does not declare: to complete the first that it
 // lists.
-func completeUndeclared(t *T) driver.Reply {
+func completeUndeclared(t *check.T) driver.Reply {
 	handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
-	return Step(t, "undeclared completion", func(t *T) driver.Reply {
+	return check.Step(t, "undeclared completion", func(t *check.T) driver.Reply {
 		blank := toolcall.CompletionArgument{Ref: toolcall.PromptRef("mcpcheck"), Name: "a"}
 		if listed := toolcall.CompletionArguments(t); len(listed) > 0 {
 			blank = listed[0]
@@ -72,52 +72,53 @@ func completeUndeclared(t *T) driver.Reply {
 	})
 }
 
-var resultChecks = Suite{
-	"completion/result-schema": Probe(func(t *T) {
-		eachResult(t, func(t *T, c toolcall.Completion) {
+var resultChecks = check.Suite{
+	"completion/result-schema": check.Probe(func(t *check.T) {
+		eachResult(t, func(t *check.T, c toolcall.Completion) {
 			rules := protocol.Violations(t, "completion/result-schema", "CompleteResult", c.Reply.Result())
-			t.Expect(rules).To(BeEmptyList[string]("a valid CompleteResult"))
+			t.Expect(rules).To(check.BeEmptyList[string]("a valid CompleteResult"))
 		})
 	}),
 
-	"completion/max-100-values": Probe(func(t *T) {
+	"completion/max-100-values": check.Probe(func(t *check.T) {
 		const most = 100
-		eachResult(t, func(t *T, c toolcall.Completion) {
+		eachResult(t, func(t *check.T, c toolcall.Completion) {
 			n := len(c.Values())
-			t.Expect(n <= most).To(BeTrue("at most 100 values", "%d", n))
+			t.Expect(n <= most).To(check.BeTrue("at most 100 values", "%d", n))
 		})
 	}),
 
-	"completion/total-coherent": Probe(func(t *T) {
-		eachResult(t, func(t *T, c toolcall.Completion) {
-			completion, _ := c.Reply.Result()["completion"].(M)
+	"completion/total-coherent": check.Probe(func(t *check.T) {
+		eachResult(t, func(t *check.T, c toolcall.Completion) {
+			completion, _ := c.Reply.Result()["completion"].(check.M)
 			values, _ := completion["values"].([]any)
 			number, _ := completion["total"].(json.Number)
 			total, counted := driver.Integer(number)
 			more, said := completion["hasMore"].(bool)
 			n := int64(len(values))
 			if !counted {
-				t.WithReason(NotObserved).Skip("no total was seen")
+				t.WithReason(check.NotObserved).Skip("no total was seen")
 			}
-			t.Expect(total >= n).To(BeTrue("a total of at least the "+Show(n)+" values", "%d", total))
-			want := "hasMore as total has it, for " + Show(n) + " values of " + Show(total)
-			t.Expect(!said || more == (total > n)).To(BeTrue(want, "hasMore %t", more))
+			t.Expect(total >= n).To(check.BeTrue("a total of at least the "+check.Show(n)+" values", "%d", total))
+			want := "hasMore as total has it, for " + check.Show(n) + " values of " + check.Show(total)
+			t.Expect(!said || more == (total > n)).To(check.BeTrue(want, "hasMore %t", more))
 		})
 	}),
 }
 
 // eachResult tries a check on what was completed.
-func eachResult(t *T, run func(*T, toolcall.Completion)) {
-	Each(t, toolcall.CompleteAll(t).RequireAny(t).List, toolcall.Completion.Subject, func(t *T, c toolcall.Completion) {
-		if r := RequireServerReply(t, c.Reply); r.Err != nil {
-			t.Retry("%v", Explain(r.Err))
-		}
-		if code, _ := c.Reply.Code(); code == -32601 {
-			t.Yield("nothing was completed")
-		}
-		if c.Reply.Result() == nil {
-			t.WithReason(NotObserved).Skip("nothing was completed: %s", Got(c.Reply))
-		}
-		run(t, c)
-	})
+func eachResult(t *check.T, run func(*check.T, toolcall.Completion)) {
+	check.Each(t, toolcall.CompleteAll(t).RequireAny(t).List, toolcall.Completion.Subject,
+		func(t *check.T, c toolcall.Completion) {
+			if r := check.RequireServerReply(t, c.Reply); r.Err != nil {
+				t.Retry("%v", check.Explain(r.Err))
+			}
+			if code, _ := c.Reply.Code(); code == -32601 {
+				t.Yield("nothing was completed")
+			}
+			if c.Reply.Result() == nil {
+				t.WithReason(check.NotObserved).Skip("nothing was completed: %s", check.Got(c.Reply))
+			}
+			run(t, c)
+		})
 }

@@ -5,28 +5,29 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Checks are those of the area.
-var Checks = Suite{
-	"discover/implemented": Probe(func(t *T) {
-		t.Expect(discoverReply(t)).To(BeResult())
+var Checks = check.Suite{
+	"discover/implemented": check.Probe(func(t *check.T) {
+		t.Expect(discoverReply(t)).To(check.BeResult())
 	}).WhenConnectRefused(),
 
-	"discover/required-members": Probe(func(t *T) {
+	"discover/required-members": check.Probe(func(t *check.T) {
 		result := requireResult(t)
-		t.Expect(Member(result, "supportedVersions")).To(BeArray(), "supportedVersions")
+		t.Expect(check.Member(result, "supportedVersions")).To(check.BeArray(), "supportedVersions")
 		for _, version := range result["supportedVersions"].([]any) {
-			t.Expect(version).To(BeString(), "an item of supportedVersions")
+			t.Expect(version).To(check.BeString(), "an item of supportedVersions")
 		}
-		t.Expect(Member(result, "capabilities")).To(BeObject(), "capabilities")
+		t.Expect(check.Member(result, "capabilities")).To(check.BeObject(), "capabilities")
 	}),
 
-	"discover/lists-served-version": Probe(func(t *T) {
+	"discover/lists-served-version": check.Probe(func(t *check.T) {
 		versions, isList := requireResult(t)["supportedVersions"].([]any)
 		if !isList {
 			t.Yield("supportedVersions is not a list")
@@ -36,48 +37,50 @@ var Checks = Suite{
 		}
 		list := protocol.RequireListMethod(t)
 		if r := t.Request(t.Session(), list, nil); r.Result() == nil {
-			t.WithReason(NotObserved).Skip("no list was served in %s either: %s", t.Revision, Got(r))
+			t.WithReason(check.NotObserved).Skip("no list was served in %s either: %s", t.Revision, check.Got(r))
 		}
-		t.Fail(t.Revision+" in supportedVersions, since "+list+" is served in it", "%s", Show(versions))
+		t.Fail(t.Revision+" in supportedVersions, since "+list+" is served in it", "%s", check.Show(versions))
 	}),
 
-	"discover/server-info-meta": Probe(func(t *T) {
-		meta, _ := requireResult(t)["_meta"].(M)
-		t.Expect(HasMember(meta, driver.MetaServer)).To(BeTrue(driver.MetaServer+" in _meta", "%s", Show(meta)))
+	"discover/server-info-meta": check.Probe(func(t *check.T) {
+		meta, _ := requireResult(t)["_meta"].(check.M)
+		t.Expect(check.HasMember(meta, driver.MetaServer)).To(check.BeTrue(driver.MetaServer+" in _meta", "%s",
+			check.Show(meta)))
 	}),
 
-	"discover/no-body-server-info": Probe(func(t *T) {
-		t.Expect(Member(requireResult(t), "serverInfo")).To(BeOneOf(Absent{}))
+	"discover/no-body-server-info": check.Probe(func(t *check.T) {
+		t.Expect(check.Member(requireResult(t), "serverInfo")).To(check.BeOneOf(check.Absent{}))
 	}),
 
-	"discover/extensions-shape": Probe(func(t *T) {
-		capabilities, _ := requireResult(t)["capabilities"].(M)
-		if !HasMember(capabilities, "extensions") {
+	"discover/extensions-shape": check.Probe(func(t *check.T) {
+		capabilities, _ := requireResult(t)["capabilities"].(check.M)
+		if !check.HasMember(capabilities, "extensions") {
 			return
 		}
-		t.Expect(capabilities["extensions"]).To(BeObject(), "capabilities.extensions")
-		extensions := capabilities["extensions"].(M)
-		t.Each(memberSubjects(extensions), func(t *T, extension Subject) {
-			t.Expect(protocol.IsPrefixedMetaKey(extension.Name)).To(BeTrue("an identifier of the form prefix/name", "%q",
-				extension.Name))
-			t.Expect(extensions[extension.Name]).To(BeObject(), "its settings")
+		t.Expect(capabilities["extensions"]).To(check.BeObject(), "capabilities.extensions")
+		extensions := capabilities["extensions"].(check.M)
+		t.Each(memberSubjects(extensions), func(t *check.T, extension check.Subject) {
+			t.Expect(protocol.IsPrefixedMetaKey(extension.Name)).
+				To(check.BeTrue("an identifier of the form prefix/name", "%q",
+					extension.Name))
+			t.Expect(extensions[extension.Name]).To(check.BeObject(), "its settings")
 		})
 	}),
 
-	"discover/stable": WatchWithSetup(discoverOnSecondConnection, func(t *T, w Wire) {
+	"discover/stable": check.WatchWithSetup(discoverOnSecondConnection, func(t *check.T, w check.Wire) {
 		results := w.ResultsOf("server/discover").Negotiated(t.Revision).List
 		if len(results) < 2 {
-			t.WithReason(NotObserved).Skip("there were no two answers to server/discover")
+			t.WithReason(check.NotObserved).Skip("there were no two answers to server/discover")
 		}
 		first := comparableResult(results[0])
-		Each(t, results[1:], Message.Subject, func(t *T, m Message) {
-			t.Expect(string(CompactJSON(comparableResult(m)))).To(BeOneOf(string(CompactJSON(first))))
+		check.Each(t, results[1:], check.Message.Subject, func(t *check.T, m check.Message) {
+			t.Expect(string(text.CompactJSON(comparableResult(m)))).To(check.BeOneOf(string(text.CompactJSON(first))))
 		})
 	}),
 }
 
 // discoverOnSecondConnection has server/discover answered on one more connection than the first.
-func discoverOnSecondConnection(t *T) {
+func discoverOnSecondConnection(t *check.T) {
 	if t.Site() == nil {
 		handshake.FramesWhileIdle(t)
 	} else {
@@ -87,40 +90,40 @@ func discoverOnSecondConnection(t *T) {
 
 // discoverReply is the answer to server/discover: in a session that others have used or, of a server that answers it so
 // that none can be had, in a new one.
-func discoverReply(t *T) driver.Reply {
+func discoverReply(t *check.T) driver.Reply {
 	if t.Server.Failure != "" {
 		return t.NewProcess().Connect(driver.ConnectParams(t.Revision))
 	}
-	return Step(t, "server/discover", func(t *T) driver.Reply {
+	return check.Step(t, "server/discover", func(t *check.T) driver.Reply {
 		return t.TryRequest(t.Session(), "server/discover", nil)
 	})
 }
 
 // requireResult is the result of server/discover, for a check that cannot do without.
-func requireResult(t *T) M {
+func requireResult(t *check.T) check.M {
 	r := discoverReply(t)
 	if r.Result() == nil {
-		t.Yield("server/discover was answered with %s", Got(r))
+		t.Yield("server/discover was answered with %s", check.Got(r))
 	}
 	return r.Result()
 }
 
 // memberSubjects are the members of an object, in the order of their names.
-func memberSubjects(object M) (members []Subject) {
+func memberSubjects(object check.M) (members []check.Subject) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		members = append(members, Subject{Name: name, Value: M{name: object[name]}})
+		members = append(members, check.Subject{Name: name, Value: check.M{name: object[name]}})
 	}
 	return members
 }
 
 // comparableResult is what a result of server/discover says that stays the same: the versions, whose order says
 // nothing, and the capabilities.
-func comparableResult(m Message) M {
-	result, _ := m.JSON()["result"].(M)
+func comparableResult(m check.Message) check.M {
+	result, _ := m.JSON()["result"].(check.M)
 	var versions []string
 	list, _ := result["supportedVersions"].([]any)
 	for _, version := range list {
-		versions = append(versions, Show(version))
+		versions = append(versions, check.Show(version))
 	}
-	return M{"supportedVersions": protocol.Sorted(versions), "capabilities": result["capabilities"]}
+	return check.M{"supportedVersions": protocol.Sorted(versions), "capabilities": result["capabilities"]}
 }

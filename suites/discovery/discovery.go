@@ -12,8 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // Inspect learns what a plan depends on: the revision that the server grants when asked for one, its capabilities, and
@@ -23,7 +24,7 @@ import (
 // *UnsupportedRevisionError; without a server, that there is no such command. A server that answers the first request
 // with something else than a good result is described by Inspect.Failure. One that refuses to shake hands in a revision
 // and names another is asked for that.
-func Inspect(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
+func Inspect(ctx context.Context, t driver.Target, requested string) (*check.Server, *driver.Session, error) {
 	return inspect(ctx, t, requested, nil, func() {})
 }
 
@@ -31,15 +32,15 @@ func Inspect(ctx context.Context, t driver.Target, requested string) (*harness.S
 // handshake has been shown to speak the revision: only what it lists is missing then.
 func inspect(
 	ctx context.Context, t driver.Target, requested string, opened *driver.Session, spoken func(),
-) (*harness.Server, *driver.Session, error) {
-	if harness.IsModern(requested) {
+) (*check.Server, *driver.Session, error) {
+	if catalogue.IsModern(requested) {
 		return inspectModern(ctx, t, newServer(t, requested), opened, spoken)
 	}
 	server, s, err := inspectLegacy(ctx, t, newServer(t, requested), opened)
 	if err != nil || server.Failure == "" {
 		return server, s, err
 	}
-	offered := harness.OfferedRevision(server.ConnectReply)
+	offered := check.OfferedRevision(server.ConnectReply)
 	if offered == "" || offered == requested {
 		return server, s, nil
 	}
@@ -48,10 +49,10 @@ func inspect(
 }
 
 // newServer is a server of which nothing was learnt yet.
-func newServer(t driver.Target, requested string) *harness.Server {
-	server := &harness.Server{
+func newServer(t driver.Target, requested string) *check.Server {
+	server := &check.Server{
 		Transport: "stdio", Requested: requested, Revision: requested,
-		Era: driver.Legacy{}, Capabilities: harness.M{},
+		Era: driver.Legacy{}, Capabilities: check.M{},
 	}
 	if t.Site != nil {
 		server.Transport = t.Site.Transport()
@@ -69,8 +70,8 @@ func (e *UnsupportedRevisionError) Error() string { return e.Reason }
 
 // inspectLegacy asks a server for a revision with a handshake.
 func inspectLegacy(
-	ctx context.Context, t driver.Target, server *harness.Server, opened *driver.Session,
-) (*harness.Server, *driver.Session, error) {
+	ctx context.Context, t driver.Target, server *check.Server, opened *driver.Session,
+) (*check.Server, *driver.Session, error) {
 	s, r, err := initialize(ctx, t, server, opened)
 	if s == nil {
 		return serverWithoutSession(t, server), nil, err
@@ -86,8 +87,8 @@ func inspectLegacy(
 	if err := cmp.Or(connectError(t, s, r), internalServerError(s, r)); err != nil {
 		return server, s, err
 	}
-	if harness.IsModernOnly(r) {
-		why := fmt.Sprintf("the server speaks %s or later only: give --protocol %[1]s", harness.ModernRevisions[0])
+	if check.IsModernOnly(r) {
+		why := fmt.Sprintf("the server speaks %s or later only: give --protocol %[1]s", catalogue.ModernRevisions[0])
 		return server, s, &UnsupportedRevisionError{Reason: why}
 	}
 	if server.Failure = initializeFailure(r); server.Failure != "" {
@@ -99,12 +100,12 @@ func inspectLegacy(
 	s.FinishConnect()
 	pong := s.Call("ping", nil)
 	// what it sends after the handshake may have kept it
-	if server.Latency = latency(pong); server.Latency >= harness.SlowLatency {
+	if server.Latency = latency(pong); server.Latency >= check.SlowLatency {
 		server.Latency = min(server.Latency, latency(s.Call("ping", nil)))
 	}
 	if server.Sessionless && requiresSessionID(server, s, pong) {
 		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " +
-			harness.Got(pong)
+			check.Got(pong)
 		return server, s, nil
 	}
 	if !pong.Answered() {
@@ -123,7 +124,7 @@ func inspectLegacy(
 
 // serverWithoutSession is a server with which no session could be had: over stdio there is none, since its command does
 // not start.
-func serverWithoutSession(t driver.Target, server *harness.Server) *harness.Server {
+func serverWithoutSession(t driver.Target, server *check.Server) *check.Server {
 	if t.Site == nil {
 		return nil
 	}
@@ -162,8 +163,8 @@ func exitError(t driver.Target, s *driver.Session, err error) error {
 
 // listFeatures learns what a server lists that serves a session, and whether it serves two.
 func listFeatures(
-	ctx context.Context, t driver.Target, s *driver.Session, server *harness.Server,
-) (*harness.Server, *driver.Session, error) {
+	ctx context.Context, t driver.Target, s *driver.Session, server *check.Server,
+) (*check.Server, *driver.Session, error) {
 	serves := openSecondSession(ctx, t, s)
 	readLists(s, server)
 	checkAuthorized(server, s)
@@ -192,12 +193,12 @@ func latency(r driver.Reply) time.Duration {
 // initializeFailure says what is wrong with the answer to initialize; empty when a session can be had.
 func initializeFailure(r driver.Reply) string {
 	if r.Result() == nil {
-		return "initialize was answered with " + harness.Got(r)
+		return "initialize was answered with " + check.Got(r)
 	}
-	version := harness.Member(r.Result(), "protocolVersion")
-	if v, ok := version.(string); !ok || !slices.Contains(harness.LegacyRevisions, v) {
+	version := check.Member(r.Result(), "protocolVersion")
+	if v, ok := version.(string); !ok || !slices.Contains(catalogue.LegacyRevisions, v) {
 		return fmt.Sprintf("the server negotiated protocolVersion %s, which is not a handshake revision",
-			harness.Show(version))
+			check.Show(version))
 	}
 	return ""
 }
@@ -257,7 +258,7 @@ func findNoOp(
 	ctx context.Context,
 	t driver.Target,
 	s *driver.Session,
-	server *harness.Server,
+	server *check.Server,
 ) (open *driver.Session, answers bool, err error) {
 	if !s.IsAlive() {
 		s.Close()
@@ -290,7 +291,7 @@ func findNoOp(
 }
 
 // readLists fills in what the server lists.
-func readLists(s *driver.Session, server *harness.Server) {
+func readLists(s *driver.Session, server *check.Server) {
 	server.Tools, server.HasAllTools = listedObjects(s, server, "tools", "tools/list", "tools")
 	server.Prompts, _ = listedObjects(s, server, "prompts", "prompts/list", "prompts")
 	server.Resources, _ = listedObjects(s, server, "resources", "resources/list", "resources")
@@ -299,25 +300,25 @@ func readLists(s *driver.Session, server *harness.Server) {
 
 // listedObjects are the objects in a list, as far as it can be read, and whether they are all that there are.
 func listedObjects(
-	s *driver.Session, server *harness.Server, capability, method, member string,
-) (objects []harness.M, all bool) {
+	s *driver.Session, server *check.Server, capability, method, member string,
+) (objects []check.M, all bool) {
 	switch {
 	case !server.Declares(capability):
 		return nil, true
 	case !s.IsAlive():
 		return nil, false
 	}
-	items, err := harness.ListAll(s, method, member, nil) // what is wrong with it, a check says
-	if errors.Is(err, harness.ErrTooManyPages) {
+	items, err := check.ListAll(s, method, member, nil) // what is wrong with it, a check says
+	if errors.Is(err, check.ErrTooManyPages) {
 		if server.TooLongLists == nil {
 			server.TooLongLists = map[string]error{}
 		}
 		server.TooLongLists[method] = err
 	}
-	if endless := (*harness.EndlessListError)(nil); errors.As(err, &endless) {
+	if endless := (*check.EndlessListError)(nil); errors.As(err, &endless) {
 		items = withoutDuplicates(items)
 	}
-	objects = harness.Objects(items)
+	objects = check.Objects(items)
 	return objects, err == nil && len(objects) == len(items)
 }
 

@@ -6,16 +6,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // preferredRevision is the revision by which a server is judged that speaks it, whatever else it speaks.
-var preferredRevision = harness.ModernRevisions[len(harness.ModernRevisions)-1]
+var preferredRevision = catalogue.ModernRevisions[len(catalogue.ModernRevisions)-1]
 
 // Found is a server, and the sessions that were opened to learn what it is, for others to use.
 type Found struct {
-	Server  *harness.Server
+	Server  *check.Server
 	Session *driver.Session // in the revision that is judged; nil when there is none
 	Unused  *driver.Session // another one in that revision, which nobody has used; nil when there is none
 }
@@ -73,12 +74,12 @@ func Revisions(ctx context.Context, t driver.Target) (revisions []string, undisc
 	case older.server == nil:
 		return nil, "", older.err
 	case older.isGranted(), !newer.hadSession && judged == older:
-		revisions = slices.Clone(harness.LegacyRevisions)
+		revisions = slices.Clone(catalogue.LegacyRevisions)
 	case !newer.hadSession:
 		revisions = []string{preferredRevision} // what came of that is said
 	}
 	revisions = append(revisions, slices.DeleteFunc(newer.supportedRevisions(), func(revision string) bool {
-		return !harness.IsModern(revision)
+		return !catalogue.IsModern(revision)
 	})...)
 	return revisions, newer.discoverError(), nil
 }
@@ -109,7 +110,7 @@ func (d *search) run() *revisionProbe {
 	}
 	if d.target.Site != nil {
 		if err := d.target.Site.AwaitReady(d.ctx, d.target.Limits); err != nil {
-			d.first = &revisionProbe{server: newServer(d.target, harness.NewestLegacy), err: err}
+			d.first = &revisionProbe{server: newServer(d.target, catalogue.NewestLegacy), err: err}
 			d.second = d.first
 			return d.second
 		}
@@ -134,7 +135,7 @@ func (d *search) run() *revisionProbe {
 // startProcesses makes both attempts, and starts their processes.
 func (d *search) startProcesses() {
 	if d.first, d.second = d.newProbe(d.revision), d.newProbe(d.revision); d.revision == "" {
-		d.first.revision, d.second.revision = preferredRevision, harness.NewestLegacy
+		d.first.revision, d.second.revision = preferredRevision, catalogue.NewestLegacy
 	} else {
 		d.prestarted = d.second
 	}
@@ -154,7 +155,7 @@ func (d *search) connect() {
 	switch good := d.first.isUsable(); {
 	case good && d.useSecondProcess && d.revision == "":
 		d.second.connect()
-		d.second.waitOrCancel(d.timeoutFor(harness.NewestLegacy, d.first.duration))
+		d.second.waitOrCancel(d.timeoutFor(catalogue.NewestLegacy, d.first.duration))
 	case good && d.useSecondProcess, !good && d.fallBackToLegacy(): // the second process may become the spare one
 	case !good && (d.revision == "" || d.first.hasExited()):
 		d.first.close()
@@ -195,7 +196,7 @@ func (d *search) fallBackToLegacy() bool {
 		return false
 	}
 	refused.MarkManualSoFar()
-	same := d.first.reuseProcess(harness.NewestLegacy)
+	same := d.first.reuseProcess(catalogue.NewestLegacy)
 	d.probes = append(d.probes, same)
 	same.connect()
 	<-same.done
@@ -243,10 +244,10 @@ func (d *search) retryInSequence() (judged *revisionProbe) {
 		d.first = d.retryAlone(d.revision)
 		return d.first
 	}
-	d.second = d.retryAlone(harness.NewestLegacy)
+	d.second = d.retryAlone(catalogue.NewestLegacy)
 	d.first = d.retryAlone(preferredRevision)
 	if !d.first.isUsable() && !d.fallBackToLegacy() && d.second.hadSession {
-		d.second = d.retryAlone(harness.NewestLegacy)
+		d.second = d.retryAlone(catalogue.NewestLegacy)
 	}
 	return d.judged()
 }
@@ -279,7 +280,7 @@ func markRunsOnce(err error) bool {
 	if !errors.As(err, &death) {
 		return false
 	}
-	death.Cause = harness.RunsOncePrefix + death.Cause
+	death.Cause = check.RunsOncePrefix + death.Cause
 	return true
 }
 
@@ -288,7 +289,7 @@ func markRunsOnce(err error) bool {
 func (d *search) hasSameFailure() bool {
 	return d.second.hasExited() && slices.ContainsFunc(d.probes, func(before *revisionProbe) bool {
 		return before != d.second && before.hasExited() && before.err != nil && d.second.err != nil &&
-			harness.Explain(before.err).Error() == harness.Explain(d.second.err).Error()
+			check.Explain(before.err).Error() == check.Explain(d.second.err).Error()
 	})
 }
 

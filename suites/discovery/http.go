@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // initialize opens the first session of a run and sends initialize in it. Of a server at a URL it finds out which
@@ -19,7 +19,7 @@ import (
 func initialize(
 	ctx context.Context,
 	t driver.Target,
-	server *harness.Server,
+	server *check.Server,
 	opened *driver.Session,
 ) (s *driver.Session, r driver.Reply, err error) {
 	s, r, err = connect(ctx, t, server, opened)
@@ -47,7 +47,7 @@ func initialize(
 func connect(
 	ctx context.Context,
 	t driver.Target,
-	server *harness.Server,
+	server *check.Server,
 	opened *driver.Session,
 ) (s *driver.Session, r driver.Reply, err error) {
 	if opened != nil {
@@ -80,7 +80,7 @@ func connect(
 func connectWhenReady(
 	ctx context.Context,
 	t driver.Target,
-	server *harness.Server,
+	server *check.Server,
 	s *driver.Session,
 	r driver.Reply,
 ) (*driver.Session, driver.Reply, error) {
@@ -134,7 +134,7 @@ func isServed(s *driver.Session) bool {
 }
 
 // reopen opens a session once more, as the one before.
-func reopen(ctx context.Context, t driver.Target, server *harness.Server) (*driver.Session, error) {
+func reopen(ctx context.Context, t driver.Target, server *check.Server) (*driver.Session, error) {
 	s, err := driver.Start(ctx, t, driver.Options{})
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func reopen(ctx context.Context, t driver.Target, server *harness.Server) (*driv
 
 // OpenWithCapabilities opens a further session of a server that is known, of a client with these capabilities.
 func OpenWithCapabilities(
-	ctx context.Context, t driver.Target, server *harness.Server, capabilities harness.M,
+	ctx context.Context, t driver.Target, server *check.Server, capabilities check.M,
 ) (*driver.Session, error) {
 	s, err := driver.Start(ctx, t, driver.Options{})
 	if err != nil {
@@ -164,8 +164,8 @@ func OpenWithCapabilities(
 // ToolsForCapabilities are the tools that a server lists to a client with these capabilities, and has not listed
 // without.
 func ToolsForCapabilities(
-	ctx context.Context, t driver.Target, server *harness.Server, capabilities harness.M,
-) (others []harness.M) {
+	ctx context.Context, t driver.Target, server *check.Server, capabilities check.M,
+) (others []check.M) {
 	if server.OneClient || !server.Declares("tools") {
 		return nil
 	}
@@ -175,13 +175,13 @@ func ToolsForCapabilities(
 	}
 	defer s.Close()
 	all, _ := listedObjects(s, server, "tools", "tools/list", "tools")
-	return slices.DeleteFunc(all, func(tool harness.M) bool {
-		return slices.ContainsFunc(server.Tools, func(known harness.M) bool { return known["name"] == tool["name"] })
+	return slices.DeleteFunc(all, func(tool check.M) bool {
+		return slices.ContainsFunc(server.Tools, func(known check.M) bool { return known["name"] == tool["name"] })
 	})
 }
 
 // openKnown establishes a session as the one by which the server was learnt to know.
-func openKnown(s *driver.Session, server *harness.Server) error {
+func openKnown(s *driver.Session, server *check.Server) error {
 	s.SetEra(server.Era)
 	return s.Open(driver.ConnectParams(server.Revision))
 }
@@ -318,14 +318,14 @@ func requiresTLS(t driver.Target, r driver.Reply) bool {
 // POST.
 func answersInBody(s *driver.Session) bool {
 	return slices.ContainsFunc(s.HTTP().RoundTrips(), func(x *driver.RoundTrip) bool {
-		m, _ := driver.Decode(x.Response().Body.Bytes()).(harness.M)
-		return x.IsAnsweredOnStream() && (harness.HasMember(m, "result") || harness.HasMember(m, "error"))
+		m, _ := driver.Decode(x.Response().Body.Bytes()).(check.M)
+		return x.IsAnsweredOnStream() && (check.HasMember(m, "result") || check.HasMember(m, "error"))
 	})
 }
 
 // requiresSessionID reports whether a server that has issued no session id refuses all that follows initialize, as if
 // it had.
-func requiresSessionID(server *harness.Server, s *driver.Session, pong driver.Reply) bool {
+func requiresSessionID(server *check.Server, s *driver.Session, pong driver.Reply) bool {
 	refused := func(a driver.HTTPResponse) bool {
 		return a.StatusCode == http.StatusBadRequest || a.StatusCode == http.StatusNotFound
 	}
@@ -344,7 +344,7 @@ func requiresSessionID(server *harness.Server, s *driver.Session, pong driver.Re
 
 // checkAuthorized finds out whether the server has answered anything with 401. Then nothing can be said of the rest of
 // it.
-func checkAuthorized(server *harness.Server, s *driver.Session) {
+func checkAuthorized(server *check.Server, s *driver.Session) {
 	for _, x := range s.HTTP().RoundTrips() {
 		switch {
 		case x.Method != http.MethodPost || x.Response().StatusCode != http.StatusUnauthorized:

@@ -7,14 +7,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // inspectModern asks a server in a revision without a handshake, and says so once it is shown to speak that.
 func inspectModern(
-	ctx context.Context, t driver.Target, server *harness.Server, opened *driver.Session, spoken func(),
-) (*harness.Server, *driver.Session, error) {
+	ctx context.Context, t driver.Target, server *check.Server, opened *driver.Session, spoken func(),
+) (*check.Server, *driver.Session, error) {
 	era := driver.Modern{Revision: server.Requested}
 	server.Era, t.Era = era, era
 	if server.Transport == "sse" {
@@ -34,7 +35,7 @@ func inspectModern(
 		return server, s, nil
 	}
 	if !isSupported(s, r, server.Requested) {
-		said := "was answered with " + harness.Got(r)
+		said := "was answered with " + check.Got(r)
 		if lists := supportedVersions(r); lists != nil {
 			said = "offers " + strings.Join(lists[:min(len(lists), maxShownRevisions)], ", ")
 		}
@@ -43,7 +44,7 @@ func inspectModern(
 			server.Requested, said)}
 	}
 	if r.Result() == nil {
-		server.Failure = "server/discover was answered with " + harness.Got(r)
+		server.Failure = "server/discover was answered with " + check.Got(r)
 		return server, s, nil
 	}
 	spoken()
@@ -65,7 +66,7 @@ func inspectModern(
 // measureLatency is the pace of a server that was greeted. One that has taken long for the greeting may have had to
 // start: it is asked once more. The error says that it is slower than --timeout allows.
 func measureLatency(s *driver.Session, greeted driver.Reply) (time.Duration, error) {
-	if took := latency(greeted); took < harness.SlowLatency {
+	if took := latency(greeted); took < check.SlowLatency {
 		return took, nil
 	}
 	again := s.Call(s.NoOp())
@@ -90,14 +91,14 @@ func isSupported(s *driver.Session, r driver.Reply, revision string) bool {
 	case result == nil && lists != nil:
 		return slices.Contains(lists, revision)
 	}
-	return harness.IsModernOnly(r) || servesModernLists(s)
+	return check.IsModernOnly(r) || servesModernLists(s)
 }
 
 // isDiscoverResult reports whether a result has anything of one of server/discover. Some servers have the same for
 // whatever they do not know.
-func isDiscoverResult(result harness.M) bool {
+func isDiscoverResult(result check.M) bool {
 	return slices.ContainsFunc([]string{"supportedVersions", "capabilities", "resultType"},
-		func(member string) bool { return harness.HasMember(result, member) })
+		func(member string) bool { return check.HasMember(result, member) })
 }
 
 // servesModernLists reports whether the server answers a list as only servers of a revision without a handshake do.
@@ -107,7 +108,7 @@ func servesModernLists(s *driver.Session) bool {
 		asked = append(asked, s.Request(list, nil))
 	}
 	return slices.ContainsFunc(asked, func(p driver.Pending) bool {
-		return harness.HasMember(s.AwaitLongRunning(p).Result(), "resultType")
+		return check.HasMember(s.AwaitLongRunning(p).Result(), "resultType")
 	})
 }
 
@@ -115,7 +116,7 @@ func servesModernLists(s *driver.Session) bool {
 // nil when it names none.
 func supportedVersions(r driver.Reply) (revisions []string) {
 	listed, _ := r.Result()["supportedVersions"].([]any)
-	if data, ok := r.Error()["data"].(harness.M); ok {
+	if data, ok := r.Error()["data"].(check.M); ok {
 		listed, _ = data["supported"].([]any)
 	}
 	for _, item := range listed {
@@ -128,7 +129,7 @@ func supportedVersions(r driver.Reply) (revisions []string) {
 
 // publishedRevisions are those of revisions that were published, in their order and each once.
 func publishedRevisions(revisions []string) (all []string) {
-	for _, revision := range harness.Revisions {
+	for _, revision := range catalogue.Revisions {
 		if slices.Contains(revisions, revision) {
 			all = append(all, revision)
 		}

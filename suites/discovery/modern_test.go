@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // fakeServer is a server: what it answers to a method with, a result or an error as JSON. Methods that are not in it
@@ -118,7 +118,7 @@ var inspectCases = []inspectCase{
 }
 
 // want wants what discovery has learnt of a server to be as the test says.
-func (l inspectCase) want(t *testing.T, server *harness.Server, err error) {
+func (l inspectCase) want(t *testing.T, server *check.Server, err error) {
 	t.Helper()
 	var none *UnsupportedRevisionError
 	switch {
@@ -157,7 +157,7 @@ func TestModernServer(t *testing.T) {
 }
 
 // wantServed wants a server to be known, and its session to be of use.
-func wantServed(t *testing.T, server *harness.Server, s *driver.Session) {
+func wantServed(t *testing.T, server *check.Server, s *driver.Session) {
 	t.Helper()
 	if !server.Declares("tools") || len(server.Tools) != 1 || server.Revision != "2026-07-28" {
 		t.Errorf("got %+v", server)

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // attempt is a server that is asked for a revision in a process, or over HTTP in a session. What came of it is there
@@ -22,7 +22,7 @@ type revisionProbe struct {
 	done        chan struct{} // nil before the server is asked
 	isSupported atomic.Bool   // it is known that the server speaks the revision
 
-	server     *harness.Server
+	server     *check.Server
 	session    *driver.Session
 	err        error
 	duration   time.Duration
@@ -49,14 +49,14 @@ func (a *revisionProbe) startProcess() {
 
 // ask asks the server, unless it was asked already.
 func (a *revisionProbe) connect() {
-	a.run(func() (*harness.Server, *driver.Session, error) {
+	a.run(func() (*check.Server, *driver.Session, error) {
 		return inspect(a.ctx, a.target, a.revision, a.session, func() { a.isSupported.Store(true) })
 	})
 }
 
 // reconnect opens a session of a server that is known, unless it was asked already.
-func (a *revisionProbe) reconnect(server *harness.Server) {
-	a.run(func() (_ *harness.Server, s *driver.Session, err error) {
+func (a *revisionProbe) reconnect(server *check.Server) {
+	a.run(func() (_ *check.Server, s *driver.Session, err error) {
 		if s = a.session; s != nil && s.IsAlive() {
 			return server, s, openKnown(s, server)
 		}
@@ -65,7 +65,7 @@ func (a *revisionProbe) reconnect(server *harness.Server) {
 	})
 }
 
-func (a *revisionProbe) run(ask func() (*harness.Server, *driver.Session, error)) {
+func (a *revisionProbe) run(ask func() (*check.Server, *driver.Session, error)) {
 	if a.hasBegun() {
 		return
 	}
@@ -141,7 +141,7 @@ func (a *revisionProbe) discoverError() string {
 	if r.Result() != nil || refused && a.server.Failure == "" {
 		return ""
 	}
-	return harness.Got(r)
+	return check.Got(r)
 }
 
 // isDoneWithin waits for the attempt as long as that, and reports whether it is done.

@@ -191,20 +191,20 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
+	said := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
 	if e.Flag != "" {
-		text += " (" + e.Flag + ")"
+		said += " (" + e.Flag + ")"
 	}
 	if e.PartialBytes > 0 {
-		text += fmt.Sprintf(" (%s came without a newline)", count(e.PartialBytes, "byte"))
+		said += fmt.Sprintf(" (%s came without a newline)", count(e.PartialBytes, "byte"))
 	}
 	if e.UnknownID != nil {
-		text += fmt.Sprintf("; a response with id %s came, which no request has", Brief(e.UnknownID))
+		said += fmt.Sprintf("; a response with id %s came, which no request has", Brief(e.UnknownID))
 	}
 	if e.Receiving {
-		text += ", though it was still coming"
+		said += ", though it was still coming"
 	}
-	return text
+	return said
 }
 
 // NoResponseError says that the transport brought no answer to a request, and none will come: an RoundTrip exchange

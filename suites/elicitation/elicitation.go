@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
-var Checks = MergeSuites(formChecks, urlChecks, idChecks, responseChecks)
+var Checks = check.MergeSuites(formChecks, urlChecks, idChecks, responseChecks)
 
 // createMethod is the method by which servers ask.
 const createMethod = "elicitation/create"
@@ -26,28 +26,28 @@ const (
 )
 
 // elicitations are those of a mode that the server has sent.
-func elicitations(t *T, w Wire, mode string) []client.ServerRequest {
+func elicitations(t *check.T, w check.Wire, mode string) []client.ServerRequest {
 	all := client.ServerRequests(t, w, createMethod)
 	return slices.DeleteFunc(all, func(q client.ServerRequest) bool { return client.ModeOf(q.Params) != mode })
 }
 
 // requiredErrors are the errors that say that the user has to be at a URL first. Earlier revisions have no such error,
 // and later ones forbid it.
-func requiredErrors(w Wire, revision string) Messages {
-	return w.Errors().Negotiated(revision).Filter("error -32042", func(m Message) bool {
-		e, _ := m.JSON()["error"].(M)
+func requiredErrors(w check.Wire, revision string) check.Messages {
+	return w.Errors().Negotiated(revision).Filter("error -32042", func(m check.Message) bool {
+		e, _ := m.JSON()["error"].(check.M)
 		code, _ := driver.Reply{Frame: m.Frame}.Code()
 		return e != nil && code == urlElicitationRequired && revision == "2025-11-25"
 	})
 }
 
 // announcedElicitations are the elicitations that an error says to be required.
-func announcedElicitations(m Message) (all []client.ServerRequest) {
-	e, _ := m.JSON()["error"].(M)
-	data, _ := e["data"].(M)
+func announcedElicitations(m check.Message) (all []client.ServerRequest) {
+	e, _ := m.JSON()["error"].(check.M)
+	data, _ := e["data"].(check.M)
 	list, _ := data["elicitations"].([]any)
 	for n, v := range list {
-		if params, isObject := v.(M); isObject {
+		if params, isObject := v.(check.M); isObject {
 			all = append(all, client.ServerRequest{
 				Method: createMethod, Params: params, InputKey: fmt.Sprintf("elicitations/%d", n), Session: m.Session,
 				Frame: m.Frame, ClientRequest: m.Request,
@@ -58,7 +58,7 @@ func announcedElicitations(m Message) (all []client.ServerRequest) {
 }
 
 // urlElicitations are all elicitations of URLs: those that were sent, and those that errors announce.
-func urlElicitations(t *T, w Wire) []client.ServerRequest {
+func urlElicitations(t *check.T, w check.Wire) []client.ServerRequest {
 	all := elicitations(t, w, urlMode)
 	for _, m := range requiredErrors(w, t.Revision).List {
 		all = append(all, announcedElicitations(m)...)
@@ -67,21 +67,21 @@ func urlElicitations(t *T, w Wire) []client.ServerRequest {
 }
 
 // eachForm tries a check on the forms that were sent.
-func eachForm(t *T, w Wire, run func(*T, client.ServerRequest)) {
+func eachForm(t *check.T, w check.Wire, run func(*check.T, client.ServerRequest)) {
 	client.JudgeServerRequests(t, "form for the user was sent", elicitations(t, w, formMode), run)
 }
 
 // eachURL tries a check on elicitations of URLs.
-func eachURL(t *T, all []client.ServerRequest, run func(*T, client.ServerRequest)) {
+func eachURL(t *check.T, all []client.ServerRequest, run func(*check.T, client.ServerRequest)) {
 	client.JudgeServerRequests(t, "URL for the user was sent", all, run)
 }
 
 // violations are the rules of the schema that an elicitation breaks and that an entry reports. What all elicitations
 // have in common counts for the entry of their mode.
-func violations(t *T, q client.ServerRequest, id string) (rules []string) {
+func violations(t *check.T, q client.ServerRequest, id string) (rules []string) {
 	message := q.Frame.JSON()
 	if t.IsModern() {
-		message = M{"method": q.Method, "params": q.Params}
+		message = check.M{"method": q.Method, "params": q.Params}
 	}
 	for _, v := range schemas.ValidateMessage(t.Revision, "ElicitRequest", message) {
 		owner := protocol.OwnerOf(v, t.Revision)

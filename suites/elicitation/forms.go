@@ -8,67 +8,72 @@ import (
 	"strings"
 	"unicode"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // formChecks are the checks of the forms that users are asked to fill in.
-var formChecks = Suite{
-	formSchemaID: WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q client.ServerRequest) {
-			t.Expect(violations(t, q, formSchemaID)).To(BeEmptyList[string](
+var formChecks = check.Suite{
+	formSchemaID: check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
+		eachForm(t, w, func(t *check.T, q client.ServerRequest) {
+			t.Expect(violations(t, q, formSchemaID)).To(check.BeEmptyList[string](
 				"message, and a requestedSchema of type object with properties"))
 		})
 	}),
 
-	flatSchemaID: WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q client.ServerRequest) {
-			t.Expect(violations(t, q, flatSchemaID)).To(BeEmptyList[string]("fields of the kinds that forms have"))
+	flatSchemaID: check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
+		eachForm(t, w, func(t *check.T, q client.ServerRequest) {
+			t.Expect(violations(t, q,
+				flatSchemaID)).To(check.BeEmptyList[string]("fields of the kinds that forms have"))
 			for _, f := range fieldsOf(q) {
 				t.ExpectShould(f.unsupportedKeywords(t.Revision)).
-					To(BeEmptyList[string]("no other features of JSON Schema"),
+					To(check.BeEmptyList[string]("no other features of JSON Schema"),
 						"the field %s", f.name)
 			}
 		})
 	}),
 
-	stringFormatID: WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q client.ServerRequest) {
+	stringFormatID: check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
+		eachForm(t, w, func(t *check.T, q client.ServerRequest) {
 			t.Expect(violations(t, q,
-				stringFormatID)).To(BeEmptyList[string]("the formats email, uri, date and date-time"))
+				stringFormatID)).To(check.BeEmptyList[string]("the formats email, uri, date and date-time"))
 		})
 	}),
 
-	"elicitation/no-sensitive-form-fields": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q client.ServerRequest) {
-			if found := secretRequest(q); found != "" {
-				t.FailAt(Should, "no secrets asked for in a form, as far as words tell", "%s", found)
-			}
-		})
-	}),
+	"elicitation/no-sensitive-form-fields": check.WatchWithSetup(client.CollectServerRequests,
+		func(t *check.T, w check.Wire) {
+			eachForm(t, w, func(t *check.T, q client.ServerRequest) {
+				if found := secretRequest(q); found != "" {
+					t.FailAt(catalogue.Should, "no secrets asked for in a form, as far as words tell", "%s", found)
+				}
+			})
+		}),
 
-	"elicitation/form-without-clickable-urls": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		eachForm(t, w, func(t *T, q client.ServerRequest) {
-			for _, text := range textsOf(q) {
-				t.Expect(urlsIn(text)).To(BeEmptyList[string]("no URLs to click on in a form"), "in %s", Show(text))
-			}
-		})
-	}),
+	"elicitation/form-without-clickable-urls": check.WatchWithSetup(client.CollectServerRequests,
+		func(t *check.T, w check.Wire) {
+			eachForm(t, w, func(t *check.T, q client.ServerRequest) {
+				for _, text := range textsOf(q) {
+					t.Expect(urlsIn(text)).To(check.BeEmptyList[string]("no URLs to click on in a form"), "in %s",
+						check.Show(text))
+				}
+			})
+		}),
 }
 
 // field is one of a form.
 type field struct {
 	name   string
-	schema M
+	schema check.M
 }
 
 // fieldsOf are those of a form that have a schema, by name.
 func fieldsOf(q client.ServerRequest) (fields []field) {
-	form, _ := q.Params["requestedSchema"].(M)
-	properties, _ := form["properties"].(M)
+	form, _ := q.Params["requestedSchema"].(check.M)
+	properties, _ := form["properties"].(check.M)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if schema, isObject := properties[name].(M); isObject {
+		if schema, isObject := properties[name].(check.M); isObject {
 			fields = append(fields, field{name, schema})
 		}
 	}
@@ -82,7 +87,7 @@ func (f field) unsupportedKeywords(revision string) (keywords []string) {
 		"$ref", "allOf", "anyOf", "oneOf", "not", "if", "properties", "patternProperties", "prefixItems", "contains",
 	} {
 		choices := keyword == "oneOf" && f.schema["type"] == "string" && revision >= "2025-11-25"
-		if HasMember(f.schema, keyword) && !choices {
+		if check.HasMember(f.schema, keyword) && !choices {
 			keywords = append(keywords, keyword)
 		}
 	}
@@ -95,7 +100,7 @@ func (f field) isFreeInput() bool {
 	case "number", "integer":
 		return true
 	case "string":
-		return !HasMember(f.schema, "enum") && !HasMember(f.schema, "oneOf")
+		return !check.HasMember(f.schema, "enum") && !check.HasMember(f.schema, "oneOf")
 	}
 	return false
 }
@@ -120,13 +125,13 @@ func secretRequest(q client.ServerRequest) string {
 		description, _ := f.schema["description"].(string)
 		for _, text := range []string{f.name, title, withoutWarning(description)} {
 			if word := secretWord(text, f.schema["type"] == "string"); word != "" {
-				return "the field " + f.name + ", with " + Show(word) + " in " + Show(text)
+				return "the field " + f.name + ", with " + check.Show(word) + " in " + check.Show(text)
 			}
 		}
 	}
 	message, _ := q.Params["message"].(string)
 	if word := secretWord(withoutWarning(message), true); free && word != "" {
-		return "the message, with " + Show(word) + " in " + Show(message)
+		return "the message, with " + check.Show(word) + " in " + check.Show(message)
 	}
 	return ""
 }
@@ -179,16 +184,17 @@ func textsOf(q client.ServerRequest) (texts []string) {
 			}
 		}
 	}
-	form, _ := q.Params["requestedSchema"].(M)
+	form, _ := q.Params["requestedSchema"].(check.M)
 	add(q.Params["message"])
 	add(form["title"])
 	add(form["description"])
 	for _, f := range fieldsOf(q) {
-		items, _ := f.schema["items"].(M)
+		items, _ := f.schema["items"].(check.M)
 		add(f.schema["title"])
 		add(f.schema["description"])
 		add(f.schema["enumNames"])
-		for _, choice := range slices.Concat(protocol.ObjectsIn(f.schema["oneOf"]), protocol.ObjectsIn(items["anyOf"])) {
+		for _, choice := range slices.Concat(protocol.ObjectsIn(f.schema["oneOf"]),
+			protocol.ObjectsIn(items["anyOf"])) {
 			add(choice["title"])
 		}
 	}

@@ -3,8 +3,8 @@ package elicitation
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -15,14 +15,15 @@ import (
 const completeNotification = "notifications/elicitation/complete"
 
 // idChecks are the checks of the ids of elicitations, and of what refers to them.
-var idChecks = Suite{
-	"elicitation/id-unique": WatchWithSetup(callInAllModes, func(t *T, w Wire) {
+var idChecks = check.Suite{
+	"elicitation/id-unique": check.WatchWithSetup(callInAllModes, func(t *check.T, w check.Wire) {
 		all := slices.DeleteFunc(urlElicitations(t, w),
 			func(q client.ServerRequest) bool { return elicitationID(q) == "" })
 		if len(all) < 2 {
-			toolcall.SkipNotObserved(t, "two URLs with an id were sent", client.CallInteractively(t).Uncalled, toolcall.AnyTool)
+			toolcall.SkipNotObserved(t, "two URLs with an id were sent", client.CallInteractively(t).Uncalled,
+				toolcall.AnyTool)
 		}
-		Each(t, idUses(all), idUse.subject, func(t *T, s idUse) {
+		check.Each(t, idUses(all), idUse.subject, func(t *check.T, s idUse) {
 			if s.previous == nil {
 				return
 			}
@@ -35,13 +36,13 @@ var idChecks = Suite{
 			case s.previous.Session != s.Session:
 				where = "another session"
 			}
-			t.Expect(where).To(BeOneOf("the same elicitation"), "where the id %s was before", Show(id))
-			t.ExpectShould(s.previous.isDeclined() && !isAnnounced(s.ServerRequest)).To(BeOneOf(false),
-				"the id %s again, after the user did not agree", Show(id))
+			t.Expect(where).To(check.BeOneOf("the same elicitation"), "where the id %s was before", check.Show(id))
+			t.ExpectShould(s.previous.isDeclined() && !isAnnounced(s.ServerRequest)).To(check.BeOneOf(false),
+				"the id %s again, after the user did not agree", check.Show(id))
 		})
 	}),
 
-	"elicitation/complete-known-id": WatchWithSetup(callInAllModes, func(t *T, w Wire) {
+	"elicitation/complete-known-id": check.WatchWithSetup(callInAllModes, func(t *check.T, w check.Wire) {
 		known := map[*driver.Session]map[string]bool{}
 		for _, q := range urlElicitations(t, w) {
 			if known[q.Session] == nil {
@@ -49,32 +50,34 @@ var idChecks = Suite{
 			}
 			known[q.Session][elicitationID(q)] = true
 		}
-		t.Judge(completionNotifications(w, t.Revision), func(t *T, m Message) {
+		t.Judge(completionNotifications(w, t.Revision), func(t *check.T, m check.Message) {
 			if !m.Session.HasBeginning() {
-				t.WithReason(Limit).Inconclusive("the record of the session has lost its beginning")
+				t.WithReason(check.Limit).Inconclusive("the record of the session has lost its beginning")
 			}
-			params, _ := m.JSON()["params"].(M)
+			params, _ := m.JSON()["params"].(check.M)
 			id, _ := params["elicitationId"].(string)
 			if id != "" && !known[m.Session][id] && mayHideElicitation(m.Session) {
 				t.Yield("the answer to a call does not say what it is about")
 			}
-			t.Expect(id != "" && known[m.Session][id]).To(BeTrue("the id of an elicitation that this client was sent",
-				"%s", Show(Member(params, "elicitationId"))))
+			t.Expect(id != "" &&
+				known[m.Session][id]).To(check.BeTrue("the id of an elicitation that this client was sent",
+				"%s", check.Show(check.Member(params, "elicitationId"))))
 		})
 	}),
 
-	requiredErrorID: WatchWithSetup(callAsAllClients, func(t *T, w Wire) {
+	requiredErrorID: check.WatchWithSetup(callAsAllClients, func(t *check.T, w check.Wire) {
 		errors := requiredErrors(w, t.Revision)
 		if len(errors.List) == 0 {
 			toolcall.SkipNotObserved(t, "error -32042 came", client.CallInteractively(t).Uncalled, toolcall.AnyTool)
 		}
-		t.Judge(errors, func(t *T, m Message) {
+		t.Judge(errors, func(t *check.T, m check.Message) {
 			t.Expect(protocol.Violations(t, requiredErrorID, "URLElicitationRequiredError", m.JSON())).To(
-				BeEmptyList[string]("a list of elicitations of URLs, each with its id"))
-			t.Expect(len(announcedElicitations(m)) > 0).To(BeTrue("the elicitations that are required", "none"))
-			declared, _ := m.Session.ConnectParams["capabilities"].(M)
-			t.ExpectAdvice(client.HasMode(declared, urlMode)).To(BeTrue("no such error for a client without the mode url",
-				"one for a client with the capabilities %s", Show(declared)))
+				check.BeEmptyList[string]("a list of elicitations of URLs, each with its id"))
+			t.Expect(len(announcedElicitations(m)) > 0).To(check.BeTrue("the elicitations that are required", "none"))
+			declared, _ := m.Session.ConnectParams["capabilities"].(check.M)
+			t.ExpectAdvice(client.HasMode(declared,
+				urlMode)).To(check.BeTrue("no such error for a client without the mode url",
+				"one for a client with the capabilities %s", check.Show(declared)))
 		})
 	}),
 }
@@ -86,28 +89,29 @@ func mayHideElicitation(s *driver.Session) bool {
 		if x.Response == nil {
 			return true
 		}
-		all := announcedElicitations(Message{Frame: x.Response})
+		all := announcedElicitations(check.Message{Frame: x.Response})
 		anonymous := func(q client.ServerRequest) bool { return elicitationID(q) == "" }
 		if code, isError := (driver.Reply{Frame: x.Response}).Code(); isError {
 			return code == urlElicitationRequired && (len(all) == 0 || slices.ContainsFunc(all, anonymous))
 		}
-		result, _ := x.Response.JSON()["result"].(M)
-		return !HasMember(result, "content") && !HasMember(result, "task")
+		result, _ := x.Response.JSON()["result"].(check.M)
+		return !check.HasMember(result, "content") && !check.HasMember(result, "task")
 	})
 }
 
 // callAsAllClients calls the tools as a client that can be asked for everything and, where sessions say so, as one that
 // can be asked for nothing.
-func callAsAllClients(t *T) {
+func callAsAllClients(t *check.T) {
 	toolcall.CallTools(t)
 	client.CollectServerRequests(t)
 }
 
 // completionNotifications are what says in sessions of a revision that a user has been at a URL.
-func completionNotifications(w Wire, revision string) Messages {
-	return w.Notifications().Negotiated(revision).Filter("notification "+completeNotification, func(m Message) bool {
-		return m.Method == completeNotification
-	})
+func completionNotifications(w check.Wire, revision string) check.Messages {
+	return w.Notifications().Negotiated(revision).Filter("notification "+completeNotification,
+		func(m check.Message) bool {
+			return m.Method == completeNotification
+		})
 }
 
 // elicitationID is the id of an elicitation; empty when it has none.
@@ -141,7 +145,7 @@ func idUses(all []client.ServerRequest) (seen []idUse) {
 }
 
 // subject shows both.
-func (s idUse) subject() Subject {
+func (s idUse) subject() check.Subject {
 	subject := s.Subject()
 	if s.previous != nil {
 		subject.Frames = append([]*driver.Frame{s.previous.Frame, s.previous.Response}, subject.Frames...)
@@ -154,6 +158,6 @@ func (s *idUse) isDeclined() bool {
 	if s.Response == nil {
 		return false
 	}
-	result, _ := s.Response.JSON()["result"].(M)
+	result, _ := s.Response.JSON()["result"].(check.M)
 	return result["action"] != "accept"
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -36,13 +36,13 @@ var clientErrors = []client.ClientResponse{
 
 // The clients that declare some modes only. None means forms.
 var (
-	noModes  = M{}
-	formOnly = M{formMode: M{}}
-	urlOnly  = M{urlMode: M{}}
+	noModes  = check.M{}
+	formOnly = check.M{formMode: check.M{}}
+	urlOnly  = check.M{urlMode: check.M{}}
 )
 
 // callInAllModes calls the tools that ask users as clients that do not have every mode, where there are modes.
-func callInAllModes(t *T) {
+func callInAllModes(t *check.T) {
 	if len(firstElicitingCalls(t)) == 0 {
 		return
 	}
@@ -54,18 +54,18 @@ func callInAllModes(t *T) {
 }
 
 // elicitingCalls are the tools that ask users, and askers the first of them.
-func elicitingCalls(t *T) []*client.InteractiveCall {
+func elicitingCalls(t *check.T) []*client.InteractiveCall {
 	mute := func(i *client.InteractiveCall) bool { return !i.AsksFor(createMethod) }
 	return slices.DeleteFunc(slices.Clone(client.CallInteractively(t).List), mute)
 }
 
-func firstElicitingCalls(t *T) []*client.InteractiveCall {
+func firstElicitingCalls(t *check.T) []*client.InteractiveCall {
 	all := elicitingCalls(t)
 	return all[:min(len(all), maxTools)]
 }
 
 // noteUncoveredTools says how many tools a verdict does not cover.
-func noteUncoveredTools(t *T) {
+func noteUncoveredTools(t *check.T) {
 	all := len(elicitingCalls(t))
 	if left := all - maxTools; left > 0 {
 		t.Caveat("%d of %d tools that ask the user were called in one way only", left, all)
@@ -74,8 +74,8 @@ func noteUncoveredTools(t *T) {
 
 // callInMode calls them as a client that declares these modes and all else. One with a single mode is asked in it in
 // every way.
-func callInMode(t *T, modes M) []elicitingTool {
-	return Step(t, "client with elicitation "+Show(modes), func(t *T) (all []elicitingTool) {
+func callInMode(t *check.T, modes check.M) []elicitingTool {
+	return check.Step(t, "client with elicitation "+check.Show(modes), func(t *check.T) (all []elicitingTool) {
 		declared := maps.Clone(protocol.AllCapabilities(t.Revision))
 		if declared["elicitation"] = modes; len(modes) == 0 && !t.IsModern() {
 			declared = handshake.BasicCapabilities // of which there is a session already
@@ -86,7 +86,7 @@ func callInMode(t *T, modes M) []elicitingTool {
 			if a.accepted.IsSilent() {
 				break
 			}
-			if len(modes) == 0 || HasMember(modes, urlMode) {
+			if len(modes) == 0 || check.HasMember(modes, urlMode) {
 				c.varyResponses(&a)
 			}
 			all = append(all, a)
@@ -97,11 +97,11 @@ func callInMode(t *T, modes M) []elicitingTool {
 
 // acceptingUser is a client whose user agrees to everything, to URLs as well. Nobody goes there: "It does not mean that
 // the interaction is complete."
-func acceptingUser(t *T) client.Responder {
+func acceptingUser(t *check.T) client.Responder {
 	others := client.AcceptAll(t)
 	return func(q client.ServerRequest) client.ClientResponse {
 		if q.Method == createMethod && client.ModeOf(q.Params) == urlMode {
-			return client.ClientResponse{Result: M{"action": "accept"}}
+			return client.ClientResponse{Result: check.M{"action": "accept"}}
 		}
 		return others(q)
 	}
@@ -116,8 +116,8 @@ func (a elicitingTool) hasEnded() bool {
 
 // elicitationClient is a client, and another one like it once its session has not survived a call.
 type elicitationClient struct {
-	t        *T
-	declared M
+	t        *check.T
+	declared check.M
 	client   *client.Client
 }
 
@@ -135,14 +135,14 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 		return
 	}
 	try := func(answer client.ClientResponse) answeredCall {
-		shown := Show(answer.Result)
+		shown := check.Show(answer.Result)
 		if answer.Error != nil {
 			shown = fmt.Sprintf("error %v", answer.Error["code"])
 		}
 		return answeredCall{shown, c.call(a.accepted, client.RespondTo(c.t, createMethod, answer))}
 	}
 	for _, action := range []string{"decline", "cancel"} {
-		a.declined = append(a.declined, try(client.ClientResponse{Result: M{"action": action}}))
+		a.declined = append(a.declined, try(client.ClientResponse{Result: check.M{"action": action}}))
 	}
 	if c.t.IsModern() {
 		return // a client says nothing else there, and mrtr/invalid-response-rejected judges content
@@ -154,7 +154,7 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 }
 
 // requireElicitingTools are the tools that ask forms or URLs, and what came of every answer.
-func requireElicitingTools(t *T) (all []elicitingTool) {
+func requireElicitingTools(t *check.T) (all []elicitingTool) {
 	client.RequireInteractiveCalls(t, createMethod)
 	noteUncoveredTools(t)
 	all = slices.Clone(callInMode(t, noModes))
@@ -163,20 +163,20 @@ func requireElicitingTools(t *T) (all []elicitingTool) {
 	}
 	all = slices.DeleteFunc(all, func(a elicitingTool) bool { return a.declined == nil })
 	if len(all) == 0 {
-		t.WithReason(NotObserved).Inconclusive("no tool that has asked the user did so again")
+		t.WithReason(check.NotObserved).Inconclusive("no tool that has asked the user did so again")
 	}
 	return all
 }
 
 // describeMode says which mode a question is of.
 func describeMode(q client.ServerRequest) string {
-	if !HasMember(q.Params, "mode") {
+	if !check.HasMember(q.Params, "mode") {
 		return "a question without a mode, which is a form"
 	}
-	return "a question of mode " + Show(q.Params["mode"])
+	return "a question of mode " + check.Show(q.Params["mode"])
 }
 
 // describeClient names the modes that a client has declared.
-func describeClient(client M) string {
-	return fmt.Sprintf("a client with elicitation %s", Show(client["elicitation"]))
+func describeClient(client check.M) string {
+	return fmt.Sprintf("a client with elicitation %s", check.Show(client["elicitation"]))
 }

@@ -7,29 +7,30 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // responseChecks are the checks of what servers ask clients that do not have every mode, and of what they make of the
 // answers.
-var responseChecks = Suite{
-	"elicitation/mode-supported-by-client": WatchWithSetup(callInAllModes, func(t *T, w Wire) {
+var responseChecks = check.Suite{
+	"elicitation/mode-supported-by-client": check.WatchWithSetup(callInAllModes, func(t *check.T, w check.Wire) {
 		noteUncoveredTools(t)
 		all := client.ServerRequests(t, w, createMethod)
-		client.JudgeServerRequests(t, "question to the user was sent", all, func(t *T, q client.ServerRequest) {
+		client.JudgeServerRequests(t, "question to the user was sent", all, func(t *check.T, q client.ServerRequest) {
 			if q.ClientCapabilities()["elicitation"] == nil {
 				t.Yield("the client can be asked nothing")
 			}
 			mode := client.ModeOf(q.Params)
 			t.Expect(client.HasMode(q.ClientCapabilities(),
-				mode)).To(BeTrue("a mode of "+describeClient(q.ClientCapabilities()), "%s", describeMode(q)))
+				mode)).To(check.BeTrue("a mode of "+describeClient(q.ClientCapabilities()), "%s", describeMode(q)))
 		})
 	}),
 
-	"elicitation/decline-handled": Probe(func(t *T) {
-		eachElicitingTool(t, func(t *T, a elicitingTool) {
+	"elicitation/decline-handled": check.Probe(func(t *check.T) {
+		eachElicitingTool(t, func(t *check.T, a elicitingTool) {
 			for _, x := range a.declined {
 				expectEnd(t, a, x)
 				if code, _ := x.Reply.Code(); t.IsModern() && code == internalError {
@@ -39,52 +40,54 @@ var responseChecks = Suite{
 		})
 	}),
 
-	"elicitation/error-reply-handled": Probe(func(t *T) {
-		eachElicitingTool(t, func(t *T, a elicitingTool) {
+	"elicitation/error-reply-handled": check.Probe(func(t *check.T) {
+		eachElicitingTool(t, func(t *check.T, a elicitingTool) {
 			for _, x := range a.respondedWithError {
 				expectEnd(t, a, x)
 			}
 		})
 	}),
 
-	"elicitation/content-validated": Probe(func(t *T) {
+	"elicitation/content-validated": check.Probe(func(t *check.T) {
 		var all []invalidResponse
 		open := "" // a tool whose calls do not come to an end
 		for _, a := range requireElicitingTools(t) {
 			if all = append(all, a.invalidResponses...); a.isFilledIn() && !a.accepted.Reply.Answered() {
-				open = fmt.Sprintf("%s, when the user agrees: %v", a.accepted.Tool.Name, Explain(a.accepted.Reply.Err))
+				open = fmt.Sprintf("%s, when the user agrees: %v", a.accepted.Tool.Name,
+					check.Explain(a.accepted.Reply.Err))
 			}
 		}
 		switch {
 		case len(all) > 0:
 		case open != "":
-			t.WithReason(NotObserved).Inconclusive("%s", open)
+			t.WithReason(check.NotObserved).Inconclusive("%s", open)
 		default:
-			t.WithReason(NotObserved).Skip("no form has a field that could be filled in wrongly, so that it shows")
+			t.WithReason(check.NotObserved).
+				Skip("no form has a field that could be filled in wrongly, so that it shows")
 		}
-		Each(t, all, invalidResponse.subject, expectValidated)
+		check.Each(t, all, invalidResponse.subject, expectValidated)
 	}),
 }
 
 const internalError = -32603
 
 // eachElicitingTool tries a check on tools that ask, whose calls come to an end when the user agrees.
-func eachElicitingTool(t *T, run func(*T, elicitingTool)) {
-	subject := func(a elicitingTool) Subject { return a.accepted.Subject() }
-	Each(t, requireElicitingTools(t), subject, run)
+func eachElicitingTool(t *check.T, run func(*check.T, elicitingTool)) {
+	subject := func(a elicitingTool) check.Subject { return a.accepted.Subject() }
+	check.Each(t, requireElicitingTools(t), subject, run)
 }
 
 // expectEnd wants a call to come to an end with another answer than usual.
-func expectEnd(t *T, a elicitingTool, x answeredCall) {
+func expectEnd(t *check.T, a elicitingTool, x answeredCall) {
 	code, _ := a.accepted.Reply.Code()
 	switch {
 	case !a.hasEnded(), t.IsModern() && code == internalError:
-		t.Yield("it does not end well either when the user agrees: %s", Got(a.accepted.Reply))
+		t.Yield("it does not end well either when the user agrees: %s", check.Got(a.accepted.Reply))
 	case !x.AsksFor(createMethod):
-		t.WithReason(NotObserved).Inconclusive("it has not asked again")
+		t.WithReason(check.NotObserved).Inconclusive("it has not asked again")
 	}
 	x.RequireAnswered(t, createMethod)
-	t.Expect(x.Reply).To(BeAnswered(), "when the client answers %s", x.response)
+	t.Expect(x.Reply).To(check.BeAnswered(), "when the client answers %s", x.response)
 }
 
 // misfit is a call in which the client has answered a form with content that this does not allow, and those to compare
@@ -97,7 +100,7 @@ type invalidResponse struct {
 	*client.InteractiveCall // with it
 }
 
-func (x invalidResponse) subject() Subject {
+func (x invalidResponse) subject() check.Subject {
 	s := x.Subject()
 	s.Name += ": " + x.problem
 	return s
@@ -128,11 +131,11 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 	if len(samples) == 0 || content == nil {
 		return
 	}
-	accept := func(content M) *client.InteractiveCall {
-		answer := client.ClientResponse{Result: M{"action": "accept", "content": content}}
+	accept := func(content check.M) *client.InteractiveCall {
+		answer := client.ClientResponse{Result: check.M{"action": "accept", "content": content}}
 		return c.call(a.accepted, client.RespondOnce(c.t, createMethod, answer))
 	}
-	add := func(s sampleField, what, bad string, spoilt M) {
+	add := func(s sampleField, what, bad string, spoilt check.M) {
 		good := maps.Clone(content)
 		good[s.name] = s.valid
 		a.invalidResponses = append(a.invalidResponses, invalidResponse{
@@ -152,12 +155,12 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 }
 
 // contentOf is what the client has filled in.
-func contentOf(q client.ServerRequest) M {
+func contentOf(q client.ServerRequest) check.M {
 	if q.Response == nil {
 		return nil
 	}
-	result, _ := q.Response.JSON()["result"].(M)
-	content, _ := result["content"].(M)
+	result, _ := q.Response.JSON()["result"].(check.M)
+	content, _ := result["content"].(check.M)
 	return content
 }
 
@@ -169,8 +172,8 @@ const (
 )
 
 // sampleFields are fields of a form that can be filled in so that it shows, those first that the form requires.
-func sampleFields(t *T, q client.ServerRequest) (samples []sampleField) {
-	form, _ := q.Params["requestedSchema"].(M)
+func sampleFields(t *check.T, q client.ServerRequest) (samples []sampleField) {
+	form, _ := q.Params["requestedSchema"].(check.M)
 	required, _ := form["required"].([]any)
 	for _, f := range fieldsOf(q) {
 		s := sampleField{field: f, invalid: sampleText, required: slices.Contains(required, any(f.name))}
@@ -202,34 +205,34 @@ func sampleRank(s sampleField) (n int) {
 }
 
 // unquotedText is a value as texts show it.
-func unquotedText(v any) string { return strings.Trim(string(CompactJSON(v)), `"`) }
+func unquotedText(v any) string { return strings.Trim(string(text.CompactJSON(v)), `"`) }
 
 // allows reports whether a field may have a value. Of formats and patterns that cannot be told.
-func (f field) allows(t *T, value any) bool {
-	form := M{"type": "object", "properties": M{f.name: f.schema}}
+func (f field) allows(t *check.T, value any) bool {
+	form := check.M{"type": "object", "properties": check.M{f.name: f.schema}}
 	schema, err := schemas.Compile(form, t.Revision)
-	return err == nil && !HasMember(f.schema, "format") && !HasMember(f.schema, "pattern") &&
-		schema.Validate(M{f.name: value}) == nil
+	return err == nil && !check.HasMember(f.schema, "format") && !check.HasMember(f.schema, "pattern") &&
+		schema.Validate(check.M{f.name: value}) == nil
 }
 
 // expectValidated wants the server to have noticed that the content is not valid. What it made of that shows only where
 // the result is the one to valid content, but for the value.
-func expectValidated(t *T, x invalidResponse) {
+func expectValidated(t *check.T, x invalidResponse) {
 	usual, got := resultText(x.valid), resultText(x.InteractiveCall)
-	t.Expect(x.Reply).To(BeAnswered(), "with content %s", x.problem)
+	t.Expect(x.Reply).To(check.BeAnswered(), "with content %s", x.problem)
 	switch {
 	case x.valid.Reply.Result() == nil, x.valid.Reply.IsFailure(), !x.AsksFor(createMethod):
-		t.WithReason(NotObserved).Inconclusive("valid content is not taken either: %s", Got(x.valid.Reply))
+		t.WithReason(check.NotObserved).Inconclusive("valid content is not taken either: %s", check.Got(x.valid.Reply))
 	case x.Reply.IsFailure(), len(x.ServerRequests) > len(x.valid.ServerRequests), got == resultText(x.declined):
 		return
 	case got == usual:
-		t.WithReason(NotObserved).Skip("what the tool returns does not depend on the content")
+		t.WithReason(check.NotObserved).Skip("what the tool returns does not depend on the content")
 	case usual != resultText(x.repeated):
-		t.WithReason(NotObserved).Inconclusive("what the tool returns is something else each time")
+		t.WithReason(check.NotObserved).Inconclusive("what the tool returns is something else each time")
 	}
-	t.Expect(!x.isAccepted(usual, got)).To(BeTrue("an error, or the question again",
-		"the result to valid content, but for the value: %s", Show(x.Reply.Result())))
-	t.Inconclusive("what the tool returns does not tell whether it has taken the content: %s", Got(x.Reply))
+	t.Expect(!x.isAccepted(usual, got)).To(check.BeTrue("an error, or the question again",
+		"the result to valid content, but for the value: %s", check.Show(x.Reply.Result())))
+	t.Inconclusive("what the tool returns does not tell whether it has taken the content: %s", check.Got(x.Reply))
 }
 
 // isAccepted reports whether a result is the usual one, but for the value.
@@ -258,13 +261,13 @@ func (x invalidResponse) isAccepted(usual, got string) bool {
 // resultText is what a call has returned, without quotes: they stand around some values only.
 func resultText(i *client.InteractiveCall) string {
 	result := i.Reply.Result()
-	text := ""
+	said := ""
 	for _, block := range protocol.ObjectsIn(result["content"]) {
 		said, _ := block["text"].(string)
-		text += said + "\n"
+		said += said + "\n"
 	}
-	if HasMember(result, "structuredContent") {
-		text += string(CompactJSON(result["structuredContent"]))
+	if check.HasMember(result, "structuredContent") {
+		said += string(text.CompactJSON(result["structuredContent"]))
 	}
-	return strings.NewReplacer(`"`, "", `\`, "").Replace(text)
+	return strings.NewReplacer(`"`, "", `\`, "").Replace(said)
 }

@@ -6,50 +6,55 @@ import (
 	"regexp"
 	"strings"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // urlChecks are the checks of the URLs that users are sent to.
-var urlChecks = Suite{
-	urlSchemaID: WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		eachURL(t, urlElicitations(t, w), func(t *T, q client.ServerRequest) {
+var urlChecks = check.Suite{
+	urlSchemaID: check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
+		eachURL(t, urlElicitations(t, w), func(t *check.T, q client.ServerRequest) {
 			if !isAnnounced(q) { // of those elicitation/required-error-shape judges the shape
-				t.Expect(violations(t, q, urlSchemaID)).To(BeEmptyList[string]("all members that such a request has"))
+				t.Expect(violations(t, q,
+					urlSchemaID)).To(check.BeEmptyList[string]("all members that such a request has"))
 			}
-			t.Expect(urlOf(q) != nil).To(BeTrue("an absolute URL, with a host", "%s", Show(Member(q.Params, "url"))))
+			t.Expect(urlOf(q) != nil).To(check.BeTrue("an absolute URL, with a host", "%s",
+				check.Show(check.Member(q.Params, "url"))))
 		})
 	}),
 
-	"elicitation/url-https": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		eachURL(t, urlElicitations(t, w), func(t *T, q client.ServerRequest) {
+	"elicitation/url-https": check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
+		eachURL(t, urlElicitations(t, w), func(t *check.T, q client.ServerRequest) {
 			u := requireURL(t, q)
 			if u.Scheme == "http" && isLoopback(u.Hostname()) {
-				t.FailAt(Advice, "https", "http to %s, which is for development", u.Host)
+				t.FailAt(catalogue.Advice, "https", "http to %s, which is for development", u.Host)
 			}
-			t.Expect(u.Scheme).To(BeOneOf("https"), "of the URL %s", Show(u.String()))
+			t.Expect(u.Scheme).To(check.BeOneOf("https"), "of the URL %s", check.Show(u.String()))
 		})
 	}),
 
-	"elicitation/url-no-credentials": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		eachURL(t, urlElicitations(t, w), func(t *T, q client.ServerRequest) {
-			u := requireURL(t, q)
-			t.Expect(credentialsIn(t, u)).To(BeEmptyList[string]("no credentials in the URL"))
-			t.ExpectShould(sensitiveParts(u)).To(BeEmptyList[string](
-				"nothing personal in the URL, and nothing that lets in who opens it"))
-		})
-	}),
+	"elicitation/url-no-credentials": check.WatchWithSetup(client.CollectServerRequests,
+		func(t *check.T, w check.Wire) {
+			eachURL(t, urlElicitations(t, w), func(t *check.T, q client.ServerRequest) {
+				u := requireURL(t, q)
+				t.Expect(credentialsIn(t, u)).To(check.BeEmptyList[string]("no credentials in the URL"))
+				t.ExpectShould(sensitiveParts(u)).To(check.BeEmptyList[string](
+					"nothing personal in the URL, and nothing that lets in who opens it"))
+			})
+		}),
 
-	"elicitation/no-elicitation-id": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+	"elicitation/no-elicitation-id": check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
 		done := completionNotifications(w, t.Revision)
 		if len(done.List) > 0 {
-			t.Judge(done, func(t *T, m Message) {
-				t.Fail("no "+completeNotification+", which is gone", "%s", Show(m.JSON()["params"]))
+			t.Judge(done, func(t *check.T, m check.Message) {
+				t.Fail("no "+completeNotification+", which is gone", "%s", check.Show(m.JSON()["params"]))
 			})
 		}
-		eachURL(t, elicitations(t, w, urlMode), func(t *T, q client.ServerRequest) {
-			t.Expect(Member(q.Params, "elicitationId")).To(BeOneOf[any](Absent{}), "elicitationId, which is gone")
+		eachURL(t, elicitations(t, w, urlMode), func(t *check.T, q client.ServerRequest) {
+			t.Expect(check.Member(q.Params, "elicitationId")).To(check.BeOneOf[any](check.Absent{}),
+				"elicitationId, which is gone")
 		})
 	}),
 }
@@ -72,7 +77,7 @@ func urlOf(q client.ServerRequest) *url.URL {
 }
 
 // requireURL is the URL for a check that cannot do without it.
-func requireURL(t *T, q client.ServerRequest) *url.URL {
+func requireURL(t *check.T, q client.ServerRequest) *url.URL {
 	u := urlOf(q)
 	if u == nil {
 		t.Yield("the URL is not valid")
@@ -87,7 +92,7 @@ func isLoopback(host string) bool {
 }
 
 // credentialsIn are what is in a URL that lets somebody in: those of its user, and those that the server was given.
-func credentialsIn(t *T, u *url.URL) (found []string) {
+func credentialsIn(t *check.T, u *url.URL) (found []string) {
 	if u.User != nil {
 		found = append(found, "a user: "+u.User.Username())
 	}

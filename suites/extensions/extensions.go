@@ -5,27 +5,28 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are those of the area.
-var Checks = Suite{
-	"extensions/fallback": Probe(func(t *T) {
+var Checks = check.Suite{
+	"extensions/fallback": check.Probe(func(t *check.T) {
 		extensions := declaredExtensions(t)
 		s := t.Session()
 		served := false
 		for _, method := range append([]string{"server/discover"}, protocol.ListMethods(t.Server.Capabilities)...) {
-			extended := protocol.AskFunc(t, s, method, protocol.WithCapabilities(nil, protocol.ExtensionCapabilities(extensions...)))
+			extended := protocol.AskFunc(t, s, method,
+				protocol.WithCapabilities(nil, protocol.ExtensionCapabilities(extensions...)))
 			usual := extended()
 			if usual.Result() == nil {
 				continue // what is wrong with it, its own area says
 			}
 			served = true
-			plain := protocol.AskFunc(t, s, method, protocol.WithCapabilities(nil, M{}))
+			plain := protocol.AskFunc(t, s, method, protocol.WithCapabilities(nil, check.M{}))
 			r, _ := protocol.Compare(t, protocol.SameSuccess, usual, extended, plain)
-			t.Expect(r.Result() != nil || isMissingExtension(r, extensions)).To(BeTrue("a result of "+method+
+			t.Expect(r.Result() != nil || isMissingExtension(r, extensions)).To(check.BeTrue("a result of "+method+
 				" for a client without extensions, or error -32021 that names one", "%s", r))
 		}
 		if !served {
@@ -35,10 +36,10 @@ var Checks = Suite{
 }
 
 // declaredExtensions are the extensions that the server declares.
-func declaredExtensions(t *T) []string {
-	extensions, _ := t.Server.Capabilities["extensions"].(M)
+func declaredExtensions(t *check.T) []string {
+	extensions, _ := t.Server.Capabilities["extensions"].(check.M)
 	if len(extensions) == 0 {
-		t.WithReason(NotDeclared).Skip("the server declares no extension")
+		t.WithReason(check.NotDeclared).Skip("the server declares no extension")
 	}
 	return slices.Sorted(maps.Keys(extensions))
 }
@@ -47,9 +48,9 @@ func declaredExtensions(t *T) []string {
 func isMissingExtension(r driver.Reply, extensions []string) bool {
 	const missingCapability = -32021
 	code, _ := r.Code()
-	data, _ := r.Error()["data"].(M)
-	required, _ := data["requiredCapabilities"].(M)
-	lacks, _ := required["extensions"].(M)
-	named := func(extension string) bool { return HasMember(lacks, extension) }
+	data, _ := r.Error()["data"].(check.M)
+	required, _ := data["requiredCapabilities"].(check.M)
+	lacks, _ := required["extensions"].(check.M)
+	named := func(extension string) bool { return check.HasMember(lacks, extension) }
 	return code == missingCapability && slices.ContainsFunc(extensions, named)
 }

@@ -5,69 +5,71 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-var deliveryChecks = Suite{
-	"http/get-stream-no-responses": WatchWithSetup(func(t *T) { postConcurrently(t); requestInTwoSessions(t) },
-		func(t *T, w Wire) {
-			transcript.EachStream(t, skipIfNoGETStreams(t, w), func(t *T, e *transcript.SSEStream) {
+var deliveryChecks = check.Suite{
+	"http/get-stream-no-responses": check.WatchWithSetup(
+		func(t *check.T) { postConcurrently(t); requestInTwoSessions(t) },
+		func(t *check.T, w check.Wire) {
+			transcript.EachStream(t, skipIfNoGETStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
 				response := unbatchedResponse(e)
-				t.Expect(response == nil).To(BeTrue("requests and notifications only", "%s", response))
+				t.Expect(response == nil).To(check.BeTrue("requests and notifications only", "%s", response))
 			})
 		}),
 
 	// the second copy may come late
-	"http/no-broadcast": WatchWithSetup(toolcall.CallToolsAndObserveLate, func(t *T, w Wire) {
+	"http/no-broadcast": check.WatchWithSetup(toolcall.CallToolsAndObserveLate, func(t *check.T, w check.Wire) {
 		var all []deliveredMessage
 		for _, s := range transcript.EstablishedSessions(t, w) {
 			all = append(all, deliveredMessages(transcript.SessionStreams(t, s))...)
 		}
 		const what = "message while two streams were open that could both have taken it"
-		Judge(t, what, all, deliveredMessage.subject, func(t *T, d deliveredMessage) {
-			t.Expect(d.Duplicate == nil).To(BeTrue("each message on one stream", "the same on two: %s", d.Frame))
+		check.Judge(t, what, all, deliveredMessage.subject, func(t *check.T, d deliveredMessage) {
+			t.Expect(d.Duplicate == nil).To(check.BeTrue("each message on one stream", "the same on two: %s", d.Frame))
 		})
 	}),
 
-	"http/post-stream-messages-related": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"http/post-stream-messages-related": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		if changes := subscriptionMessages(transcript.PostStreams(t, w)); t.IsModern() && len(changes) > 0 {
-			Each(t, changes, Message.Subject, func(t *T, m Message) {
+			check.Each(t, changes, check.Message.Subject, func(t *check.T, m check.Message) {
 				t.Fail("a message that is about the request of the stream", "%s", m.Frame)
 			})
 		}
 		posted := func(p progressNotification) bool {
 			return p.Stream.Method == http.MethodPost && !p.Stream.IsSubscription()
 		}
-		eachProgress(t, w, posted, func(t *T, p progressNotification) {
+		eachProgress(t, w, posted, func(t *check.T, p progressNotification) {
 			asked, of := p.Stream.RequestID(), p.Call.Request.ID
-			t.Expect(driver.SameID(of, asked)).To(BeTrue("progress of the request "+string(asked),
+			t.Expect(driver.SameID(of, asked)).To(check.BeTrue("progress of the request "+string(asked),
 				"that of the request %s: %s", of, p.Frame))
 		})
 	}),
 
-	"http/get-stream-messages-unrelated": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"http/get-stream-messages-unrelated": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		skipIfNoGETStreams(t, w)
-		eachProgress(t, w, progressNotification.isRunning, func(t *T, p progressNotification) {
+		eachProgress(t, w, progressNotification.isRunning, func(t *check.T, p progressNotification) {
 			listening := p.Stream.Method == http.MethodGet && p.Stream.RequestID() == nil
 			if listening && p.isRepeated(t) {
 				t.Yield("it came on two streams")
 			}
-			t.Expect(!listening).To(BeTrue("progress on the stream of its request",
+			t.Expect(!listening).To(check.BeTrue("progress on the stream of its request",
 				"%s on a GET stream", p.Frame))
 		})
 	}),
 }
 
 // subscriptionMessages are the messages on streams that belong to a subscription, which has a stream of its own.
-func subscriptionMessages(streams []*transcript.SSEStream) (all []Message) {
+func subscriptionMessages(streams []*transcript.SSEStream) (all []check.Message) {
 	for _, e := range streams {
 		for _, m := range e.Messages {
 			_, kind, _ := strings.Cut(m.Method, "/")
 			if slices.Contains(subscriptionNotifications, kind) && !e.IsSubscription() {
-				all = append(all, Message{Frame: m, Session: e.Session, Request: e.Request})
+				all = append(all, check.Message{Frame: m, Session: e.Session, Request: e.Request})
 			}
 		}
 	}
@@ -101,7 +103,9 @@ type deliveredMessage struct {
 	Duplicate *driver.Frame // on that stream; nil: it was not
 }
 
-func (d deliveredMessage) subject() Subject { return Subject{Frames: []*driver.Frame{d.Frame}} }
+func (d deliveredMessage) subject() check.Subject {
+	return check.Subject{Frames: []*driver.Frame{d.Frame}}
+}
 
 // deliveredMessages are those among the streams of a session that can be told from all others. What is replayed on a
 // stream that was resumed came before that was opened, and so does not count.
@@ -121,10 +125,10 @@ func deliveredMessages(streams []*transcript.SSEStream) (all []deliveredMessage)
 
 // findDuplicate is the same message on one of the streams, whenever it came; nil when there is none.
 func findDuplicate(m *driver.Frame, streams []*transcript.SSEStream) *driver.Frame {
-	same := CompactJSON(m.JSON())
+	same := text.CompactJSON(m.JSON())
 	for _, e := range streams {
 		for _, o := range e.Messages {
-			if slices.Equal(CompactJSON(o.JSON()), same) {
+			if slices.Equal(text.CompactJSON(o.JSON()), same) {
 				return o
 			}
 		}
@@ -139,8 +143,8 @@ type progressNotification struct {
 	Call   *transcript.Call // whose request has asked for it
 }
 
-func (p progressNotification) subject() Subject {
-	return Subject{Frames: []*driver.Frame{p.Call.Request, p.Frame}}
+func (p progressNotification) subject() check.Subject {
+	return check.Subject{Frames: []*driver.Frame{p.Call.Request, p.Frame}}
 }
 
 // isRunning reports whether the request had no answer yet.
@@ -149,15 +153,18 @@ func (p progressNotification) isRunning() bool {
 }
 
 // isRepeated reports whether the same came on another stream of the session as well.
-func (p progressNotification) isRepeated(t *T) bool {
-	others := slices.DeleteFunc(slices.Clone(transcript.SessionStreams(t, p.Call.Session)), func(e *transcript.SSEStream) bool {
-		return e == p.Stream || e.IsResumption()
-	})
+func (p progressNotification) isRepeated(t *check.T) bool {
+	others := slices.DeleteFunc(slices.Clone(transcript.SessionStreams(t, p.Call.Session)),
+		func(e *transcript.SSEStream) bool {
+			return e == p.Stream || e.IsResumption()
+		})
 	return findDuplicate(p.Frame, others) != nil
 }
 
 // eachProgress tries a check on the notifications of progress of a kind.
-func eachProgress(t *T, w Wire, keep func(progressNotification) bool, run func(*T, progressNotification)) {
+func eachProgress(
+	t *check.T, w check.Wire, keep func(progressNotification) bool, run func(*check.T, progressNotification),
+) {
 	var kept []progressNotification
 	for _, s := range transcript.EstablishedSessions(t, w) {
 		for _, p := range progressIn(t, s) {
@@ -166,24 +173,24 @@ func eachProgress(t *T, w Wire, keep func(progressNotification) bool, run func(*
 			}
 		}
 	}
-	Judge(t, "progress of a running request", kept, progressNotification.subject, run)
+	check.Judge(t, "progress of a running request", kept, progressNotification.subject, run)
 }
 
 // progressIn is the progress of a session that is about a request of the client.
-func progressIn(t *T, s *driver.Session) (all []progressNotification) {
+func progressIn(t *check.T, s *driver.Session) (all []progressNotification) {
 	wanted := map[string]*transcript.Call{}
 	for _, x := range transcript.SessionTranscript(s).CallsOf("tools/call") {
-		params, _ := x.Request.JSON()["params"].(M)
+		params, _ := x.Request.JSON()["params"].(check.M)
 		if params["task"] != nil {
 			continue // it is that of the task, and may come on any stream
 		}
-		meta, _ := params["_meta"].(M)
-		wanted[string(CompactJSON(Member(meta, "progressToken")))] = x
+		meta, _ := params["_meta"].(check.M)
+		wanted[string(text.CompactJSON(check.Member(meta, "progressToken")))] = x
 	}
 	for _, e := range transcript.SessionStreams(t, s) {
 		for _, m := range e.Messages {
-			params, _ := m.JSON()["params"].(M)
-			if of := wanted[string(CompactJSON(params["progressToken"]))]; of != nil && transcript.IsProgress(m) {
+			params, _ := m.JSON()["params"].(check.M)
+			if of := wanted[string(text.CompactJSON(params["progressToken"]))]; of != nil && transcript.IsProgress(m) {
 				all = append(all, progressNotification{m, e, of})
 			}
 		}

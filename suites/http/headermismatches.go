@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -16,7 +17,7 @@ import (
 // headerMismatches makes a request with the right headers, and then with those of each form. Unless all of these are
 // refused for their headers, the first one is made once more: where that is not answered as before, then a limit, or
 // time, may have made the answers, and the check ends as inconclusive.
-func headerMismatches(t *T, request roundtrip.ManualRequest, forms []headerVariant) (all []mismatchedRequest) {
+func headerMismatches(t *check.T, request roundtrip.ManualRequest, forms []headerVariant) (all []mismatchedRequest) {
 	s := t.SessionForInvalidInput()
 	usual := sendValid(t, s, request)
 	for _, f := range forms {
@@ -35,7 +36,8 @@ func headerMismatches(t *T, request roundtrip.ManualRequest, forms []headerVaria
 		}
 		now := requireValidReply(t, s, request, x)
 		if !protocol.SameKind(usual, now) || usual.IsFailure() && !protocol.SameText(usual, now) {
-			t.Retry("the request with the right headers is answered in two ways: %s, then %s", Got(usual), Got(now))
+			t.Retry("the request with the right headers is answered in two ways: %s, then %s", check.Got(usual),
+				check.Got(now))
 		}
 	}
 	return all
@@ -43,7 +45,7 @@ func headerMismatches(t *T, request roundtrip.ManualRequest, forms []headerVaria
 
 // sendMismatched makes a request that is to be refused for its headers; where it is refused because of another request,
 // then in its turn.
-func sendMismatched(t *T, s *driver.Session, odd roundtrip.ManualRequest) *driver.RoundTrip {
+func sendMismatched(t *check.T, s *driver.Session, odd roundtrip.ManualRequest) *driver.RoundTrip {
 	x := roundtrip.PostRequest(s, odd)
 	if skipUnlessRejected(t, s, x); x.IsBusy() {
 		x = roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip { return roundtrip.PostRequest(s, odd) })
@@ -53,7 +55,7 @@ func sendMismatched(t *T, s *driver.Session, odd roundtrip.ManualRequest) *drive
 
 // skipUnlessRejected is the answer to a request that may be refused. It ends a check where the server leaves that
 // unanswered.
-func skipUnlessRejected(t *T, s *driver.Session, x *driver.RoundTrip) driver.Reply {
+func skipUnlessRejected(t *check.T, s *driver.Session, x *driver.RoundTrip) driver.Reply {
 	r := invalid.AwaitInvalidRoundTrip(t, s, x)
 	if !r.Answered() {
 		invalid.SkipUnlessServerRejects(t, r)
@@ -62,19 +64,21 @@ func skipUnlessRejected(t *T, s *driver.Session, x *driver.RoundTrip) driver.Rep
 }
 
 // sendValid makes a request with the right headers. It ends a check that can learn nothing from what it brings.
-func sendValid(t *T, s *driver.Session, request roundtrip.ManualRequest) driver.Reply {
+func sendValid(t *check.T, s *driver.Session, request roundtrip.ManualRequest) driver.Reply {
 	return requireValidReply(t, s, request, roundtrip.PostRequest(s, request))
 }
 
 // requireValidReply is the answer to a request that was made with the right headers, as sendValid wants it.
-func requireValidReply(t *T, s *driver.Session, request roundtrip.ManualRequest, x *driver.RoundTrip) driver.Reply {
-	r := RequireServerReply(t, skipUnlessRejected(t, s, x))
+func requireValidReply(
+	t *check.T, s *driver.Session, request roundtrip.ManualRequest, x *driver.RoundTrip,
+) driver.Reply {
+	r := check.RequireServerReply(t, skipUnlessRejected(t, s, x))
 	roundtrip.RequireNotFromIntermediary(t, x.Response())
 	if r.Err != nil {
-		t.WithReason(Silent).Retry("the request has no answer with the right headers either: %v", r.Err)
+		t.WithReason(check.Silent).Retry("the request has no answer with the right headers either: %v", r.Err)
 	}
 	if isHeaderMismatch(r) {
-		t.Retry("the request is refused with the right headers, too: %s", Got(r))
+		t.Retry("the request is refused with the right headers, too: %s", check.Got(r))
 	}
 	if request.Method == "tools/call" {
 		toolcall.RequireNotRateLimited(t, s, r)
@@ -83,8 +87,8 @@ func requireValidReply(t *T, s *driver.Session, request roundtrip.ManualRequest,
 }
 
 // listMismatches are those of an ordinary request.
-func listMismatches(t *T) []mismatchedRequest {
-	return Step(t, "headers that do not fit", func(t *T) []mismatchedRequest {
+func listMismatches(t *check.T) []mismatchedRequest {
+	return check.Step(t, "headers that do not fit", func(t *check.T) []mismatchedRequest {
 		method, params := protocol.OrdinaryRequest(t, t.SessionForInvalidInput())
 		return headerMismatches(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
 			{noVersion, roundtrip.Header(roundtrip.VersionHeader)},
@@ -96,30 +100,34 @@ func listMismatches(t *T) []mismatchedRequest {
 }
 
 // toolMismatches are those of a call of an unknown tool: whoever serves it has no harm done.
-func toolMismatches(t *T) []mismatchedRequest {
+func toolMismatches(t *check.T) []mismatchedRequest {
 	invalid.RequireCallsAllowed(t)
 	return knownNameMismatches(t, toolRequest(t))
 }
 
 // resourceMismatches are those of a listed resource or, where none is listed, of an unknown one.
-func resourceMismatches(t *T) []mismatchedRequest { return knownNameMismatches(t, resourceRequest(t)) }
+func resourceMismatches(t *check.T) []mismatchedRequest {
+	return knownNameMismatches(t, resourceRequest(t))
+}
 
 // promptMismatches are those of an unknown prompt.
-func promptMismatches(t *T) []mismatchedRequest { return knownNameMismatches(t, promptRequest(t)) }
+func promptMismatches(t *check.T) []mismatchedRequest {
+	return knownNameMismatches(t, promptRequest(t))
+}
 
 // knownNameMismatches are those of a request that is about something with a name. It ends a check of what the server
 // does not have.
-func knownNameMismatches(t *T, request roundtrip.ManualRequest) []mismatchedRequest {
+func knownNameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
 	all := nameMismatches(t, request)
 	if all[0].isUnknownMethod() {
-		t.WithReason(NotOffered).Skip("the server does not know %s", request.Method)
+		t.WithReason(check.NotOffered).Skip("the server does not know %s", request.Method)
 	}
 	return all
 }
 
 // nameMismatches are knownNameMismatches of whatever server.
-func nameMismatches(t *T, request roundtrip.ManualRequest) []mismatchedRequest {
-	return Step(t, "names that do not fit: "+request.Method, func(t *T) []mismatchedRequest {
+func nameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
+	return check.Step(t, "names that do not fit: "+request.Method, func(t *check.T) []mismatchedRequest {
 		return headerMismatches(t, request, []headerVariant{
 			{noName, roundtrip.Header(nameHeader)},
 			{otherName, roundtrip.Header(nameHeader, "mcpcheck-other")},
@@ -135,35 +143,36 @@ func (x mismatchedRequest) isUnknownMethod() bool {
 	return code == methodNotFound
 }
 
-func toolRequest(t *T) roundtrip.ManualRequest {
-	return roundtrip.ManualRequest{Method: "tools/call", Params: M{"name": protocol.UnknownToolName(t), "arguments": M{}}}
+func toolRequest(t *check.T) roundtrip.ManualRequest {
+	return roundtrip.ManualRequest{Method: "tools/call",
+		Params: check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}}}
 }
 
-func resourceRequest(t *T) roundtrip.ManualRequest {
+func resourceRequest(t *check.T) roundtrip.ManualRequest {
 	uri := "test://mcpcheck-unknown"
 	if len(t.Server.Resources) > 0 {
 		if listed, ok := t.Server.Resources[0]["uri"].(string); ok {
 			uri = listed
 		}
 	}
-	return roundtrip.ManualRequest{Method: "resources/read", Params: M{"uri": uri}}
+	return roundtrip.ManualRequest{Method: "resources/read", Params: check.M{"uri": uri}}
 }
 
-func promptRequest(t *T) roundtrip.ManualRequest {
-	return roundtrip.ManualRequest{Method: "prompts/get", Params: M{"name": "mcpcheck_no_such_prompt"}}
+func promptRequest(t *check.T) roundtrip.ManualRequest {
+	return roundtrip.ManualRequest{Method: "prompts/get", Params: check.M{"name": "mcpcheck_no_such_prompt"}}
 }
 
 // namedRequest is one of them that the server may be asked; it ends a check that wants one where there is none.
-func namedRequest(t *T) roundtrip.ManualRequest {
+func namedRequest(t *check.T) roundtrip.ManualRequest {
 	switch {
-	case t.Server.Declares("tools") && MayCallUnknown(t):
+	case t.Server.Declares("tools") && check.MayCallUnknown(t):
 		return toolRequest(t)
 	case t.Server.Declares("prompts"):
 		return promptRequest(t)
 	case t.Server.Declares("resources"):
 		return resourceRequest(t)
 	}
-	t.WithReason(NotOffered).Skip("the server has nothing with a name: no tools, prompts or resources")
+	t.WithReason(check.NotOffered).Skip("the server has nothing with a name: no tools, prompts or resources")
 	return roundtrip.ManualRequest{}
 }
 
@@ -182,7 +191,7 @@ func encodeBase64(value string) string {
 }
 
 // allMismatches are all that can be tried, but for what may be a request of an older revision.
-func allMismatches(t *T) []mismatchedRequest {
+func allMismatches(t *check.T) []mismatchedRequest {
 	all := standardHeaderMismatches(t)
 	if _, none := findArgument(t, argument.isAny); none == nil {
 		all = append(all, slices.DeleteFunc(argumentMismatches(t), mismatchedRequest.isUnknownMethod)...)
@@ -191,9 +200,9 @@ func allMismatches(t *T) []mismatchedRequest {
 }
 
 // standardHeaderMismatches are those of the headers that every server knows.
-func standardHeaderMismatches(t *T) (all []mismatchedRequest) {
+func standardHeaderMismatches(t *check.T) (all []mismatchedRequest) {
 	all = slices.Concat(listMismatches(t), versionMismatches(t))
-	if t.Server.Declares("tools") && MayCallUnknown(t) {
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
 		all = append(all, nameMismatches(t, toolRequest(t))...)
 	}
 	if t.Server.Declares("resources") {
@@ -208,19 +217,19 @@ func standardHeaderMismatches(t *T) (all []mismatchedRequest) {
 }
 
 // versionMismatches are requests that name one version in the header and another one in the body.
-func versionMismatches(t *T) []mismatchedRequest {
-	return Step(t, "versions that differ", sendVersionMismatches)
+func versionMismatches(t *check.T) []mismatchedRequest {
+	return check.Step(t, "versions that differ", sendVersionMismatches)
 }
 
-func sendVersionMismatches(t *T) (all []mismatchedRequest) {
+func sendVersionMismatches(t *check.T) (all []mismatchedRequest) {
 	const unknown = "2099-01-01"
 	s := t.SessionForInvalidInput()
-	usual := RequestNoOp(t, s)
+	usual := check.RequestNoOp(t, s)
 	for _, v := range []struct{ header, body string }{
-		{t.Revision, unknown}, {unknown, t.Revision}, {NewestLegacy, t.Revision},
+		{t.Revision, unknown}, {unknown, t.Revision}, {catalogue.NewestLegacy, t.Revision},
 	} {
 		x := sendMismatched(t, s, roundtrip.ManualRequest{
-			Params: M{"_meta": M{driver.MetaRevision: v.body}}, Method: "server/discover",
+			Params: check.M{"_meta": check.M{driver.MetaRevision: v.body}}, Method: "server/discover",
 			Header: roundtrip.Header(roundtrip.VersionHeader, v.header),
 		})
 		what := "version " + v.header + " in the header and " + v.body + " in the body"

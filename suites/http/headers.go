@@ -6,15 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-var headerChecks = Suite{
-	"http/accept-both-any-order": Probe(func(t *T) {
+var headerChecks = check.Suite{
+	"http/accept-both-any-order": check.Probe(func(t *check.T) {
 		compareHeaders(t, nil, []headerVariant{
 			{"the types in the other order", roundtrip.Header("Accept", "text/event-stream, application/json")},
 			{"q-parameters", roundtrip.Header("Accept", "application/json;q=1.0, text/event-stream;q=0.5")},
@@ -23,46 +24,48 @@ var headerChecks = Suite{
 		})
 	}),
 
-	"http/missing-accept": Probe(func(t *T) {
+	"http/missing-accept": check.Probe(func(t *check.T) {
 		s := t.Session()
-		onlyJSON := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: roundtrip.Header("Accept", roundtrip.JSONType)})
+		onlyJSON := roundtrip.PostRequest(s,
+			roundtrip.ManualRequest{Header: roundtrip.Header("Accept", roundtrip.JSONType)})
 		none := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: roundtrip.Header("Accept")})
 		for _, x := range []*driver.RoundTrip{onlyJSON, none} {
 			roundtrip.RequireHTTPResponse(t, x.AwaitHeaders())
-			t.Expect(x.Response()).To(Satisfy("it served, or refused with 4xx", isNotServerError))
+			t.Expect(x.Response()).To(check.Satisfy("it served, or refused with 4xx", isNotServerError))
 		}
 		const want = "no event stream for a client that accepts only JSON"
-		t.ExpectAdvice(onlyJSON.Response()).To(Satisfy(want, func(a driver.HTTPResponse) bool { return !a.IsStream }))
+		t.ExpectAdvice(onlyJSON.Response()).To(check.Satisfy(want,
+			func(a driver.HTTPResponse) bool { return !a.IsStream }))
 	}),
 
-	"http/content-type-with-charset": Probe(func(t *T) {
+	"http/content-type-with-charset": check.Probe(func(t *check.T) {
 		compareHeaders(t, nil, []headerVariant{
 			{"a charset", roundtrip.Header("Content-Type", "application/json; charset=utf-8")},
 			{"another letter case", roundtrip.Header("Content-Type", "Application/JSON")},
 		})
 	}),
 
-	"http/non-json-content-type-rejected": ProcessProbe(func(t *T) {
+	"http/non-json-content-type-rejected": check.ProcessProbe(func(t *check.T) {
 		x := roundtrip.PostConnect(t, t.NewProcess(), roundtrip.Header("Content-Type", "text/plain"))
 		r := x.AwaitReply()
 		roundtrip.RequireHTTPResponse(t, x.Response())
-		t.Expect(r).To(Satisfy("initialize as text/plain refused",
+		t.Expect(r).To(check.Satisfy("initialize as text/plain refused",
 			func(r driver.Reply) bool { return r.Result() == nil }))
 	}),
 
-	"http/version-header-invalid-400": Probe(func(t *T) {
-		roundtrip.EachNamedRoundTrip(t, requestsWithWrongVersions(t), func(t *T, x roundtrip.NamedRoundTrip) {
+	"http/version-header-invalid-400": check.Probe(func(t *check.T) {
+		roundtrip.EachNamedRoundTrip(t, requestsWithWrongVersions(t), func(t *check.T, x roundtrip.NamedRoundTrip) {
 			a := x.Response()
 			roundtrip.RequireNotFromIntermediary(t, a)
 			if x.Method != http.MethodPost && refusesMethod(t, x.Method, a) {
-				t.WithReason(NotOffered).Skip("the server takes no %s", x.Method)
+				t.WithReason(check.NotOffered).Skip("the server takes no %s", x.Method)
 			}
-			t.Expect(a).To(Satisfy("HTTP 400",
+			t.Expect(a).To(check.Satisfy("HTTP 400",
 				func(a driver.HTTPResponse) bool { return a.StatusCode == http.StatusBadRequest }))
 		})
 	}),
 
-	"http/version-header-valid-accepted": Probe(func(t *T) {
+	"http/version-header-valid-accepted": check.Probe(func(t *check.T) {
 		compareHeaders(t, roundtrip.Header(roundtrip.VersionHeader), []headerVariant{
 			{"the negotiated version", roundtrip.Header("MCP-Protocol-Version", t.Revision)},
 			{"lower case", roundtrip.Header("mcp-protocol-version", t.Revision)},
@@ -70,38 +73,39 @@ var headerChecks = Suite{
 		})
 	}),
 
-	"http/version-header-absent-served": Probe(func(t *T) {
+	"http/version-header-absent-served": check.Probe(func(t *check.T) {
 		if t.Server.Sessionless && !supportsVersion(t, "2025-03-26") {
 			t.Inconclusive("without sessions the server would have to assume 2025-03-26, which it does not support")
 		}
 		compareHeaders(t, nil, []headerVariant{{"no header", roundtrip.Header(roundtrip.VersionHeader)}})
 	}),
 
-	"http/version-header-on-initialize": ProcessProbe(func(t *T) {
+	"http/version-header-on-initialize": check.ProcessProbe(func(t *check.T) {
 		x := roundtrip.PostConnect(t, t.NewProcess(), roundtrip.Header(roundtrip.VersionHeader, t.Revision))
 		r := x.AwaitReply()
 		roundtrip.RequireHTTPResponse(t, x.Response())
-		t.Expect(r).To(BeResult(), "initialize with the version in the header, too")
+		t.Expect(r).To(check.BeResult(), "initialize with the version in the header, too")
 	}),
 
-	"http/version-header-differs-from-session": Probe(func(t *T) {
-		i := slices.IndexFunc(LegacyRevisions, func(version string) bool {
+	"http/version-header-differs-from-session": check.Probe(func(t *check.T) {
+		i := slices.IndexFunc(catalogue.LegacyRevisions, func(version string) bool {
 			return version != t.Revision && supportsVersion(t, version)
 		})
 		if i < 0 {
-			t.WithReason(NotOffered).Skip("the server supports no other version")
+			t.WithReason(check.NotOffered).Skip("the server supports no other version")
 		}
 		s := t.Session()
 		a := roundtrip.PostRequest(s,
-			roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.VersionHeader, LegacyRevisions[i])}).AwaitHeaders()
+			roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.VersionHeader,
+				catalogue.LegacyRevisions[i])}).AwaitHeaders()
 		roundtrip.RequireHTTPResponse(t, a)
-		t.Expect(a).To(Satisfy("it served, or refused with 4xx", isNotServerError))
+		t.Expect(a).To(check.Satisfy("it served, or refused with 4xx", isNotServerError))
 	}),
 }
 
 // requestsWithWrongVersions are requests with versions that do not exist, one after the other in a session without a
 // stream of its own; DELETE, which may end it, comes last.
-func requestsWithWrongVersions(t *T) (all []roundtrip.NamedRoundTrip) {
+func requestsWithWrongVersions(t *check.T) (all []roundtrip.NamedRoundTrip) {
 	s := t.NewProcess()
 	in := roundtrip.NewManualSession(t, s)
 	ask := func() *driver.RoundTrip { return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in}) }
@@ -121,7 +125,8 @@ func requestsWithWrongVersions(t *T) (all []roundtrip.NamedRoundTrip) {
 				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: h})
 			})
 	}
-	try("a notification", "not-a-version", func(h http.Header) *driver.RoundTrip { return roundtrip.PostInitialized(s, h) })
+	try("a notification", "not-a-version",
+		func(h http.Header) *driver.RoundTrip { return roundtrip.PostInitialized(s, h) })
 	if t.Server.Sessionless {
 		return all
 	}
@@ -134,7 +139,7 @@ func requestsWithWrongVersions(t *T) (all []roundtrip.NamedRoundTrip) {
 
 // refusesMethod reports whether a refusal is about the method: the server does not serve it in an ordinary session
 // either.
-func refusesMethod(t *T, method string, a driver.HTTPResponse) bool {
+func refusesMethod(t *check.T, method string, a driver.HTTPResponse) bool {
 	switch {
 	case a.OK() || a.StatusCode == http.StatusBadRequest:
 		return false
@@ -158,17 +163,17 @@ type headerVariant struct {
 
 // compareHeaders makes the session's harmless request with the usual headers and in other forms, and wants all of these
 // served if any is.
-func compareHeaders(t *T, usual http.Header, forms []headerVariant) {
+func compareHeaders(t *check.T, usual http.Header, forms []headerVariant) {
 	compareRequest(t, roundtrip.ManualRequest{Header: usual}, forms)
 }
 
 // compareRequest is compare with a request. They go one after the other: a server may refuse a second request at a
 // time.
-func compareRequest(t *T, request roundtrip.ManualRequest, forms []headerVariant) {
+func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerVariant) {
 	s := t.Session()
 	asUsual := roundtrip.PostRequest(s, request).AwaitReply()
 	if asUsual.Err != nil {
-		t.WithReason(Silent).Retry("the request has no answer in its usual form either: %v", asUsual.Err)
+		t.WithReason(check.Silent).Retry("the request has no answer in its usual form either: %v", asUsual.Err)
 	}
 	var others []roundtrip.NamedRoundTrip
 	for _, f := range forms {
@@ -181,10 +186,10 @@ func compareRequest(t *T, request roundtrip.ManualRequest, forms []headerVariant
 			break // one that has no answer is enough
 		}
 	}
-	roundtrip.EachNamedRoundTrip(t, others, func(t *T, other roundtrip.NamedRoundTrip) {
+	roundtrip.EachNamedRoundTrip(t, others, func(t *check.T, other roundtrip.NamedRoundTrip) {
 		r := other.AwaitReply()
 		if !hasMessage(asUsual) && !hasMessage(r) {
-			t.Retry("the request is not served in its usual form either: %s", Got(asUsual))
+			t.Retry("the request is not served in its usual form either: %s", check.Got(asUsual))
 		}
 		roundtrip.RequireNotFromIntermediary(t, other.Response())
 		t.Expect(r).To(beServedLike(asUsual))
@@ -192,6 +197,6 @@ func compareRequest(t *T, request roundtrip.ManualRequest, forms []headerVariant
 }
 
 // supportsVersion reports whether the server negotiates a version.
-func supportsVersion(t *T, version string) bool {
+func supportsVersion(t *check.T, version string) bool {
 	return handshake.ConnectReplyFor(t, version).Result()["protocolVersion"] == version
 }

@@ -1,10 +1,12 @@
 // Package http judges the transport Streamable HTTP.
 package http
 
-import . "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
 // Checks are the checks of the area.
-var Checks = MergeSuites(
+var Checks = check.MergeSuites(
 	methodChecks, responseChecks, oneWayChecks, headerChecks, sessionIDChecks, sessionChecks, securityChecks,
 	streamChecks, deliveryChecks, resumptionChecks,
 	mirroredHeaderChecks, paramHeaderChecks, legacyChecks,

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-var sessionIDChecks = Suite{
-	"http/session-id-visible-ascii": Probe(func(t *T) {
+var sessionIDChecks = check.Suite{
+	"http/session-id-visible-ascii": check.Probe(func(t *check.T) {
 		ids := discoveredIDs(t)
 		if len(ids) == 0 {
-			t.WithReason(NotOffered).Skip("the server issues no session id")
+			t.WithReason(check.NotOffered).Skip("the server issues no session id")
 		}
 		first := len(ids)
 		if !t.Server.Sessionless {
@@ -27,39 +27,40 @@ var sessionIDChecks = Suite{
 			if i < first {
 				by = t.DecidedBy(t.Server.ConnectReply)
 			}
-			by.Expect(id).To(Satisfy("visible ASCII characters, 0x21 to 0x7E, at least one", isVisibleASCII))
+			by.Expect(id).To(check.Satisfy("visible ASCII characters, 0x21 to 0x7E, at least one", isVisibleASCII))
 		}
 	}),
 
-	"http/session-id-unique": Probe(func(t *T) {
+	"http/session-id-unique": check.Probe(func(t *check.T) {
 		ids := requireSeveralIDs(t)
 		if allSame(ids) && t.Credentials.Bearer == "" {
 			t.Yield("all sessions have the same id")
 		}
-		t.Expect(duplicates(ids)).To(BeEmptyList[string]("no id that two sessions have"))
+		t.Expect(duplicates(ids)).To(check.BeEmptyList[string]("no id that two sessions have"))
 	}),
 
-	"http/session-id-unpredictable": Probe(func(t *T) {
+	"http/session-id-unpredictable": check.Probe(func(t *check.T) {
 		ids := requireSeveralIDs(t)
 		if allSame(ids) && t.Credentials.Bearer != "" {
-			t.WithReason(OtherCheck).Inconclusive("all sessions have the same id, which may be one for each token")
+			t.WithReason(check.OtherCheck).
+				Inconclusive("all sessions have the same id, which may be one for each token")
 		}
 		secrets := secretParts(t, append(discoveredIDs(t), ids...))
 		pattern := invalid.PredictablePattern(secrets, time.Now())
 		if allSame(ids) {
 			pattern = "the same one for every session"
 		}
-		t.Expect(pattern == "").To(BeTrue("ids that nobody can guess", "%s: %s", pattern, firstFew(ids)))
+		t.Expect(pattern == "").To(check.BeTrue("ids that nobody can guess", "%s: %s", pattern, firstFew(ids)))
 		bits := invalid.VaryingBits(secrets)
 		want := fmt.Sprintf("at least %d bits that differ", invalid.MinSecretBits)
-		t.ExpectShould(bits >= invalid.MinSecretBits).To(BeTrue(want, "about %d: %s", bits, firstFew(ids)))
+		t.ExpectShould(bits >= invalid.MinSecretBits).To(check.BeTrue(want, "about %d: %s", bits, firstFew(ids)))
 	}),
 }
 
 // Ids of sessions.
 
 // discoveredIDs is the session id that discovery was given, as it was on the wire; none when there was no such header.
-func discoveredIDs(t *T) []string {
+func discoveredIDs(t *check.T) []string {
 	f := t.Server.ConnectReply.Frame
 	if f == nil || f.RoundTrip == nil {
 		return nil
@@ -68,14 +69,15 @@ func discoveredIDs(t *T) []string {
 }
 
 // tenIDs are the ids of ten sessions that begin at the same time or, where the server serves one, one after the other.
-func tenIDs(t *T) []string {
-	return Step(t, "ten sessions", func(t *T) (ids []string) {
+func tenIDs(t *check.T) []string {
+	return check.Step(t, "ten sessions", func(t *check.T) (ids []string) {
 		s := t.NewProcess()
 		var hellos []*driver.RoundTrip
 		for i := range 10 {
 			hellos = append(hellos, roundtrip.PostRequest(s, roundtrip.ManualRequest{
 				ID:     invalid.StringIDOrDefault(t, fmt.Sprint("mcpcheck-one-of-ten-", i)),
-				Method: "initialize", Params: driver.ConnectParams(t.Revision), Header: roundtrip.Header(roundtrip.SessionIDHeader),
+				Method: "initialize", Params: driver.ConnectParams(t.Revision),
+				Header: roundtrip.Header(roundtrip.SessionIDHeader),
 			}))
 			if t.Server.OneClient {
 				hellos[i].AwaitHeaders()
@@ -92,7 +94,7 @@ func tenIDs(t *T) []string {
 }
 
 // requireSeveralIDs are tenIDs, or what there is of them.
-func requireSeveralIDs(t *T) []string {
+func requireSeveralIDs(t *check.T) []string {
 	skipUnlessSessions(t)
 	ids := tenIDs(t)
 	if len(ids) < 2 {
@@ -128,7 +130,7 @@ func firstFew(ids []string) string {
 }
 
 // secretParts are what nobody may be able to guess: of signed tokens the signatures, of others all.
-func secretParts(t *T, ids []string) []string {
+func secretParts(t *check.T, ids []string) []string {
 	if slices.ContainsFunc(ids, func(id string) bool { return !invalid.IsJWT(id) }) {
 		return ids
 	}

@@ -5,38 +5,41 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
 // legacyChecks are the checks of what earlier revisions have that this one has not: sessions, GET, DELETE, resumption.
-var legacyChecks = Suite{
+var legacyChecks = check.Suite{
 	"http/get-405":    legacyMethodCheck(http.MethodGet),
 	"http/delete-405": legacyMethodCheck(http.MethodDelete),
 
-	"http/session-id-ignored": Probe(func(t *T) {
+	"http/session-id-ignored": check.Probe(func(t *check.T) {
 		method, params := protocol.OrdinaryRequest(t, t.Session())
 		forms := []headerVariant{{"a session id", roundtrip.Header(roundtrip.SessionIDHeader, "mcpcheck-bogus")}}
 		if id := tryLegacyHandshake(t).sessionID; id != "" {
 			forms = append(forms,
-				headerVariant{"the id of a session of " + NewestLegacy, roundtrip.Header(roundtrip.SessionIDHeader, id)})
+				headerVariant{"the id of a session of " + catalogue.NewestLegacy,
+					roundtrip.Header(roundtrip.SessionIDHeader, id)})
 		}
 		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, forms)
 	}),
 
-	"http/session-id-not-minted": WatchWithSetup(sendLegacyHeaders, func(t *T, w Wire) {
-		JudgeRoundTrips(t, "HTTP answer", RoundTrips(w), isModernRequest, func(t *T, r RoundTripRecord) {
-			t.Expect(r.Response.Header.Get(roundtrip.SessionIDHeader)).To(Satisfy("no Mcp-Session-Id", func(id string) bool {
-				return id == ""
-			}))
+	"http/session-id-not-minted": check.WatchWithSetup(sendLegacyHeaders, func(t *check.T, w check.Wire) {
+		JudgeRoundTrips(t, "HTTP answer", RoundTrips(w), isModernRequest, func(t *check.T, r RoundTripRecord) {
+			t.Expect(r.Response.Header.Get(roundtrip.SessionIDHeader)).To(check.Satisfy("no Mcp-Session-Id",
+				func(id string) bool {
+					return id == ""
+				}))
 		})
 	}),
 
-	"http/last-event-id-ignored": Probe(func(t *T) {
+	"http/last-event-id-ignored": check.Probe(func(t *check.T) {
 		if supportsLegacy(t) {
-			t.WithReason(NotOffered).Skip("the server speaks older revisions, too, which have Last-Event-ID")
+			t.WithReason(check.NotOffered).Skip("the server speaks older revisions, too, which have Last-Event-ID")
 		}
 		method, params := protocol.OrdinaryRequest(t, t.Session())
 		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
@@ -46,28 +49,31 @@ var legacyChecks = Suite{
 }
 
 // legacyMethodCheck is the check that a server without older revisions answers an HTTP method of theirs with 405.
-func legacyMethodCheck(method string) Check {
-	return Probe(func(t *T) {
+func legacyMethodCheck(method string) check.Check {
+	return check.Probe(func(t *check.T) {
 		if supportsLegacy(t) {
-			t.WithReason(NotOffered).Skip("the server speaks older revisions, too, which have %s", method)
+			t.WithReason(check.NotOffered).Skip("the server speaks older revisions, too, which have %s", method)
 		}
 		if none := tryLegacyHandshake(t).err; none != nil {
-			t.WithReason(Silent).Retry("it may speak older revisions, which have %s: %v", method, Explain(none))
+			t.WithReason(check.Silent).Retry("it may speak older revisions, which have %s: %v", method,
+				check.Explain(none))
 		}
 		a := roundtrip.RequireHTTPResponse(t, legacyMethodResponses(t)[method])
 		roundtrip.SkipIfUnauthorized(t, a)
-		t.Expect(a).To(Satisfy("HTTP 405",
+		t.Expect(a).To(check.Satisfy("HTTP 405",
 			func(a driver.HTTPResponse) bool { return a.StatusCode == http.StatusMethodNotAllowed }))
 	})
 }
 
 // legacyMethodResponses are the answers to GET and DELETE as clients of older revisions send them.
-func legacyMethodResponses(t *T) map[string]driver.HTTPResponse {
-	return Step(t, "methods of older revisions", func(t *T) map[string]driver.HTTPResponse {
+func legacyMethodResponses(t *check.T) map[string]driver.HTTPResponse {
+	return check.Step(t, "methods of older revisions", func(t *check.T) map[string]driver.HTTPResponse {
 		s, answers := t.SessionForInvalidInput(), map[string]driver.HTTPResponse{}
-		in := http.Header{roundtrip.SessionIDHeader: {"mcpcheck"}, roundtrip.VersionHeader: {NewestLegacy}}
+		in := http.Header{roundtrip.SessionIDHeader: {"mcpcheck"}, roundtrip.VersionHeader: {catalogue.NewestLegacy}}
 		for method, header := range map[string]http.Header{
-			http.MethodGet: {"Accept": {roundtrip.EventStreamType}, roundtrip.VersionHeader: {NewestLegacy}}, http.MethodDelete: in,
+			http.MethodGet: {"Accept": {roundtrip.EventStreamType},
+				roundtrip.VersionHeader: {catalogue.NewestLegacy}},
+			http.MethodDelete: in,
 		} {
 			answers[method] = roundtrip.AwaitHeaders(s.HTTP().Do(driver.HTTPRequest{Method: method, Header: header}))
 		}
@@ -76,8 +82,8 @@ func legacyMethodResponses(t *T) map[string]driver.HTTPResponse {
 }
 
 // sendLegacyHeaders makes requests with headers of older revisions, which the answers may repeat.
-func sendLegacyHeaders(t *T) {
-	Step(t, "headers of older revisions", func(t *T) bool {
+func sendLegacyHeaders(t *check.T) {
+	check.Step(t, "headers of older revisions", func(t *check.T) bool {
 		s := t.Session()
 		method, params := protocol.OrdinaryRequest(t, s)
 		for _, request := range []string{method, "server/discover"} {
@@ -92,9 +98,10 @@ func sendLegacyHeaders(t *T) {
 
 // isModernRequest reports whether an HTTP request holds a message that says by itself which revision it is of.
 func isModernRequest(r RoundTripRecord) bool {
-	params, _ := r.Request.JSON()["params"].(M)
-	meta, _ := params["_meta"].(M)
-	return r.Response.StatusCode != 0 && slices.Contains(ModernRevisions, trimmedText(meta[driver.MetaRevision]))
+	params, _ := r.Request.JSON()["params"].(check.M)
+	meta, _ := params["_meta"].(check.M)
+	return r.Response.StatusCode != 0 && slices.Contains(catalogue.ModernRevisions,
+		trimmedText(meta[driver.MetaRevision]))
 }
 
 func trimmedText(v any) string {
@@ -110,20 +117,21 @@ type legacyHandshake struct {
 }
 
 // tryLegacyHandshake asks the server for the handshake that older revisions begin with.
-func tryLegacyHandshake(t *T) legacyHandshake {
-	return Step(t, "a handshake", func(t *T) (h legacyHandshake) {
+func tryLegacyHandshake(t *check.T) legacyHandshake {
+	return check.Step(t, "a handshake", func(t *check.T) (h legacyHandshake) {
 		s := t.NewProcess()
 		s.MarkInvalidInputFromStart()
-		params := driver.ConnectParams(NewestLegacy)
+		params := driver.ConnectParams(catalogue.NewestLegacy)
 		params["_meta"] = driver.Omitted
 		x := roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip {
 			return roundtrip.PostRequest(s, roundtrip.ManualRequest{
-				Method: "initialize", Params: params, Header: http.Header{roundtrip.VersionHeader: nil, methodHeader: nil},
+				Method: "initialize", Params: params,
+				Header: http.Header{roundtrip.VersionHeader: nil, methodHeader: nil},
 			})
 		})
 		h.err = x.AwaitReply().Err
 		granted := trimmedText(x.AwaitReply().Result()["protocolVersion"])
-		if h.isSupported = slices.Contains(LegacyRevisions, granted); h.isSupported {
+		if h.isSupported = slices.Contains(catalogue.LegacyRevisions, granted); h.isSupported {
 			h.sessionID = x.Response().Header.Get(roundtrip.SessionIDHeader)
 		}
 		return h
@@ -131,7 +139,7 @@ func tryLegacyHandshake(t *T) legacyHandshake {
 }
 
 // supportsLegacy reports whether the server speaks older revisions as well.
-func supportsLegacy(t *T) bool {
-	older := func(revision string) bool { return slices.Contains(LegacyRevisions, revision) }
+func supportsLegacy(t *check.T) bool {
+	older := func(revision string) bool { return slices.Contains(catalogue.LegacyRevisions, revision) }
 	return slices.ContainsFunc(t.Server.Revisions, older) || tryLegacyHandshake(t).isSupported
 }

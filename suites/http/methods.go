@@ -4,66 +4,70 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-var methodChecks = Suite{
-	"http/endpoint-accepts-post": Probe(func(t *T) {
+var methodChecks = check.Suite{
+	"http/endpoint-accepts-post": check.Probe(func(t *check.T) {
 		x := roundtrip.PostConnect(t, t.NewProcess(), nil)
 		x.AwaitReply()
 		a := x.Response()
 		roundtrip.RequireHTTPResponse(t, a)
 		roundtrip.SkipIfUnauthorized(t, a)
-		t.Expect(a).To(Satisfy("POST accepted", func(a driver.HTTPResponse) bool {
-			return acceptsPOST(a) || t.IsModern() && roundtrip.IsNotFound(a) && isMessageBody(a) // as of an unknown method
+		t.Expect(a).To(check.Satisfy("POST accepted", func(a driver.HTTPResponse) bool {
+			// as of an unknown method
+			return acceptsPOST(a) || t.IsModern() && roundtrip.IsNotFound(a) && isMessageBody(a)
 		}))
 	}).WhenConnectRefused().WhenProtected(),
 
-	"http/get-stream-or-405": Probe(func(t *T) {
+	"http/get-stream-or-405": check.Probe(func(t *check.T) {
 		a := openGETStreams(t).first
 		roundtrip.RequireNotFromIntermediary(t, a)
 		roundtrip.SkipIfUnauthorized(t, a)
 		if a.StatusCode == 0 && !a.Ended { // the headers may be held back until there is an event
-			t.FailAt(Should, "the headers of an event stream at once, or HTTP 405", "%s", a)
+			t.FailAt(catalogue.Should, "the headers of an event stream at once, or HTTP 405", "%s", a)
 		}
-		t.Expect(a).To(Satisfy("an event stream or HTTP 405", roundtrip.IsStreamOr405))
-		t.ExpectShould(a).To(Satisfy("an event stream with status 200, or HTTP 405", func(a driver.HTTPResponse) bool {
-			return a.StatusCode == http.StatusOK || a.StatusCode == http.StatusMethodNotAllowed
-		}))
+		t.Expect(a).To(check.Satisfy("an event stream or HTTP 405", roundtrip.IsStreamOr405))
+		t.ExpectShould(a).To(check.Satisfy("an event stream with status 200, or HTTP 405",
+			func(a driver.HTTPResponse) bool {
+				return a.StatusCode == http.StatusOK || a.StatusCode == http.StatusMethodNotAllowed
+			}))
 	}),
 
-	"http/second-get-stream": Probe(func(t *T) {
+	"http/second-get-stream": check.Probe(func(t *check.T) {
 		both := openGETStreams(t)
 		if !both.hasSecond {
 			t.Yield("the first GET was neither answered with a stream nor with 405")
 		}
 		roundtrip.RequireNotFromIntermediary(t, both.second)
-		t.Expect(both.second).To(Satisfy("a second stream as the first, or HTTP 405 for both",
+		t.Expect(both.second).To(check.Satisfy("a second stream as the first, or HTTP 405 for both",
 			func(a driver.HTTPResponse) bool {
 				return a.StatusCode == both.first.StatusCode && a.MediaType() == both.first.MediaType()
 			}))
 	}),
 
-	"http/405-allow-header": WatchWithSetup(sendOtherMethods, func(t *T, w Wire) {
+	"http/405-allow-header": check.WatchWithSetup(sendOtherMethods, func(t *check.T, w check.Wire) {
 		refused := func(r RoundTripRecord) bool {
 			return r.Response.StatusCode == http.StatusMethodNotAllowed &&
 				r.Request.RoundTrip.URL == r.Session.HTTP().Endpoint()
 		}
-		JudgeRoundTrips(t, "answer with status 405", RoundTrips(w), refused, func(t *T, r RoundTripRecord) {
+		JudgeRoundTrips(t, "answer with status 405", RoundTrips(w), refused, func(t *check.T, r RoundTripRecord) {
 			allow := strings.Join(r.Response.Header.Values("Allow"), ", ")
-			t.Expect(allow).To(Satisfy("an Allow header that names POST", func(allow string) bool {
+			t.Expect(allow).To(check.Satisfy("an Allow header that names POST", func(allow string) bool {
 				return strings.Contains(allow, http.MethodPost)
 			}))
 		})
 	}),
 
-	"http/unsupported-method": Probe(func(t *T) {
-		roundtrip.EachNamedRoundTrip(t, otherMethods(t), func(t *T, method roundtrip.NamedRoundTrip) {
+	"http/unsupported-method": check.Probe(func(t *check.T) {
+		roundtrip.EachNamedRoundTrip(t, otherMethods(t), func(t *check.T, method roundtrip.NamedRoundTrip) {
 			a := roundtrip.RequireHTTPResponse(t, method.AwaitEnd())
-			t.Expect(a).To(Satisfy("HTTP 405", func(a driver.HTTPResponse) bool {
+			t.Expect(a).To(check.Satisfy("HTTP 405", func(a driver.HTTPResponse) bool {
 				return !a.OK() && (a.StatusCode < 500 || a.StatusCode == http.StatusNotImplemented)
 			}))
 		})
@@ -78,8 +82,8 @@ type getResponses struct {
 }
 
 // openGETStreams opens the streams in a session of their own.
-func openGETStreams(t *T) getResponses {
-	return Step(t, "streams of GET", func(t *T) (both getResponses) {
+func openGETStreams(t *check.T) getResponses {
+	return check.Step(t, "streams of GET", func(t *check.T) (both getResponses) {
 		s := t.ExclusiveSession()
 		both.first = roundtrip.ListeningStream(t, s).AwaitHeadersUntilDeadline()
 		if both.hasSecond = both.first.StatusCode != 0 && roundtrip.IsStreamOr405(both.first); both.hasSecond {
@@ -103,11 +107,11 @@ func acceptsPOST(a driver.HTTPResponse) bool {
 
 // isMessageBody reports whether the body of an answer is a message.
 func isMessageBody(a driver.HTTPResponse) bool {
-	return HasMember(roundtrip.DecodeObject(a.Body.Bytes()), "jsonrpc")
+	return check.HasMember(roundtrip.DecodeObject(a.Body.Bytes()), "jsonrpc")
 }
 
 // sendOtherMethods makes requests with all methods that may be answered with 405.
-func sendOtherMethods(t *T) {
+func sendOtherMethods(t *check.T) {
 	otherMethods(t)
 	if t.IsModern() {
 		legacyMethodResponses(t)
@@ -115,14 +119,15 @@ func sendOtherMethods(t *T) {
 }
 
 // otherMethods are requests with methods that the endpoint has no use for.
-func otherMethods(t *T) []roundtrip.NamedRoundTrip {
-	return Step(t, "other methods", func(t *T) (all []roundtrip.NamedRoundTrip) {
+func otherMethods(t *check.T) []roundtrip.NamedRoundTrip {
+	return check.Step(t, "other methods", func(t *check.T) (all []roundtrip.NamedRoundTrip) {
 		s := t.Session()
 		var sent []*driver.RoundTrip
 		for _, method := range []string{http.MethodPut, http.MethodPatch} {
 			_, request := protocol.NewNoOp(s, s.NextID())
 			sent = append(sent, s.HTTP().Do(driver.HTTPRequest{
-				Method: method, Header: roundtrip.Header("Content-Type", roundtrip.JSONType), Body: CompactJSON(request),
+				Method: method, Header: roundtrip.Header("Content-Type", roundtrip.JSONType),
+				Body: text.CompactJSON(request),
 			}))
 		}
 		for _, x := range sent {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -22,23 +22,23 @@ const (
 )
 
 // mirroredHeaderChecks are the checks of the headers that say again what the body says.
-var mirroredHeaderChecks = Suite{
-	"http/version-header-required": Probe(func(t *T) {
+var mirroredHeaderChecks = check.Suite{
+	"http/version-header-required": check.Probe(func(t *check.T) {
 		x := findMismatch(t, listMismatches(t), noVersion)
 		r := x.AwaitReply()
-		isModern := HasMember(r.Result(), "resultType") || isHeaderMismatch(r)
+		isModern := check.HasMember(r.Result(), "resultType") || isHeaderMismatch(r)
 		if !isModern && supportsLegacy(t) {
-			t.WithReason(NotOffered).
+			t.WithReason(check.NotOffered).
 				Skip("the server speaks older revisions, too, and may take it for one of 2025-03-26")
 		}
 		x.expectRefused(t)
 	}).WhenConnectRefused(),
 
-	"http/version-header-mismatch": Probe(func(t *T) {
-		eachMismatch(t, versionMismatches(t), func(t *T, x mismatchedRequest) {
+	"http/version-header-mismatch": check.Probe(func(t *check.T) {
+		eachMismatch(t, versionMismatches(t), func(t *check.T, x mismatchedRequest) {
 			invalid.SkipUnlessServerRejects(t, x.AwaitReply())
 			t.Expect(x).To(beRefusedMismatch())
-			t.ExpectShould(x.AwaitReply()).To(Satisfy("error -32020, since the versions differ",
+			t.ExpectShould(x.AwaitReply()).To(check.Satisfy("error -32020, since the versions differ",
 				func(r driver.Reply) bool {
 					return !isUnsupportedVersion(r)
 				}))
@@ -49,7 +49,7 @@ var mirroredHeaderChecks = Suite{
 	"http/method-header-mismatch":       mismatchCheck(listMismatches, otherMethod),
 	"http/method-header-case-sensitive": mismatchCheck(listMismatches, methodInCapitals),
 
-	"http/header-name-case-insensitive": Probe(func(t *T) {
+	"http/header-name-case-insensitive": check.Probe(func(t *check.T) {
 		method, params := protocol.OrdinaryRequest(t, t.Session())
 		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
 			{"lower case", http.Header{"mcp-method": {method}, "mcp-protocol-version": {t.Revision}}},
@@ -57,10 +57,11 @@ var mirroredHeaderChecks = Suite{
 		})
 	}),
 
-	"http/header-ows-trimmed": Probe(func(t *T) {
+	"http/header-ows-trimmed": check.Probe(func(t *check.T) {
 		method, params := protocol.OrdinaryRequest(t, t.Session())
 		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
-			{"white space", http.Header{methodHeader: {" \t" + method + "\t "}, roundtrip.VersionHeader: {t.Revision + " "}}},
+			{"white space",
+				http.Header{methodHeader: {" \t" + method + "\t "}, roundtrip.VersionHeader: {t.Revision + " "}}},
 		})
 	}),
 
@@ -72,12 +73,13 @@ var mirroredHeaderChecks = Suite{
 	"http/name-header-mismatch-prompts-get":    mismatchCheck(promptMismatches, otherName),
 	"http/name-header-base64-invalid":          mismatchCheck(toolMismatches, badBase64),
 
-	"http/name-header-base64": Probe(func(t *T) {
+	"http/name-header-base64": check.Probe(func(t *check.T) {
 		named := namedRequest(t)
 		s := t.Session()
 		sendValid(t, s, named)
 		encoded := roundtrip.PostRequest(s, roundtrip.ManualRequest{
-			Method: named.Method, Params: named.Params, Header: roundtrip.Header(nameHeader, encodeBase64(mcpNameOf(named))),
+			Method: named.Method, Params: named.Params,
+			Header: roundtrip.Header(nameHeader, encodeBase64(mcpNameOf(named))),
 		})
 		params := maps.Clone(named.Params)
 		for member := range params {
@@ -88,29 +90,30 @@ var mirroredHeaderChecks = Suite{
 		// which the session encodes
 		foreign := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: named.Method, Params: params})
 		roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{
-			roundtrip.NewNamedRoundTrip(s, "a plain name in Base64", encoded), roundtrip.NewNamedRoundTrip(s, "a name beyond ASCII",
+			roundtrip.NewNamedRoundTrip(s, "a plain name in Base64", encoded),
+			roundtrip.NewNamedRoundTrip(s, "a name beyond ASCII",
 				foreign),
-		}, func(t *T, x roundtrip.NamedRoundTrip) {
-			r := RequireServerReply(t, x.AwaitReply())
+		}, func(t *check.T, x roundtrip.NamedRoundTrip) {
+			r := check.RequireServerReply(t, x.AwaitReply())
 			roundtrip.RequireHTTPResponse(t, x.Response())
-			t.Expect(r).To(Satisfy("it taken for the name in the body", func(r driver.Reply) bool {
+			t.Expect(r).To(check.Satisfy("it taken for the name in the body", func(r driver.Reply) bool {
 				return !isHeaderMismatch(r)
 			}))
 		})
 	}),
 
-	"http/name-header-not-required-elsewhere": Probe(func(t *T) {
+	"http/name-header-not-required-elsewhere": check.Probe(func(t *check.T) {
 		s := t.NewProcess()
 		for _, method := range append([]string{"server/discover"}, protocol.ListMethods(t.Server.Capabilities)...) {
 			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: roundtrip.Header(nameHeader)})
 			r := x.AwaitReply()
 			roundtrip.RequireHTTPResponse(t, x.Response())
-			t.Expect(r).To(Satisfy(method+" served without Mcp-Name",
+			t.Expect(r).To(check.Satisfy(method+" served without Mcp-Name",
 				func(r driver.Reply) bool { return !isHeaderMismatch(r) }))
 		}
 	}).WhenConnectRefused(),
 
-	"http/header-error-code": Probe(func(t *T) {
+	"http/header-error-code": check.Probe(func(t *check.T) {
 		var refused []mismatchedRequest
 		for _, x := range allMismatches(t) {
 			if x.isRefused() && x.Response().StatusCode == http.StatusBadRequest &&
@@ -119,10 +122,10 @@ var mirroredHeaderChecks = Suite{
 			}
 		}
 		if len(refused) == 0 {
-			t.WithReason(NotObserved).Skip("no request was refused for its headers")
+			t.WithReason(check.NotObserved).Skip("no request was refused for its headers")
 		}
-		eachMismatch(t, refused, func(t *T, x mismatchedRequest) {
-			t.Expect(x.AwaitReply()).To(BeError(headerMismatch))
+		eachMismatch(t, refused, func(t *check.T, x mismatchedRequest) {
+			t.Expect(x.AwaitReply()).To(check.BeError(headerMismatch))
 		})
 	}),
 }
@@ -166,12 +169,13 @@ type mismatchedRequest struct {
 // too, says nothing.
 func (x mismatchedRequest) isRefused() bool {
 	r := x.AwaitReply()
-	return r.Result() == nil && (isHeaderMismatch(r) || x.validReply.Result() != nil || !protocol.SameText(x.validReply, r))
+	return r.Result() == nil && (isHeaderMismatch(r) || x.validReply.Result() != nil ||
+		!protocol.SameText(x.validReply, r))
 }
 
 // expectRefused wants a refusal with status 400. The code, http/header-error-code judges.
-func (x mismatchedRequest) expectRefused(t *T) {
-	eachMismatch(t, []mismatchedRequest{x}, func(t *T, x mismatchedRequest) {
+func (x mismatchedRequest) expectRefused(t *check.T) {
+	eachMismatch(t, []mismatchedRequest{x}, func(t *check.T, x mismatchedRequest) {
 		invalid.SkipUnlessServerRejects(t, x.AwaitReply())
 		t.Expect(x).To(beRefusedMismatch())
 	})
@@ -179,7 +183,7 @@ func (x mismatchedRequest) expectRefused(t *T) {
 
 // beRefusedMismatch matches requests that were refused with status 400, as their headers want it.
 func beRefusedMismatch() types.GomegaMatcher {
-	return Satisfy("HTTP 400, since its headers do not fit", func(x mismatchedRequest) bool {
+	return check.Satisfy("HTTP 400, since its headers do not fit", func(x mismatchedRequest) bool {
 		return x.isRefused() && x.Response().StatusCode == http.StatusBadRequest
 	})
 }
@@ -188,23 +192,24 @@ func (x mismatchedRequest) String() string { return x.Response().String() }
 
 // eachMismatch tries a check on several, as far as their answers say anything of them. What fails is named by what is
 // wrong with its headers.
-func eachMismatch(t *T, all []mismatchedRequest, run func(*T, mismatchedRequest)) {
-	Each(t, all, func(x mismatchedRequest) Subject { return x.Subject }, func(t *T, x mismatchedRequest) {
-		roundtrip.RequireHTTPResponse(t, x.Response())
-		RequireServerReply(t, x.AwaitReply())
-		run(t, x)
-	})
+func eachMismatch(t *check.T, all []mismatchedRequest, run func(*check.T, mismatchedRequest)) {
+	check.Each(t, all, func(x mismatchedRequest) check.Subject { return x.Subject },
+		func(t *check.T, x mismatchedRequest) {
+			roundtrip.RequireHTTPResponse(t, x.Response())
+			check.RequireServerReply(t, x.AwaitReply())
+			run(t, x)
+		})
 }
 
 // mismatchCheck is the check that one of several requests is refused.
-func mismatchCheck(among func(*T) []mismatchedRequest, what string) Check {
-	return Probe(func(t *T) {
+func mismatchCheck(among func(*check.T) []mismatchedRequest, what string) check.Check {
+	return check.Probe(func(t *check.T) {
 		findMismatch(t, among(t), what).expectRefused(t)
 	})
 }
 
 // findMismatch is the request with something wrong.
-func findMismatch(t *T, all []mismatchedRequest, what string) mismatchedRequest {
+func findMismatch(t *check.T, all []mismatchedRequest, what string) mismatchedRequest {
 	i := slices.IndexFunc(all, func(x mismatchedRequest) bool { return x.Subject.Name == what })
 	if i < 0 {
 		t.Retry("%s was not tried", what)

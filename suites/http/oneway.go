@@ -3,30 +3,30 @@ package http
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-var oneWayChecks = Suite{
-	"http/notification-202": ProcessProbe(func(t *T) {
-		roundtrip.EachNamedRoundTrip(t, sendOneWay(t).Notifications, func(t *T, n roundtrip.NamedRoundTrip) {
+var oneWayChecks = check.Suite{
+	"http/notification-202": check.ProcessProbe(func(t *check.T) {
+		roundtrip.EachNamedRoundTrip(t, sendOneWay(t).Notifications, func(t *check.T, n roundtrip.NamedRoundTrip) {
 			a := n.AwaitEnd()
 			roundtrip.RequireNotFromIntermediary(t, a)
 			requireNoReply(t, a)
 			if a.StatusCode >= 400 && n.Subject.Name != "notifications/initialized" {
 				t.Skip("it was not accepted")
 			}
-			t.Expect(a).To(Satisfy("HTTP 202", roundtrip.IsAccepted))
+			t.Expect(a).To(check.Satisfy("HTTP 202", roundtrip.IsAccepted))
 		})
 	}),
 
-	"http/notification-empty-body": ProcessProbe(func(t *T) {
+	"http/notification-empty-body": check.ProcessProbe(func(t *check.T) {
 		sent := sendOneWay(t)
 		all := slices.Concat(sent.Notifications, sent.Unsolicited, sent.Responses)
-		roundtrip.EachNamedRoundTrip(t, all, func(t *T, n roundtrip.NamedRoundTrip) {
+		roundtrip.EachNamedRoundTrip(t, all, func(t *check.T, n roundtrip.NamedRoundTrip) {
 			a := n.AwaitEnd()
 			if !roundtrip.IsAccepted(a) {
 				t.Skip("it was not answered with 202")
@@ -34,26 +34,28 @@ var oneWayChecks = Suite{
 			if hasNoBody(a) && !a.IsStream && (!a.Ended || a.Err != nil) {
 				t.Retry("its end has not come: %s", a)
 			}
-			t.Expect(a).To(Satisfy("no body", func(a driver.HTTPResponse) bool { return a.Ended && hasNoBody(a) }))
+			t.Expect(a).To(check.Satisfy("no body",
+				func(a driver.HTTPResponse) bool { return a.Ended && hasNoBody(a) }))
 		})
 	}),
 
-	"http/response-post-202": ProcessProbe(func(t *T) {
+	"http/response-post-202": check.ProcessProbe(func(t *check.T) {
 		sent := sendOneWay(t)
 		roundtrip.EachNamedRoundTrip(t, slices.Concat(sent.Unsolicited, sent.Responses),
-			func(t *T, response roundtrip.NamedRoundTrip) {
-				t.Expect(response.AwaitEnd()).To(Satisfy("HTTP 202 or an error status", roundtrip.IsAcceptedOrError))
+			func(t *check.T, response roundtrip.NamedRoundTrip) {
+				t.Expect(response.AwaitEnd()).To(check.Satisfy("HTTP 202 or an error status",
+					roundtrip.IsAcceptedOrError))
 			})
 		for _, response := range sent.Responses {
 			if response.IsBusy() {
 				t.Yield("the server was busy with another message")
 			}
-			t.ExpectShould(response.AwaitEnd()).To(Satisfy("HTTP 202 for the answer to a request of the server",
+			t.ExpectShould(response.AwaitEnd()).To(check.Satisfy("HTTP 202 for the answer to a request of the server",
 				roundtrip.IsAccepted))
 		}
 	}),
 
-	"http/rejected-message-status": Probe(func(t *T) {
+	"http/rejected-message-status": check.Probe(func(t *check.T) {
 		for _, n := range sendOneWay(t).Notifications {
 			if a := n.AwaitEnd(); a.OK() && !roundtrip.IsAccepted(a) {
 				t.Yield("accepted notifications are not answered with 202")
@@ -64,12 +66,12 @@ var oneWayChecks = Suite{
 		bad := roundtrip.Post(t.SessionForInvalidInput(), `{"jsonrpc":"2.0","method":42}`)
 		requireNoReply(t, unknown.AwaitEnd())
 		if a := unknown.Response(); a.StatusCode == 0 && !s.IsAlive() {
-			t.WithReason(OtherCheck).Retry("%s", a)
+			t.WithReason(check.OtherCheck).Retry("%s", a)
 		}
 		const want = "HTTP 202 or an error status for an unknown notification"
-		t.Expect(unknown.AwaitEnd()).To(Satisfy(want, roundtrip.IsAcceptedOrError))
+		t.Expect(unknown.AwaitEnd()).To(check.Satisfy(want, roundtrip.IsAcceptedOrError))
 		for _, x := range []*driver.RoundTrip{unknown, bad} {
-			t.ExpectShould(x.AwaitEnd()).To(Satisfy("HTTP 202 or 4xx", func(a driver.HTTPResponse) bool {
+			t.ExpectShould(x.AwaitEnd()).To(check.Satisfy("HTTP 202 or 4xx", func(a driver.HTTPResponse) bool {
 				return roundtrip.IsAccepted(a) || roundtrip.IsClientError(a)
 			}))
 		}
@@ -81,8 +83,8 @@ func hasNoBody(a driver.HTTPResponse) bool { return a.Body.Len() == 0 && len(a.E
 
 // requireNoReply ends a check of the status with which a notification is answered when that has brought a message: then
 // the message is what is wrong.
-func requireNoReply(t *T, a driver.HTTPResponse) {
-	isReply := func(m M) bool { return HasMember(m, "jsonrpc") && !HasMember(m, "method") }
+func requireNoReply(t *check.T, a driver.HTTPResponse) {
+	isReply := func(m check.M) bool { return check.HasMember(m, "jsonrpc") && !check.HasMember(m, "method") }
 	_, array := driver.Decode(a.Body.Bytes()).([]any)
 	switch {
 	case a.OK() && slices.ContainsFunc(roundtrip.Bodies(a),
@@ -102,19 +104,19 @@ type oneWayMessages struct {
 
 // sendOneWay sends messages that want no answer in a session of its own, as a client that invites the server to ask for
 // its roots.
-func sendOneWay(t *T) oneWayMessages {
-	return Step(t, "one-way messages", func(t *T) (sent oneWayMessages) {
+func sendOneWay(t *check.T) oneWayMessages {
+	return check.Step(t, "one-way messages", func(t *check.T) (sent oneWayMessages) {
 		s := t.NewProcess()
 		hello := driver.ConnectParams(t.Revision)
-		hello["capabilities"] = M{"roots": M{}}
+		hello["capabilities"] = check.M{"roots": check.M{}}
 		if err := s.Open(hello); err != nil {
-			t.Retry("no session: %v", Explain(err))
+			t.Retry("no session: %v", check.Explain(err))
 		}
 		cancellation := invalid.NewCancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)
 		handshake.AwaitServerRequests(t, s)
-		Barrier(t, s, mark)
+		check.Barrier(t, s, mark)
 		if !t.IsModern() { // whose clients send no responses
 			sent.Unsolicited = []roundtrip.NamedRoundTrip{sendUnsolicitedResponse(t, s)}
 		}
@@ -135,10 +137,10 @@ func sendOneWay(t *T) oneWayMessages {
 }
 
 // sendUnsolicitedResponse sends a response to no request.
-func sendUnsolicitedResponse(t *T, s *driver.Session) roundtrip.NamedRoundTrip {
+func sendUnsolicitedResponse(t *check.T, s *driver.Session) roundtrip.NamedRoundTrip {
 	s.MarkInvalidInput()
 	response := roundtrip.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
 	response.AwaitEnd()
-	Barrier(t, s, s.Mark())
+	check.Barrier(t, s, s.Mark())
 	return roundtrip.NewNamedRoundTrip(s, "an unsolicited response", response)
 }

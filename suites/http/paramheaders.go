@@ -9,56 +9,56 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // paramHeaderChecks are the checks of the headers that say again what the arguments of a call are.
-var paramHeaderChecks = Suite{
-	"http/param-header-match": Probe(func(t *T) { expectAccepted(t, validCall(t)) }),
+var paramHeaderChecks = check.Suite{
+	"http/param-header-match": check.Probe(func(t *check.T) { expectAccepted(t, validCall(t)) }),
 
-	"http/param-header-missing": Probe(func(t *T) {
+	"http/param-header-missing": check.Probe(func(t *check.T) {
 		findMismatch(t, argumentMismatches(t), noParamHeader).expectRefused(t)
 	}),
 
-	"http/param-header-mismatch": Probe(func(t *T) {
+	"http/param-header-mismatch": check.Probe(func(t *check.T) {
 		findMismatch(t, argumentMismatches(t), otherParamHeader).expectRefused(t)
 	}),
 
-	"http/param-header-base64": Probe(func(t *T) {
+	"http/param-header-base64": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isFreeText)
 		p.expectAccepted(t, "Hello, 世界", nil) // which the session encodes
 	}),
 
-	"http/param-header-base64-invalid": Probe(func(t *T) {
+	"http/param-header-base64-invalid": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isFreeText)
 		tries := p.headerMismatches(t, "Hello", []headerVariant{
 			{"a value that is not Base64", roundtrip.Header(p.header, "=?base64?SGVs!!!bG8=?=")},
 			{"a value without its padding", roundtrip.Header(p.header, "=?base64?SGVsbG8?=")},
 		})
 		tries[0].expectRefused(t)
-		eachMismatch(t, tries[1:], func(t *T, x mismatchedRequest) {
-			t.ExpectShould(x).To(Satisfy("HTTP 400, since the padding is missing", mismatchedRequest.isRefused))
+		eachMismatch(t, tries[1:], func(t *check.T, x mismatchedRequest) {
+			t.ExpectShould(x).To(check.Satisfy("HTTP 400, since the padding is missing", mismatchedRequest.isRefused))
 		})
 	}),
 
-	"http/param-header-literal-lookalike": Probe(func(t *T) {
+	"http/param-header-literal-lookalike": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isFreeText)
 		for _, text := range []string{"SGVsbG8=", "=?base64?SGVsbG8=", "=?BASE64?SGVsbG8=?="} {
 			p.expectAccepted(t, text, nil)
 		}
 	}),
 
-	"http/param-header-invalid-characters": Probe(func(t *T) {
+	"http/param-header-invalid-characters": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isText)
 		p.headerMismatches(t, p.value,
 			[]headerVariant{{"bytes beyond ASCII", roundtrip.Header(p.header, "a\x80\xff")}})[0].expectRefused(t)
 	}),
 
-	"http/param-header-null-or-absent": Probe(func(t *T) {
+	"http/param-header-null-or-absent": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isOptional)
 		p.expectAccepted(t, driver.Omitted, nil)
 		if p.mayBeNull() {
@@ -66,31 +66,31 @@ var paramHeaderChecks = Suite{
 		}
 	}),
 
-	"http/param-header-unexpected": Probe(func(t *T) {
+	"http/param-header-unexpected": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isOptional)
 		surplus := headerVariant{"a header of an argument that is not there", roundtrip.Header(p.header, "x")}
 		p.headerMismatches(t, driver.Omitted, []headerVariant{surplus})[0].expectRefused(t)
 	}),
 
-	"http/param-header-integer-numeric": Probe(func(t *T) {
+	"http/param-header-integer-numeric": check.Probe(func(t *check.T) {
 		p := requireArgument(t, func(p argument) bool { return p.schema["type"] == "integer" })
 		p.expectAccepted(t, p.value, roundtrip.Header(p.header, fmt.Sprintf("%v.0", p.value)))
 	}),
 
-	"http/param-header-boolean": Probe(func(t *T) {
+	"http/param-header-boolean": check.Probe(func(t *check.T) {
 		p := requireArgument(t, func(p argument) bool { return p.schema["type"] == "boolean" })
 		p.expectAccepted(t, true, nil)
 		p.headerMismatches(t, true,
 			[]headerVariant{{"True in place of true", roundtrip.Header(p.header, "True")}})[0].expectRefused(t)
 	}),
 
-	"http/param-header-nested-path": Probe(func(t *T) {
+	"http/param-header-nested-path": check.Probe(func(t *check.T) {
 		p := requireArgument(t, func(p argument) bool { return len(p.path) > 1 })
 		p.expectAccepted(t, p.value, nil)
 		p.headerMismatches(t, p.value, []headerVariant{{noParamHeader, roundtrip.Header(p.header)}})[0].expectRefused(t)
 	}),
 
-	"http/param-header-unknown-ignored": Probe(func(t *T) {
+	"http/param-header-unknown-ignored": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isAny)
 		p.expectAccepted(t, p.value, roundtrip.Header(paramHeaderPrefix+"Mcpcheck", "1"))
 	}),
@@ -104,13 +104,13 @@ const (
 
 // argument is one of a tool that the call has to say again in a header.
 type argument struct {
-	tool      Subject
+	tool      check.Subject
 	header    string
 	path      []string // to it, in the arguments
-	schema    M
+	schema    check.M
 	required  bool // on its path, something is
 	value     any
-	arguments M // valid ones that have it
+	arguments check.M // valid ones that have it
 }
 
 func (argument) isAny() bool { return true }
@@ -124,7 +124,7 @@ func (p argument) isText() bool { return p.schema["type"] == "string" }
 
 // isFreeText reports whether any text will do.
 func (p argument) isFreeText() bool {
-	bound := func(keyword string) bool { return HasMember(p.schema, keyword) }
+	bound := func(keyword string) bool { return check.HasMember(p.schema, keyword) }
 	return p.isText() && !slices.ContainsFunc([]string{"enum", "const", "pattern", "format", "maxLength"}, bound)
 }
 
@@ -136,26 +136,27 @@ func (p argument) mayBeNull() bool {
 }
 
 // requireArgument is the first argument of a kind whose tool may be called; it ends a check that has none.
-func requireArgument(t *T, is func(argument) bool) argument {
+func requireArgument(t *check.T, is func(argument) bool) argument {
 	p, none := findArgument(t, is)
 	switch {
 	case none == nil:
 		return p
 	case none.Tool.Name == "":
-		t.WithReason(NotOffered).Skip("%s", none.Detail)
+		t.WithReason(check.NotOffered).Skip("%s", none.Detail)
 	case none.Forbidden:
-		t.WithReason(CallsOff).Inconclusive("the tool with such an argument may not be called with all values: %v",
-			*none)
+		t.WithReason(check.CallsOff).
+			Inconclusive("the tool with such an argument may not be called with all values: %v",
+				*none)
 	}
 	t.Inconclusive("the tool with such an argument cannot be called: %v", *none)
 	return p
 }
 
 // findArgument is requireArgument for who can do without; none says why there is none, and of which tool.
-func findArgument(t *T, is func(argument) bool) (p argument, none *toolcall.Uncalled) {
+func findArgument(t *check.T, is func(argument) bool) (p argument, none *toolcall.Uncalled) {
 	none = &toolcall.Uncalled{Detail: "no tool has such an argument with x-mcp-header"}
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
-		schema, _ := tool.Value["inputSchema"].(M)
+		schema, _ := tool.Value["inputSchema"].(check.M)
 		arguments := argumentsIn(schema)
 		if slices.ContainsFunc(arguments, argument.hasInvalidHeader) {
 			none = &toolcall.Uncalled{Tool: tool, Detail: "clients do not call it: tools/x-mcp-header-name"}
@@ -177,11 +178,11 @@ func findArgument(t *T, is func(argument) bool) (p argument, none *toolcall.Unca
 
 // argumentsIn are the arguments of a schema that have a header, reached by properties alone, in the order of their
 // names.
-func argumentsIn(schema M) (all []argument) {
-	properties, _ := schema["properties"].(M)
+func argumentsIn(schema check.M) (all []argument) {
+	properties, _ := schema["properties"].(check.M)
 	required, _ := schema["required"].([]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		property, _ := properties[name].(M)
+		property, _ := properties[name].(check.M)
 		if header, marked := property["x-mcp-header"].(string); marked {
 			all = append(all, argument{
 				header: paramHeaderPrefix + header, path: []string{name}, schema: property,
@@ -197,10 +198,10 @@ func argumentsIn(schema M) (all []argument) {
 }
 
 // fillIn finds arguments for the tool that have this one; not says why there are none.
-func (p *argument) fillIn(t *T) (not *toolcall.Uncalled) {
+func (p *argument) fillIn(t *check.T) (not *toolcall.Uncalled) {
 	tool := p.tool
 	tool.Value = maps.Clone(tool.Value)
-	schema, _ := tool.Value["inputSchema"].(M)
+	schema, _ := tool.Value["inputSchema"].(check.M)
 	tool.Value["inputSchema"] = schemaRequiring(schema, p.path)
 	if p.arguments, not = toolcall.ValidArguments(t, tool); not == nil {
 		not = toolcall.CheckMayVary(t, tool)
@@ -210,7 +211,7 @@ func (p *argument) fillIn(t *T) (not *toolcall.Uncalled) {
 	}
 	object := p.arguments
 	for _, name := range p.path[:len(p.path)-1] {
-		object, _ = object[name].(M)
+		object, _ = object[name].(check.M)
 	}
 	p.value = object[p.path[len(p.path)-1]]
 	if p.value == nil {
@@ -220,7 +221,7 @@ func (p *argument) fillIn(t *T) (not *toolcall.Uncalled) {
 }
 
 // schemaRequiring is a schema whose values have what is at a path.
-func schemaRequiring(schema M, path []string) M {
+func schemaRequiring(schema check.M, path []string) check.M {
 	if len(path) == 0 {
 		return schema
 	}
@@ -229,9 +230,9 @@ func schemaRequiring(schema M, path []string) M {
 	if !slices.Contains(required, any(path[0])) {
 		schema["required"] = append(slices.Clone(required), path[0])
 	}
-	properties, _ := schema["properties"].(M)
+	properties, _ := schema["properties"].(check.M)
 	properties = maps.Clone(properties)
-	inner, _ := properties[path[0]].(M)
+	inner, _ := properties[path[0]].(check.M)
 	properties[path[0]] = schemaRequiring(inner, path[1:])
 	schema["properties"] = properties
 	return schema
@@ -239,17 +240,18 @@ func schemaRequiring(schema M, path []string) M {
 
 // request is the call of the tool with another value of the argument; driver.Omitted leaves it out.
 func (p argument) request(value any) roundtrip.ManualRequest {
-	params := M{"name": p.tool.Name, "arguments": withValue(p.arguments, p.path, value)}
-	return roundtrip.ManualRequest{Method: "tools/call", Params: protocol.WithCapabilities(params, protocol.AllModernCapabilities)}
+	params := check.M{"name": p.tool.Name, "arguments": withValue(p.arguments, p.path, value)}
+	return roundtrip.ManualRequest{Method: "tools/call",
+		Params: protocol.WithCapabilities(params, protocol.AllModernCapabilities)}
 }
 
 // withValue is an object with another value at a path.
-func withValue(object M, path []string, value any) M {
+func withValue(object check.M, path []string, value any) check.M {
 	object = maps.Clone(object)
 	if object == nil {
-		object = M{}
+		object = check.M{}
 	}
-	switch inner, _ := object[path[0]].(M); {
+	switch inner, _ := object[path[0]].(check.M); {
 	case len(path) > 1:
 		object[path[0]] = withValue(inner, path[1:], value)
 	case value == driver.Omitted:
@@ -261,7 +263,7 @@ func withValue(object M, path []string, value any) M {
 }
 
 // headerMismatches are the call with a value, and headers that do not fit.
-func (p argument) headerMismatches(t *T, value any, forms []headerVariant) []mismatchedRequest {
+func (p argument) headerMismatches(t *check.T, value any, forms []headerVariant) []mismatchedRequest {
 	all := headerMismatches(t, p.request(value), forms)
 	for _, x := range all {
 		if code, isError := x.validReply.Code(); isError && !x.isRefused() {
@@ -272,7 +274,7 @@ func (p argument) headerMismatches(t *T, value any, forms []headerVariant) []mis
 }
 
 // send makes the call with a value of the argument, and with other headers than it should have.
-func (p argument) send(t *T, value any, header http.Header) roundtrip.NamedRoundTrip {
+func (p argument) send(t *check.T, value any, header http.Header) roundtrip.NamedRoundTrip {
 	request := p.request(value)
 	request.Header = header
 	s := t.Session()
@@ -282,13 +284,14 @@ func (p argument) send(t *T, value any, header http.Header) roundtrip.NamedRound
 }
 
 // validCall is a call of a tool with an argument that stands in a header, as any client makes it.
-func validCall(t *T) roundtrip.NamedRoundTrip {
+func validCall(t *check.T) roundtrip.NamedRoundTrip {
 	p := requireArgument(t, argument.isAny)
-	return Step(t, "a call with its headers", func(t *T) roundtrip.NamedRoundTrip { return p.send(t, p.value, nil) })
+	return check.Step(t, "a call with its headers",
+		func(t *check.T) roundtrip.NamedRoundTrip { return p.send(t, p.value, nil) })
 }
 
 // expectAccepted wants the call not refused for its headers, unless any call is.
-func (p argument) expectAccepted(t *T, value any, header http.Header) {
+func (p argument) expectAccepted(t *check.T, value any, header http.Header) {
 	x := p.send(t, value, header)
 	if isHeaderMismatch(x.AwaitReply()) && isHeaderMismatch(validCall(t).AwaitReply()) {
 		t.Yield("any call with such a header is refused")
@@ -297,21 +300,22 @@ func (p argument) expectAccepted(t *T, value any, header http.Header) {
 }
 
 // expectAccepted wants a call not refused for its headers. Whether the tool likes the arguments is its own business.
-func expectAccepted(t *T, x roundtrip.NamedRoundTrip) {
-	roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *T, x roundtrip.NamedRoundTrip) {
-		r, a := RequireServerReply(t, x.AwaitReply()), roundtrip.RequireHTTPResponse(t, x.Response())
-		t.Expect(r).To(Satisfy("the call taken with its headers", func(r driver.Reply) bool {
+func expectAccepted(t *check.T, x roundtrip.NamedRoundTrip) {
+	roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *check.T, x roundtrip.NamedRoundTrip) {
+		r, a := check.RequireServerReply(t, x.AwaitReply()), roundtrip.RequireHTTPResponse(t, x.Response())
+		t.Expect(r).To(check.Satisfy("the call taken with its headers", func(r driver.Reply) bool {
 			return !isHeaderMismatch(r) && (!r.IsStatusOnly() || a.StatusCode != http.StatusBadRequest)
 		}))
 	})
 }
 
 // argumentMismatches are those of a call of a tool whose argument stands in a header.
-func argumentMismatches(t *T) []mismatchedRequest {
+func argumentMismatches(t *check.T) []mismatchedRequest {
 	p := requireArgument(t, argument.isAny)
-	return Step(t, "headers of arguments that do not fit", func(t *T) []mismatchedRequest {
+	return check.Step(t, "headers of arguments that do not fit", func(t *check.T) []mismatchedRequest {
 		return p.headerMismatches(t, p.value, []headerVariant{
-			{noParamHeader, roundtrip.Header(p.header)}, {otherParamHeader, roundtrip.Header(p.header, "mcpcheck-other")},
+			{noParamHeader, roundtrip.Header(p.header)},
+			{otherParamHeader, roundtrip.Header(p.header, "mcpcheck-other")},
 		})
 	})
 }

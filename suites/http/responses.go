@@ -10,91 +10,95 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-var responseChecks = Suite{
-	"http/response-content-type": Watch(func(t *T, w Wire) {
+var responseChecks = check.Suite{
+	"http/response-content-type": check.Watch(func(t *check.T, w check.Wire) {
 		full := func(r RoundTripRecord) bool { return !roundtrip.HasEmptyBody(r.Response) }
 		JudgeRoundTrips(t, "HTTP answer to a request", AcceptedRequests(w), full,
-			func(t *T, r RoundTripRecord) {
-				t.Expect(r.Response.MediaType()).To(BeOneOf(roundtrip.JSONType, roundtrip.EventStreamType))
+			func(t *check.T, r RoundTripRecord) {
+				t.Expect(r.Response.MediaType()).To(check.BeOneOf(roundtrip.JSONType, roundtrip.EventStreamType))
 			})
 	}),
 
-	"http/request-not-202": Watch(func(t *T, w Wire) {
+	"http/request-not-202": check.Watch(func(t *check.T, w check.Wire) {
 		JudgeRoundTrips(t, "HTTP answer to a request", AnsweredRequests(w), nil,
-			func(t *T, r RoundTripRecord) {
+			func(t *check.T, r RoundTripRecord) {
 				want := "the answer to " + r.Request.Method + " in a body or an event stream"
-				t.Expect(r.Response).To(Satisfy(want, func(a driver.HTTPResponse) bool { return !roundtrip.HasEmptyBody(a) }))
+				t.Expect(r.Response).To(check.Satisfy(want,
+					func(a driver.HTTPResponse) bool { return !roundtrip.HasEmptyBody(a) }))
 			})
 	}),
 
-	"http/request-errors-are-jsonrpc": Probe(func(t *T) {
+	"http/request-errors-are-jsonrpc": check.Probe(func(t *check.T) {
 		s := t.SessionForInvalidInput()
-		if r := RequestNoOp(t, s); r.IsStatusOnly() {
-			t.Retry("%s, too, is answered with %s", r.Method, Got(r))
+		if r := check.RequestNoOp(t, s); r.IsStatusOnly() {
+			t.Retry("%s, too, is answered with %s", r.Method, check.Got(r))
 		}
 		invalid.SkipUnlessAnswersInvalid(t)
-		roundtrip.EachNamedRoundTrip(t, failingRequests(t, s), func(t *T, x roundtrip.NamedRoundTrip) {
+		roundtrip.EachNamedRoundTrip(t, failingRequests(t, s), func(t *check.T, x roundtrip.NamedRoundTrip) {
 			r := x.AwaitReply()
 			switch {
 			case r.Err != nil:
-				t.Inconclusive("%v", Explain(r.Err))
+				t.Inconclusive("%v", check.Explain(r.Err))
 			case r.Result() != nil:
 				t.Skip("it was answered with a result")
 			}
 			roundtrip.RequireNotFromIntermediary(t, x.Response())
 			roundtrip.SkipIfUnauthorized(t, x.Response())
-			t.Expect(r).To(Satisfy("a JSON-RPC error", func(r driver.Reply) bool { return !r.IsStatusOnly() }))
+			t.Expect(r).To(check.Satisfy("a JSON-RPC error", func(r driver.Reply) bool { return !r.IsStatusOnly() }))
 		})
 	}),
 
-	"http/json-reply-single-object": Watch(func(t *T, w Wire) {
+	"http/json-reply-single-object": check.Watch(func(t *check.T, w check.Wire) {
 		inJSON := func(r RoundTripRecord) bool {
 			return !roundtrip.HasEmptyBody(r.Response) && r.Response.MediaType() == roundtrip.JSONType
 		}
-		JudgeRoundTrips(t, "answer in JSON", AnsweredRequests(w), inJSON, func(t *T, r RoundTripRecord) {
-			t.Expect(r.Response.Body.String()).To(Satisfy("one JSON-RPC response and nothing else", isOneResponse))
+		JudgeRoundTrips(t, "answer in JSON", AnsweredRequests(w), inJSON, func(t *check.T, r RoundTripRecord) {
+			t.Expect(r.Response.Body.String()).To(check.Satisfy("one JSON-RPC response and nothing else",
+				isOneResponse))
 		})
 	}),
 
-	"http/success-status": Watch(func(t *T, w Wire) {
+	"http/success-status": check.Watch(func(t *check.T, w check.Wire) {
 		served := func(r RoundTripRecord) bool { return r.IsOrdinary() && r.Request.IsRequest() && r.HasResult() }
-		JudgeRoundTrips(t, "result over HTTP", RoundTrips(w), served, func(t *T, r RoundTripRecord) {
-			t.Expect(r.Response).To(Satisfy("HTTP 200 with the result", func(a driver.HTTPResponse) bool {
+		JudgeRoundTrips(t, "result over HTTP", RoundTrips(w), served, func(t *check.T, r RoundTripRecord) {
+			t.Expect(r.Response).To(check.Satisfy("HTTP 200 with the result", func(a driver.HTTPResponse) bool {
 				return a.StatusCode == http.StatusOK
 			}))
 		})
 	}),
 
-	"http/error-body-shape": WatchWithSetup(func(t *T) { otherMethods(t); postMalformedJSON(t) }, func(t *T, w Wire) {
-		// What was sent in ordinary sessions is judged in the area jsonrpc.
-		looksLike := func(r RoundTripRecord) bool {
-			return r.Request.Manual && roundtrip.IsClientError(r.Response) &&
-				HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()), "jsonrpc")
-		}
-		const what = "JSON-RPC message in the body of an HTTP error"
-		JudgeRoundTrips(t, what, RoundTrips(w), looksLike, func(t *T, r RoundTripRecord) {
-			wrong := errorProblem(r)
-			t.Expect(wrong == "").To(BeTrue("a JSON-RPC error", "%s in %s", wrong, r.Response))
-		})
-	}),
+	"http/error-body-shape": check.WatchWithSetup(func(t *check.T) { otherMethods(t); postMalformedJSON(t) },
+		func(t *check.T, w check.Wire) {
+			// What was sent in ordinary sessions is judged in the area jsonrpc.
+			looksLike := func(r RoundTripRecord) bool {
+				return r.Request.Manual && roundtrip.IsClientError(r.Response) &&
+					check.HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()), "jsonrpc")
+			}
+			const what = "JSON-RPC message in the body of an HTTP error"
+			JudgeRoundTrips(t, what, RoundTrips(w), looksLike, func(t *check.T, r RoundTripRecord) {
+				wrong := errorProblem(r)
+				t.Expect(wrong == "").To(check.BeTrue("a JSON-RPC error", "%s in %s", wrong, r.Response))
+			})
+		}),
 
-	"http/malformed-json-status": Probe(func(t *T) {
+	"http/malformed-json-status": check.Probe(func(t *check.T) {
 		a := postMalformedJSON(t)
 		roundtrip.RequireNotFromIntermediary(t, a)
-		t.Expect(a).To(Satisfy("HTTP 4xx", func(a driver.HTTPResponse) bool {
+		t.Expect(a).To(check.Satisfy("HTTP 4xx", func(a driver.HTTPResponse) bool {
 			return roundtrip.IsClientError(a) || a.OK() && isParseError(a)
 		}))
-		t.ExpectAdvice(a).To(Satisfy("HTTP 4xx", roundtrip.IsClientError))
+		t.ExpectAdvice(a).To(check.Satisfy("HTTP 4xx", roundtrip.IsClientError))
 	}),
 
-	"http/unknown-method-404": Probe(func(t *T) {
+	"http/unknown-method-404": check.Probe(func(t *check.T) {
 		s := t.Session()
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: invalid.UnknownMethodName})
 		skipUnlessRejected(t, s, x)
@@ -102,38 +106,38 @@ var responseChecks = Suite{
 		if r.Result() != nil {
 			t.Yield("it is answered with a result")
 		}
-		t.Expect(a).To(Satisfy("HTTP 404", roundtrip.IsNotFound))
-		t.Expect(r).To(Satisfy("a JSON-RPC error with it", hasMessage))
+		t.Expect(a).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
+		t.Expect(r).To(check.Satisfy("a JSON-RPC error with it", hasMessage))
 	}),
 
-	"http/concurrent-posts": Probe(func(t *T) {
+	"http/concurrent-posts": check.Probe(func(t *check.T) {
 		replies := concurrentReplies(t)
 		for _, r := range replies {
 			if r.Answered() && roundtrip.IsNotFound(r.Frame.RoundTrip.Response()) {
-				t.WithReason(Died).Inconclusive("the server has ended the session: %s", Got(r))
+				t.WithReason(check.Died).Inconclusive("the server has ended the session: %s", check.Got(r))
 			}
-			t.Expect(r).To(Satisfy("each of twenty requests at a time served", hasMessage))
+			t.Expect(r).To(check.Satisfy("each of twenty requests at a time served", hasMessage))
 		}
 	}),
 
-	"http/large-request-refused": ShutdownProbe(func(t *T) {
+	"http/large-request-refused": check.ShutdownProbe(func(t *check.T) {
 		if !t.Site().IsLoopback() {
 			t.Skip("so much is only sent to a server on this machine")
 		}
 		s := t.ExclusiveSession()
-		usual := RequestNoOp(t, s)
+		usual := check.RequestNoOp(t, s)
 		x := postLargeRequest(s)
 		a := x.AwaitEnd()
 		x.Abort()
-		t.Expect(TryNoOp(t, s)).To(beServedLike(usual), "the request after the large one")
-		t.Expect(a).To(Satisfy("the large request served, or refused with 4xx", isNotServerError))
+		t.Expect(check.TryNoOp(t, s)).To(beServedLike(usual), "the request after the large one")
+		t.Expect(a).To(check.Satisfy("the large request served, or refused with 4xx", isNotServerError))
 	}),
 }
 
 // isParseError reports whether an answer is the JSON-RPC error for what is no JSON.
 func isParseError(a driver.HTTPResponse) bool {
 	return slices.ContainsFunc(roundtrip.Bodies(a), func(body []byte) bool {
-		e, _ := roundtrip.DecodeObject(body)["error"].(M)
+		e, _ := roundtrip.DecodeObject(body)["error"].(check.M)
 		return e["code"] == json.Number("-32700")
 	})
 }
@@ -141,39 +145,40 @@ func isParseError(a driver.HTTPResponse) bool {
 // isOneResponse reports whether a body is a JSON-RPC response, and all of it.
 func isOneResponse(body string) bool {
 	m := roundtrip.DecodeObject([]byte(body))
-	return driver.IsJSON([]byte(body)) && !HasMember(m, "method") && (HasMember(m, "result") || HasMember(m, "error") ||
-		HasMember(m, "id"))
+	return driver.IsJSON([]byte(body)) && !check.HasMember(m, "method") && (check.HasMember(m, "result") ||
+		check.HasMember(m, "error") ||
+		check.HasMember(m, "id"))
 }
 
 // errorProblem is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
 func errorProblem(r RoundTripRecord) string {
 	m := roundtrip.DecodeObject(r.Response.Body.Bytes())
-	e, _ := m["error"].(M)
+	e, _ := m["error"].(check.M)
 	code, _ := e["code"].(json.Number)
-	_, text := e["message"].(string)
+	_, said := e["message"].(string)
 	unread := r.Request.Kind == driver.NotJSON // its id is judged by jsonrpc/parse-error-id
-	right := driver.SameID(CompactJSON(m["id"]), r.Request.RoundTrip.RequestID()) || unread
+	right := driver.SameID(text.CompactJSON(m["id"]), r.Request.RoundTrip.RequestID()) || unread
 	switch {
 	case m["jsonrpc"] != "2.0":
-		return "jsonrpc " + Show(m["jsonrpc"])
+		return "jsonrpc " + check.Show(m["jsonrpc"])
 	case e == nil:
 		return "no error object"
 	case !driver.IsInteger(code):
 		return "no error code"
-	case !text:
+	case !said:
 		return "no error message"
 	case m["id"] != nil && !right:
-		return "id " + Show(m["id"])
+		return "id " + check.Show(m["id"])
 	}
 	return ""
 }
 
 // postMalformedJSON is the answer to a body that is no JSON. It ends the check when the server does not survive it.
-func postMalformedJSON(t *T) driver.HTTPResponse {
-	return Step(t, "a body that is not JSON", func(t *T) driver.HTTPResponse {
+func postMalformedJSON(t *check.T) driver.HTTPResponse {
+	return check.Step(t, "a body that is not JSON", func(t *check.T) driver.HTTPResponse {
 		s := t.SessionForInvalidInput()
 		a := roundtrip.Post(s, `{"mcpcheck" !!`).AwaitEnd()
-		if a.StatusCode == 0 && TryNoOp(t, s).Err != nil {
+		if a.StatusCode == 0 && check.TryNoOp(t, s).Err != nil {
 			t.Yield("the session did not survive it")
 		}
 		return a
@@ -182,8 +187,8 @@ func postMalformedJSON(t *T) driver.HTTPResponse {
 
 // failingRequests are requests that cannot be served, sent one after the other: a server may refuse a second one at a
 // time. What comes of an unknown method without a handshake, http/unknown-method-404 judges.
-func failingRequests(t *T, s *driver.Session) (all []roundtrip.NamedRoundTrip) {
-	ask := func(name, method string, params M) {
+func failingRequests(t *check.T, s *driver.Session) (all []roundtrip.NamedRoundTrip) {
+	ask := func(name, method string, params check.M) {
 		request := roundtrip.ManualRequest{Method: method, Params: params}
 		x := roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip { return roundtrip.PostRequest(s, request) })
 		x.AwaitEnd()
@@ -196,8 +201,8 @@ func failingRequests(t *T, s *driver.Session) (all []roundtrip.NamedRoundTrip) {
 		ask("an unknown method", invalid.UnknownMethodName, nil)
 	}
 	if t.Server.Declares("tools") {
-		ask("tools/list with a cursor that is a number", "tools/list", M{"cursor": 5})
-		if MayCallUnknown(t) {
+		ask("tools/list with a cursor that is a number", "tools/list", check.M{"cursor": 5})
+		if check.MayCallUnknown(t) {
 			ask("tools/call without params", "tools/call", nil)
 		}
 	}
@@ -206,7 +211,7 @@ func failingRequests(t *T, s *driver.Session) (all []roundtrip.NamedRoundTrip) {
 
 // invalidRequests are requests in versions that no server has, and with headers that do not fit. Elsewhere than on this
 // machine there are none: a gateway before the server, which goes by headers, need not know JSON-RPC.
-func invalidRequests(t *T) (all []roundtrip.NamedRoundTrip) {
+func invalidRequests(t *check.T) (all []roundtrip.NamedRoundTrip) {
 	if !t.Site().IsLoopback() {
 		return nil
 	}
@@ -228,19 +233,19 @@ func hasMessage(r driver.Reply) bool { return r.Answered() && !r.IsStatusOnly() 
 
 // beServedLike matches a reply that is as good as the usual one.
 func beServedLike(usual driver.Reply) types.GomegaMatcher {
-	return Satisfy("the request served as usual", func(r driver.Reply) bool {
+	return check.Satisfy("the request served as usual", func(r driver.Reply) bool {
 		return hasMessage(r) && (r.Result() != nil || usual.Result() == nil)
 	})
 }
 
 // concurrentReplies are the replies to twenty requests at a time, while the standing stream of the session is open. A
 // server may take one after the other.
-func concurrentReplies(t *T) (replies []driver.Reply) {
+func concurrentReplies(t *check.T) (replies []driver.Reply) {
 	const many = 20
 	s := t.Session()
 	begin := time.Now()
-	if r := RequestNoOp(t, s); r.IsStatusOnly() {
-		t.Retry("a single request is not served either: %s", Got(r))
+	if r := check.RequestNoOp(t, s); r.IsStatusOnly() {
+		t.Retry("a single request is not served either: %s", check.Got(r))
 	}
 	deadline := time.Now().Add(s.ReplyTimeout() + many*time.Since(begin))
 	var sent []*driver.RoundTrip
@@ -258,11 +263,11 @@ func concurrentReplies(t *T) (replies []driver.Reply) {
 
 // requireSequentialAnswers ends a check when so many requests are not answered one by one either, or take so long that
 // all of them at a time could not be waited for.
-func requireSequentialAnswers(t *T, many int) {
+func requireSequentialAnswers(t *check.T, many int) {
 	s := t.ExclusiveSession()
 	begin := time.Now()
 	for range many {
-		if r := TryNoOp(t, s); r.Err != nil {
+		if r := check.TryNoOp(t, s); r.Err != nil {
 			t.Skip("requests are not answered one by one either: %v", r.Err)
 		}
 	}
@@ -275,8 +280,8 @@ func requireSequentialAnswers(t *T, many int) {
 func postLargeRequest(s *driver.Session) *driver.RoundTrip {
 	const padding = 9 << 20
 	method, _ := s.NoOp()
-	request := s.NewRequest(s.NextID(), method, M{"_meta": M{"com.example/mcpcheck": "$padding"}})
-	before, after, _ := strings.Cut(string(CompactJSON(request)), "$padding")
+	request := s.NewRequest(s.NextID(), method, check.M{"_meta": check.M{"com.example/mcpcheck": "$padding"}})
+	before, after, _ := strings.Cut(string(text.CompactJSON(request)), "$padding")
 	return s.HTTP().Do(driver.HTTPRequest{
 		Body: []byte(before + "… 9 MiB …" + after),
 		BodyReader: io.MultiReader(strings.NewReader(before), io.LimitReader(endlessReader{}, padding),

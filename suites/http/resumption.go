@@ -7,23 +7,24 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-var resumptionChecks = Suite{
-	"http/resume-replays-own-stream-only": Probe(func(t *T) {
+var resumptionChecks = check.Suite{
+	"http/resume-replays-own-stream-only": check.Probe(func(t *check.T) {
 		r := resumeStream(t)
 		stranger := r.foreignEvent()
-		t.DecidedBy(r.response).Expect(stranger == "").To(BeTrue("nothing but the rest of the resumed stream", "%s",
+		t.DecidedBy(r.response).Expect(stranger == "").To(check.BeTrue("nothing but the rest of the resumed stream",
+			"%s",
 			stranger))
 	}),
 
-	"http/resume-via-get": Probe(func(t *T) {
+	"http/resume-via-get": check.Probe(func(t *check.T) {
 		r := resumeStream(t)
 		switch {
 		case r.isResponseID:
@@ -36,24 +37,24 @@ var resumptionChecks = Suite{
 		if !r.isSuccessful() && r.hasEarlyResponse {
 			t.Inconclusive("the response came before the connection could be dropped, and was not sent again")
 		}
-		t.Expect(r.isSuccessful()).To(BeTrue("the response on the stream that resumes that of the request", "%s",
+		t.Expect(r.isSuccessful()).To(check.BeTrue("the response on the stream that resumes that of the request", "%s",
 			r.response))
 	}),
 
-	"http/resume-unknown-event-id": Probe(func(t *T) {
+	"http/resume-unknown-event-id": check.Probe(func(t *check.T) {
 		s := t.ExclusiveSession()
 		x := resumeAfter(s, "mcpcheck-unknown")
 		s.Barrier(s.Mark())
 		a := roundtrip.AwaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
 		if a.StatusCode == 0 && !a.Ended {
-			t.WithReason(Silent).Inconclusive("GET was not answered in time")
+			t.WithReason(check.Silent).Inconclusive("GET was not answered in time")
 		}
-		t.Expect(a).To(Satisfy("an answer that is not a server error", func(a driver.HTTPResponse) bool {
+		t.Expect(a).To(check.Satisfy("an answer that is not a server error", func(a driver.HTTPResponse) bool {
 			return a.StatusCode != 0 && isNotServerError(a)
 		}))
 	}),
 
-	"http/disconnect-is-not-cancel": Probe(func(t *T) {
+	"http/disconnect-is-not-cancel": check.Probe(func(t *check.T) {
 		s, call, x, first := interruptCall(t)
 		id := x.RequestID()
 		again := resumeAfter(s, first.ID)
@@ -68,14 +69,16 @@ var resumptionChecks = Suite{
 			t.Inconclusive("what became of %s cannot be seen: %s", call.Tool.Name, a)
 		}
 		finished := r.Answered() && protocol.ReplyKind(r) == protocol.ReplyKind(call.Reply)
-		t.Expect(finished).To(BeTrue("the result of "+call.Tool.Name+", as without a dropped connection",
+		t.Expect(finished).To(check.BeTrue("the result of "+call.Tool.Name+", as without a dropped connection",
 			"%s", outcomeOf(recordedReply(s, r), a)))
 	}),
 }
 
 // interruptCall makes calls, one after the other, up to the first whose connection can be dropped after its stream has
 // an event to resume it after, and before its response has come. It returns that call and its event.
-func interruptCall(t *T) (s *driver.Session, call toolcall.ToolCall, x *driver.RoundTrip, first driver.StreamEvent) {
+func interruptCall(
+	t *check.T,
+) (s *driver.Session, call toolcall.ToolCall, x *driver.RoundTrip, first driver.StreamEvent) {
 	var quick string
 	for _, call = range resumableCalls(t) {
 		s = t.ExclusiveSession()
@@ -112,17 +115,17 @@ type resumption struct {
 }
 
 // resumeStream drops the connection of a request as soon as it has an event id, and resumes its stream.
-func resumeStream(t *T) resumption {
+func resumeStream(t *check.T) resumption {
 	if t.Server.Sessionless {
-		t.WithReason(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
+		t.WithReason(check.NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 	}
-	return Step(t, "resumption", func(t *T) (r resumption) {
+	return check.Step(t, "resumption", func(t *check.T) (r resumption) {
 		s := t.ExclusiveSession()
 		method, params := protocol.OrdinaryRequest(t, s)
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params})
 		first := firstEventWithID(x)
 		if first.ID == "" {
-			t.WithReason(NotOffered).Skip("event streams have no ids: they cannot be resumed")
+			t.WithReason(check.NotOffered).Skip("event streams have no ids: they cannot be resumed")
 		}
 		x.Abort()
 		id := x.RequestID()
@@ -141,7 +144,7 @@ func resumeStream(t *T) resumption {
 			}
 		}
 		again := resumeAfter(s, first.ID)
-		Barrier(t, s, s.Mark())
+		check.Barrier(t, s, s.Mark())
 		r.response = roundtrip.AwaitCondition(again, time.Second, func(a driver.HTTPResponse) bool {
 			return r.isResponseID || r.containsResponse(a)
 		})
@@ -182,7 +185,7 @@ func (r resumption) isForeign(e driver.StreamEvent) bool {
 // isResponse reports whether an event holds a response.
 func isResponse(e driver.StreamEvent) bool {
 	m := roundtrip.DecodeObject(e.Data.Bytes())
-	return m != nil && !HasMember(m, "method") && (HasMember(m, "result") || HasMember(m, "error"))
+	return m != nil && !check.HasMember(m, "method") && (check.HasMember(m, "result") || check.HasMember(m, "error"))
 }
 
 // firstEventWithID is the first event of a stream, if it has an id.
@@ -209,17 +212,19 @@ func resumeAfter(s *driver.Session, id string) (x *driver.RoundTrip) {
 
 // resumableCalls are the calls during which a ping was answered, on a stream that can be resumed before the result has
 // come, the quickest first. How long a call took would not tell: on a busy machine any may take a while.
-func resumableCalls(t *T) (list []toolcall.ToolCall) {
+func resumableCalls(t *check.T) (list []toolcall.ToolCall) {
 	if t.Server.Sessionless {
-		t.WithReason(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
+		t.WithReason(check.NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 	}
 	calls := toolcall.ValidCalls(t)
-	for _, c := range slices.SortedStableFunc(slices.Values(toolcall.AnsweredCalls(calls.List)), toolcall.CompareBySpeed) {
+	for _, c := range slices.SortedStableFunc(slices.Values(toolcall.AnsweredCalls(calls.List)),
+		toolcall.CompareBySpeed) {
 		if x := c.Reply.Frame.RoundTrip; !c.PingAnsweredFirst || c.Reply.IsFailure() || x != c.Reply.Request.RoundTrip {
 			continue
 		}
 		first := firstEventWithID(c.Reply.Request.RoundTrip)
-		if transcript.HasEventID(first) && !roundtrip.ResponseInEvents([]driver.StreamEvent{first}, c.Reply.Frame.ID).Answered() {
+		if transcript.HasEventID(first) && !roundtrip.ResponseInEvents([]driver.StreamEvent{first},
+			c.Reply.Frame.ID).Answered() {
 			list = append(list, c)
 		}
 	}

@@ -3,8 +3,8 @@ package http
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
@@ -23,16 +23,17 @@ func (r RoundTripRecord) IsOrdinary() bool { return !r.Request.Manual && !r.Requ
 // HasResult reports whether a result came, be it with the status of an error.
 func (r RoundTripRecord) HasResult() bool {
 	result := func(f *driver.Frame) bool { return f.HasResult }
-	return slices.ContainsFunc(r.Received, result) || HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()), "result")
+	return slices.ContainsFunc(r.Received, result) || check.HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()),
+		"result")
 }
 
 // Subject shows the request, and the first that came back.
-func (r RoundTripRecord) Subject() Subject {
-	return Subject{Frames: append([]*driver.Frame{r.Request}, r.Received[:min(len(r.Received), 1)]...)}
+func (r RoundTripRecord) Subject() check.Subject {
+	return check.Subject{Frames: append([]*driver.Frame{r.Request}, r.Received[:min(len(r.Received), 1)]...)}
 }
 
 // RoundTrips are all HTTP requests of the run.
-func RoundTrips(w Wire) (all []RoundTripRecord) {
+func RoundTrips(w check.Wire) (all []RoundTripRecord) {
 	for _, s := range w.Sessions {
 		record := s.FramesSince(0)
 		came := map[*driver.RoundTrip][]*driver.Frame{}
@@ -53,14 +54,14 @@ func RoundTrips(w Wire) (all []RoundTripRecord) {
 
 // AcceptedRequests are the single requests that were posted in ordinary sessions and accepted with 2xx, whatever became
 // of the answer then.
-func AcceptedRequests(w Wire) []RoundTripRecord {
+func AcceptedRequests(w check.Wire) []RoundTripRecord {
 	return slices.DeleteFunc(RoundTrips(w), func(r RoundTripRecord) bool {
 		return !r.IsOrdinary() || !r.Request.IsRequest() || !r.Response.OK()
 	})
 }
 
 // AnsweredRequests are those of AcceptedRequests that were answered to the end. What was cancelled needs no answer.
-func AnsweredRequests(w Wire) []RoundTripRecord {
+func AnsweredRequests(w check.Wire) []RoundTripRecord {
 	cancelled := map[*driver.RoundTrip]bool{}
 	for _, d := range transcript.Transcripts(w) {
 		for _, x := range d.Calls {
@@ -75,10 +76,11 @@ func AnsweredRequests(w Wire) []RoundTripRecord {
 
 // JudgeRoundTrips tries a check on HTTP requests; keep nil keeps all of them.
 func JudgeRoundTrips(
-	t *T, what string, all []RoundTripRecord, keep func(RoundTripRecord) bool, run func(*T, RoundTripRecord),
+	t *check.T, what string, all []RoundTripRecord, keep func(RoundTripRecord) bool,
+	run func(*check.T, RoundTripRecord),
 ) {
 	if keep != nil {
 		all = slices.DeleteFunc(slices.Clone(all), func(r RoundTripRecord) bool { return !keep(r) })
 	}
-	Judge(t, what, all, RoundTripRecord.Subject, run)
+	check.Judge(t, what, all, RoundTripRecord.Subject, run)
 }

@@ -9,22 +9,23 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // securityChecks are the checks of Origin, Host, binding and CORS.
-var securityChecks = Suite{
-	"http/origin-invalid-rejected": Probe(func(t *T) {
+var securityChecks = check.Suite{
+	"http/origin-invalid-rejected": check.Probe(func(t *check.T) {
 		all := requireProbes(t, func(v originProbes) []originProbe { return append(v.Lookalikes, v.Foreign) })
 		if slices.ContainsFunc(all, originProbe.isServed) {
 			requireLoopback(t, "a foreign Origin is served")
 		}
-		eachProbe(t, all, func(t *T, k originProbe) { t.Expect(k).To(beRefused()) })
+		eachProbe(t, all, func(t *check.T, k originProbe) { t.Expect(k).To(beRefused()) })
 	}),
 
-	"http/origin-invalid-403": Probe(func(t *T) {
+	"http/origin-invalid-403": check.Probe(func(t *check.T) {
 		k := foreignProbe(t)
 		if k.isServed() {
 			t.Yield("a foreign Origin is not refused at all")
@@ -33,10 +34,11 @@ var securityChecks = Suite{
 			requireLoopback(t, fmt.Sprintf("a foreign Origin is refused with %s", roundtrip.FormatStatus(k.Response)))
 		}
 		k.expect(t,
-			Satisfy("HTTP 403", func(k originProbe) bool { return k.Response.StatusCode == http.StatusForbidden }))
+			check.Satisfy("HTTP 403",
+				func(k originProbe) bool { return k.Response.StatusCode == http.StatusForbidden }))
 	}),
 
-	"http/origin-checked-on-get-and-delete": Probe(func(t *T) {
+	"http/origin-checked-on-get-and-delete": check.Probe(func(t *check.T) {
 		if foreignProbe(t).isServed() {
 			t.Yield("initialize with a foreign Origin is served")
 		}
@@ -55,12 +57,12 @@ var securityChecks = Suite{
 		if slices.ContainsFunc(knocks, originProbe.isServed) {
 			requireLoopback(t, "a foreign Origin is served")
 		}
-		eachProbe(t, knocks, func(t *T, k originProbe) {
-			t.Expect(k).To(Satisfy("a refusal of the foreign Origin, as for initialize", originProbe.isRefused))
+		eachProbe(t, knocks, func(t *check.T, k originProbe) {
+			t.Expect(k).To(check.Satisfy("a refusal of the foreign Origin, as for initialize", originProbe.isRefused))
 		})
 	}),
 
-	"http/origin-absent-accepted": Probe(func(t *T) {
+	"http/origin-absent-accepted": check.Probe(func(t *check.T) {
 		k := sendOriginProbes(t)
 		if k.NoOrigin.isServed() || t.Server.ConnectResult != nil && !hasOrigin(t.Server.ConnectReply) {
 			return
@@ -68,18 +70,18 @@ var securityChecks = Suite{
 		byOrigin := k.NoOrigin.Response.StatusCode == http.StatusForbidden && (k.Own.isServed() ||
 			t.Server.ConnectResult != nil)
 		greeting, _ := roundtrip.ConnectRequest(t)
-		t.Expect(!byOrigin).To(BeTrue(greeting+" served without Origin, as with it", "%s", k.NoOrigin))
+		t.Expect(!byOrigin).To(check.BeTrue(greeting+" served without Origin, as with it", "%s", k.NoOrigin))
 		requireDecided(t, k.NoOrigin)
 		t.Inconclusive("%s is not served, with an Origin or without: %s", greeting, k.NoOrigin)
 	}).WhenConnectRefused(),
 
-	"http/origin-own-accepted": Probe(func(t *T) {
+	"http/origin-own-accepted": check.Probe(func(t *check.T) {
 		skipUnlessLoopback(t)
 		k := requireProbe(t, func(v originProbes) originProbe { return v.Own })
-		k.expect(t, Satisfy("initialize served, as without Origin", originProbe.isServed))
+		k.expect(t, check.Satisfy("initialize served, as without Origin", originProbe.isServed))
 	}),
 
-	"http/origin-null-rejected": Probe(func(t *T) {
+	"http/origin-null-rejected": check.Probe(func(t *check.T) {
 		skipUnlessLoopback(t)
 		if foreignProbe(t).isServed() {
 			t.Yield("any Origin is served")
@@ -87,7 +89,7 @@ var securityChecks = Suite{
 		requireProbe(t, func(v originProbes) originProbe { return v.Null }).expect(t, beRefused())
 	}),
 
-	"http/host-rebinding-rejected": Probe(func(t *T) {
+	"http/host-rebinding-rejected": check.Probe(func(t *check.T) {
 		skipUnlessLoopback(t)
 		if t.Server.Transport == "sse" {
 			for _, a := range sendSSEOriginProbes(t).Rebound {
@@ -99,19 +101,19 @@ var securityChecks = Suite{
 		requireProbe(t, func(v originProbes) originProbe { return v.Rebound }).expect(t, beRefused())
 	}),
 
-	"http/bind-localhost": Probe(func(t *T) {
+	"http/bind-localhost": check.Probe(func(t *check.T) {
 		if !t.Site().OwnsProcess() {
-			t.WithReason(NotGiven).Skip("mcpcheck did not start the server")
+			t.WithReason(check.NotGiven).Skip("mcpcheck did not start the server")
 		}
 		skipUnlessLoopback(t)
 		addresses, why := t.Site().ExposedAddrs()
 		if why != "" {
 			t.Skip("%s", why)
 		}
-		t.Expect(addresses).To(BeEmptyList[string]("connections taken on loopback addresses only"))
+		t.Expect(addresses).To(check.BeEmptyList[string]("connections taken on loopback addresses only"))
 	}),
 
-	"http/no-wildcard-cors": Probe(func(t *T) {
+	"http/no-wildcard-cors": check.Probe(func(t *check.T) {
 		skipUnlessLoopback(t)
 		answers := crossOriginResponses(t)
 		for _, a := range answers {
@@ -123,7 +125,7 @@ var securityChecks = Suite{
 				t.Skip("pages of any origin may read answers, but the server wants a token")
 			}
 			const want = "no Access-Control-Allow-Origin that lets pages of " + foreignOrigin + " read answers"
-			t.DecidedBy(a).Expect(allowed).To(Satisfy(want, isRestrictive))
+			t.DecidedBy(a).Expect(allowed).To(check.Satisfy(want, isRestrictive))
 		}
 	}),
 }
@@ -145,7 +147,7 @@ var lookalikeOrigins = []string{
 
 // skipUnlessLoopback skips a check of what only matters for a server on this machine, whose protection is that nobody
 // else reaches it.
-func skipUnlessLoopback(t *T) {
+func skipUnlessLoopback(t *check.T) {
 	if !t.Site().IsLoopback() {
 		t.Skip("the server is not reached over a loopback address")
 	}
@@ -153,7 +155,7 @@ func skipUnlessLoopback(t *T) {
 
 // requireLoopback ends a check that has found what is a fault of a server on this machine. Elsewhere it may be meant,
 // or a proxy may be the one that answers.
-func requireLoopback(t *T, found string) {
+func requireLoopback(t *check.T, found string) {
 	if !t.Site().IsLoopback() {
 		t.Inconclusive("%s, which may be meant: the server is not reached over a loopback address", found)
 	}
@@ -176,13 +178,13 @@ func awaitProbe(s *driver.Session, name string, x *driver.RoundTrip) originProbe
 }
 
 // eachProbe tries a check on knocks. What fails is named by where they come from.
-func eachProbe(t *T, all []originProbe, run func(*T, originProbe)) {
-	Each(t, all, func(k originProbe) Subject { return k.Request.Subject }, run)
+func eachProbe(t *check.T, all []originProbe, run func(*check.T, originProbe)) {
+	check.Each(t, all, func(k originProbe) check.Subject { return k.Request.Subject }, run)
 }
 
 // expect shows only this request when the matcher does not match.
-func (k originProbe) expect(t *T, m types.GomegaMatcher) {
-	eachProbe(t, []originProbe{k}, func(t *T, k originProbe) { t.Expect(k).To(m) })
+func (k originProbe) expect(t *check.T, m types.GomegaMatcher) {
+	eachProbe(t, []originProbe{k}, func(t *check.T, k originProbe) { t.Expect(k).To(m) })
 }
 
 // isServed reports whether there is a result or, of what is no message, a status of success.
@@ -206,11 +208,11 @@ func (k originProbe) isPending() bool {
 
 func (k originProbe) String() string { return k.Response.String() }
 
-func beRefused() types.GomegaMatcher { return Satisfy("a refusal", originProbe.isRefused) }
+func beRefused() types.GomegaMatcher { return check.Satisfy("a refusal", originProbe.isRefused) }
 
 // requireDecided is a knock that was served or refused by the server itself. It ends a check that has no such knock to
 // judge.
-func requireDecided(t *T, k originProbe) originProbe {
+func requireDecided(t *check.T, k originProbe) originProbe {
 	roundtrip.RequireNotFromIntermediary(t, k.Response)
 	if k.isPending() {
 		t.Retry("neither served nor refused, %s: %s", k.Request.Subject.Name, k)
@@ -231,15 +233,16 @@ type originProbes struct {
 
 // sendOriginProbes makes the requests at once or, where the server serves one session, one after the other; what is
 // refused as busy is made once more, in its turn.
-func sendOriginProbes(t *T) originProbes {
-	return Step(t, "visitors", func(t *T) (v originProbes) {
+func sendOriginProbes(t *check.T) originProbes {
+	return check.Step(t, "visitors", func(t *check.T) (v originProbes) {
 		s := t.NewProcess()
 		own := roundtrip.ServerURL(t)
 		visit := func(name, host string, origin ...string) (answered func() originProbe) {
 			ask := func() *driver.RoundTrip {
 				method, params := roundtrip.ConnectRequest(t)
 				header := http.Header{"Origin": origin, roundtrip.SessionIDHeader: nil}
-				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params, Header: header, Host: host})
+				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params, Header: header,
+					Host: host})
 			}
 			x := ask()
 			answered = func() originProbe {
@@ -276,7 +279,7 @@ func sendOriginProbes(t *T) originProbes {
 }
 
 // requireProbes are some of the knocks at a server that serves the plain one: then they show what makes the difference.
-func requireProbes(t *T, pick func(originProbes) []originProbe) (picked []originProbe) {
+func requireProbes(t *check.T, pick func(originProbes) []originProbe) (picked []originProbe) {
 	v := sendOriginProbes(t)
 	if !requireDecided(t, v.NoOrigin).isServed() {
 		greeting, _ := roundtrip.ConnectRequest(t)
@@ -288,11 +291,11 @@ func requireProbes(t *T, pick func(originProbes) []originProbe) (picked []origin
 	return picked
 }
 
-func requireProbe(t *T, pick func(originProbes) originProbe) originProbe {
+func requireProbe(t *check.T, pick func(originProbes) originProbe) originProbe {
 	return requireProbes(t, func(v originProbes) []originProbe { return []originProbe{pick(v)} })[0]
 }
 
-func foreignProbe(t *T) originProbe {
+func foreignProbe(t *check.T) originProbe {
 	return requireProbe(t, func(v originProbes) originProbe { return v.Foreign })
 }
 
@@ -305,7 +308,7 @@ func reboundHost(own *url.URL) string {
 }
 
 // sendPreflight asks as a browser does before it lets a page send messages.
-func sendPreflight(t *T, s *driver.Session) *driver.RoundTrip {
+func sendPreflight(t *check.T, s *driver.Session) *driver.RoundTrip {
 	headers := "content-type,mcp-protocol-version,mcp-session-id"
 	if t.IsModern() {
 		headers = "content-type,mcp-method,mcp-name,mcp-protocol-version"
@@ -326,12 +329,12 @@ type sseOriginProbes struct {
 
 // sendSSEOriginProbes makes the requests at once. What is posted wants no answer: it would come with the stream of the
 // session.
-func sendSSEOriginProbes(t *T) sseOriginProbes {
-	return Step(t, "old visitors", func(t *T) (v sseOriginProbes) {
+func sendSSEOriginProbes(t *check.T) sseOriginProbes {
+	return check.Step(t, "old visitors", func(t *check.T) (v sseOriginProbes) {
 		s := t.Session()
-		done := RequestNoOp(t, s)
-		late := M{"requestId": done.Request.ID, "reason": "mcpcheck"}
-		note := CompactJSON(M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late})
+		done := check.RequestNoOp(t, s)
+		late := check.M{"requestId": done.Request.ID, "reason": "mcpcheck"}
+		note := text.CompactJSON(check.M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late})
 		url := t.Site().URL()
 		host, page := reboundHost(roundtrip.ServerURL(t)), roundtrip.Header("Origin", foreignOrigin)
 		sent := []*driver.RoundTrip{
@@ -350,7 +353,7 @@ func sendSSEOriginProbes(t *T) sseOriginProbes {
 }
 
 // crossOriginResponses are the answers to requests from a foreign page.
-func crossOriginResponses(t *T) []driver.HTTPResponse {
+func crossOriginResponses(t *check.T) []driver.HTTPResponse {
 	if t.Server.Transport == "sse" {
 		return sendSSEOriginProbes(t).Foreign
 	}

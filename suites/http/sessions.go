@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -16,30 +16,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-var sessionChecks = Suite{
-	"http/session-missing-400": Probe(func(t *T) {
+var sessionChecks = check.Suite{
+	"http/session-missing-400": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
 		r, a := requestWithoutSessionID(t)
-		t.Expect(a).To(Satisfy("HTTP 400, or to be served", func(a driver.HTTPResponse) bool {
+		t.Expect(a).To(check.Satisfy("HTTP 400, or to be served", func(a driver.HTTPResponse) bool {
 			return a.StatusCode == http.StatusBadRequest || isHandled(r, a)
 		}))
 	}),
 
-	"http/session-missing-get-400": Probe(func(t *T) {
+	"http/session-missing-get-400": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
 		s := t.Session()
 		x := roundtrip.Get(s, roundtrip.Header(roundtrip.SessionIDHeader))
 		a := x.AwaitHeaders()
 		x.Abort()
-		if usual := roundtrip.ListeningResponse(t, s); !roundtrip.IsStreamOr405(usual) && a.StatusCode == usual.StatusCode {
+		if usual := roundtrip.ListeningResponse(t,
+			s); !roundtrip.IsStreamOr405(usual) && a.StatusCode == usual.StatusCode {
 			t.Yield("GET is answered like that in a session, too")
 		}
-		t.Expect(a).To(Satisfy("HTTP 400, HTTP 405 or an event stream", func(a driver.HTTPResponse) bool {
+		t.Expect(a).To(check.Satisfy("HTTP 400, HTTP 405 or an event stream", func(a driver.HTTPResponse) bool {
 			return a.StatusCode == http.StatusBadRequest || roundtrip.IsStreamOr405(a)
 		}))
 	}),
 
-	"http/session-unknown-404": Probe(func(t *T) {
+	"http/session-unknown-404": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
 		s := t.Session()
 		id := s.HTTP().SessionID()
@@ -50,50 +51,50 @@ var sessionChecks = Suite{
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: unknown})
 		r := x.AwaitReply()
 		if r.Result() != nil && isHandled(requestWithoutSessionID(t)) {
-			t.WithReason(NotOffered).Skip("the server needs no session id: it serves requests without one, too")
+			t.WithReason(check.NotOffered).Skip("the server needs no session id: it serves requests without one, too")
 		}
-		t.Expect(x.Response()).To(Satisfy("HTTP 404", roundtrip.IsNotFound))
+		t.Expect(x.Response()).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
 	}),
 
-	"http/session-terminated-404": Probe(func(t *T) {
+	"http/session-terminated-404": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
 		e := deleteSession(t)
 		requireEnded(t, e.DeleteResponse)
 		if e.IsIDReused {
 			t.Yield("the next session has the same id")
 		}
-		roundtrip.EachNamedRoundTrip(t, e.LaterRequests, func(t *T, use roundtrip.NamedRoundTrip) {
+		roundtrip.EachNamedRoundTrip(t, e.LaterRequests, func(t *check.T, use roundtrip.NamedRoundTrip) {
 			a := roundtrip.RequireHTTPResponse(t, use.Response())
 			if use.Method != http.MethodGet {
-				t.Expect(a).To(Satisfy("HTTP 404", roundtrip.IsNotFound), "DELETE was answered with %s",
+				t.Expect(a).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound), "DELETE was answered with %s",
 					roundtrip.FormatStatus(e.DeleteResponse))
 				return
 			}
 			if a.StatusCode == e.GetResponse.StatusCode && !roundtrip.IsStreamOr405(e.GetResponse) {
 				t.Yield("GET is not served at all")
 			}
-			t.Expect(a).To(Satisfy("HTTP 404 or HTTP 405", func(a driver.HTTPResponse) bool {
+			t.Expect(a).To(check.Satisfy("HTTP 404 or HTTP 405", func(a driver.HTTPResponse) bool {
 				return roundtrip.IsNotFound(a) || a.StatusCode == http.StatusMethodNotAllowed
 			}), "DELETE was answered with %s", roundtrip.FormatStatus(e.DeleteResponse))
 		})
 	}),
 
-	"http/delete-supported-or-405": Probe(func(t *T) {
+	"http/delete-supported-or-405": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
-		t.Expect(deleteSession(t).DeleteResponse).To(Satisfy("a status of success, or HTTP 405",
+		t.Expect(deleteSession(t).DeleteResponse).To(check.Satisfy("a status of success, or HTTP 405",
 			func(a driver.HTTPResponse) bool {
 				return a.OK() || a.StatusCode == http.StatusMethodNotAllowed
 			}))
 	}),
 
-	"http/reinitialize-after-404": Probe(func(t *T) {
+	"http/reinitialize-after-404": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
 		e := deleteSession(t)
 		requireEnded(t, e.DeleteResponse)
-		t.Expect(e.InitializeReply).To(BeResult())
+		t.Expect(e.InitializeReply).To(check.BeResult())
 	}),
 
-	"http/initialize-needs-no-session": Probe(func(t *T) {
+	"http/initialize-needs-no-session": check.Probe(func(t *check.T) {
 		s := t.NewProcess()
 		plain := roundtrip.PostConnect(t, s, roundtrip.Header(roundtrip.SessionIDHeader))
 		if plain.AwaitReply().Result() != nil {
@@ -102,34 +103,34 @@ var sessionChecks = Suite{
 		a := plain.Response()
 		roundtrip.SkipIfUnauthorized(t, a)
 		if !a.OK() && !roundtrip.MayRequireSession(a) {
-			t.WithReason(OtherCheck).Inconclusive("initialize is not served: %s", a)
+			t.WithReason(check.OtherCheck).Inconclusive("initialize is not served: %s", a)
 		}
 		const want = "initialize served without further headers, as with them"
-		t.DecidedBy(a).Expect(roundtrip.RequiredConnectHeaders(t, s)).To(BeEmptyList[string](want),
+		t.DecidedBy(a).Expect(roundtrip.RequiredConnectHeaders(t, s)).To(check.BeEmptyList[string](want),
 			"it was answered with %s", a)
 		if t.Server.ConnectResult == nil { // else discovery has seen it served, and there may be one session only
-			t.WithReason(OtherCheck).Inconclusive("initialize is not served in any way: %s", a)
+			t.WithReason(check.OtherCheck).Inconclusive("initialize is not served in any way: %s", a)
 		}
 	}).WhenConnectRefused(),
 
-	"http/no-session-issued-no-session-required": Probe(func(t *T) {
+	"http/no-session-issued-no-session-required": check.Probe(func(t *check.T) {
 		switch {
 		case t.Server.ConnectResult == nil:
-			t.WithReason(HandshakeFailed).Inconclusive("the handshake failed")
+			t.WithReason(check.HandshakeFailed).Inconclusive("the handshake failed")
 		case !t.Server.Sessionless:
 			t.Skip("the server issues session ids")
 		}
 		answers := responsesWithoutSession(t)
 		served := slices.ContainsFunc(answers, driver.HTTPResponse.OK)
 		demanded := !served && slices.ContainsFunc(answers, roundtrip.MayRequireSession)
-		t.Expect(!demanded).To(BeTrue("requests served without a session id, since initialize brought none",
+		t.Expect(!demanded).To(check.BeTrue("requests served without a session id, since initialize brought none",
 			"%s (a proxy may have removed the header Mcp-Session-Id)", answers[0]))
 		if !served {
 			t.Inconclusive("requests are not served after the handshake: %s", answers[0])
 		}
 	}).WhenConnectRefused(),
 
-	"http/session-header-case-insensitive": Probe(func(t *T) {
+	"http/session-header-case-insensitive": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
 		id := t.Session().HTTP().SessionID()
 		var forms []headerVariant
@@ -139,31 +140,32 @@ var sessionChecks = Suite{
 		compareHeaders(t, roundtrip.Header(roundtrip.SessionIDHeader, id), forms)
 	}),
 
-	"http/session-isolation": WatchWithSetup(func(t *T) { requestInTwoSessions(t) }, func(t *T, w Wire) {
-		if strays := append(foreignResponses(w), foreignProgress(w)...); len(strays) > 0 {
-			Each(t, strays, foreignMessage.subject, func(t *T, s foreignMessage) {
-				t.Fail("each message once, and in its own session", "%s", s.description)
-			})
-		}
-		for _, x := range requestInTwoSessions(t) {
-			if r := x.AwaitReply(); r.Err != nil {
-				t.Retry("%v", Explain(r.Err))
+	"http/session-isolation": check.WatchWithSetup(func(t *check.T) { requestInTwoSessions(t) },
+		func(t *check.T, w check.Wire) {
+			if strays := append(foreignResponses(w), foreignProgress(w)...); len(strays) > 0 {
+				check.Each(t, strays, foreignMessage.subject, func(t *check.T, s foreignMessage) {
+					t.Fail("each message once, and in its own session", "%s", s.description)
+				})
 			}
-		}
-	}),
+			for _, x := range requestInTwoSessions(t) {
+				if r := x.AwaitReply(); r.Err != nil {
+					t.Retry("%v", check.Explain(r.Err))
+				}
+			}
+		}),
 }
 
-func skipUnlessSessions(t *T) {
+func skipUnlessSessions(t *check.T) {
 	if t.Server.Sessionless {
-		t.WithReason(NotOffered).Skip("the server issues no session id")
+		t.WithReason(check.NotOffered).Skip("the server issues no session id")
 	}
 }
 
 // requireEnded ends a check of what comes after DELETE when that has not ended the session.
-func requireEnded(t *T, a driver.HTTPResponse) {
+func requireEnded(t *check.T, a driver.HTTPResponse) {
 	switch {
 	case a.StatusCode == http.StatusMethodNotAllowed:
-		t.WithReason(NotOffered).Skip("DELETE is answered with 405: the server lets no client end a session")
+		t.WithReason(check.NotOffered).Skip("DELETE is answered with 405: the server lets no client end a session")
 	case !a.OK():
 		t.Yield("DELETE did not end the session")
 	}
@@ -176,9 +178,10 @@ func isHandled(r driver.Reply, a driver.HTTPResponse) bool {
 }
 
 // requestWithoutSessionID is a request in a session that lacks the session id.
-func requestWithoutSessionID(t *T) (driver.Reply, driver.HTTPResponse) {
-	x := Step(t, "without session id", func(t *T) *driver.RoundTrip {
-		x := roundtrip.PostRequest(t.Session(), roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.SessionIDHeader)})
+func requestWithoutSessionID(t *check.T) (driver.Reply, driver.HTTPResponse) {
+	x := check.Step(t, "without session id", func(t *check.T) *driver.RoundTrip {
+		x := roundtrip.PostRequest(t.Session(),
+			roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.SessionIDHeader)})
 		x.AwaitReply()
 		return x
 	})
@@ -197,8 +200,8 @@ type deletedSession struct {
 }
 
 // deleteSession ends a session with DELETE and tries to use it.
-func deleteSession(t *T) deletedSession {
-	return Step(t, "ended session", func(t *T) (e deletedSession) {
+func deleteSession(t *check.T) deletedSession {
+	return check.Step(t, "ended session", func(t *check.T) (e deletedSession) {
 		s := t.NewProcess()
 		in := roundtrip.NewManualSession(t, s)
 		e.GetResponse = roundtrip.AwaitHeaders(roundtrip.Get(s, in))
@@ -227,7 +230,7 @@ func deleteSession(t *T) deletedSession {
 }
 
 // requestAll makes requests of every kind with the headers of a session, and waits for the answers.
-func requestAll(t *T, s *driver.Session, in http.Header) (uses []roundtrip.NamedRoundTrip) {
+func requestAll(t *check.T, s *driver.Session, in http.Header) (uses []roundtrip.NamedRoundTrip) {
 	harmless, _ := s.NoOp()
 	lists := slices.DeleteFunc(protocol.ListMethods(t.Server.Capabilities),
 		func(list string) bool { return list == harmless })
@@ -268,7 +271,7 @@ func gracePeriod(deleted driver.HTTPResponse, s *driver.Session) time.Duration {
 
 // responsesWithoutSession are the answers to what every server takes, in a session that has no id: the notification
 // that ends the handshake, and a request.
-func responsesWithoutSession(t *T) (answers []driver.HTTPResponse) {
+func responsesWithoutSession(t *check.T) (answers []driver.HTTPResponse) {
 	s := t.NewProcess()
 	in := roundtrip.Header(roundtrip.VersionHeader, t.Revision)
 	if hello := roundtrip.PostConnect(t, s, nil); hello.AwaitReply().Result() == nil {
@@ -287,8 +290,8 @@ func responsesWithoutSession(t *T) (answers []driver.HTTPResponse) {
 // requestInTwoSessions sends requests in two sessions at once, some of them under the same ids in both, and waits for
 // the ends of the answers. Tools are called while both sessions are open. A server that takes its time is asked less:
 // it may take one request after the other.
-func requestInTwoSessions(t *T) []*driver.RoundTrip {
-	return Step(t, "two sessions at once", func(t *T) (sent []*driver.RoundTrip) {
+func requestInTwoSessions(t *check.T) []*driver.RoundTrip {
+	return check.Step(t, "two sessions at once", func(t *check.T) (sent []*driver.RoundTrip) {
 		const most, same = 4, 70041
 		a, b := t.ExclusiveSession(), t.ExclusiveSession()
 		both := []*driver.Session{a, b}
@@ -296,20 +299,22 @@ func requestInTwoSessions(t *T) []*driver.RoundTrip {
 			roundtrip.ListeningResponse(t, s) // on which the answers of the other session may come
 		}
 		begin := time.Now()
-		RequestNoOp(t, a)
+		check.RequestNoOp(t, a)
 		rounds := int(a.ReplyTimeout() / max(most*time.Since(begin), 1))
 		for i := range max(1, min(rounds, most)) {
 			one := invalid.StringIDOrDefault(t, fmt.Sprint("mcpcheck-in-one-", i))
 			other := invalid.StringIDOrDefault(t, fmt.Sprint("mcpcheck-in-other-", i))
 			sent = append(sent,
-				roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: same + i}), roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: one}),
-				roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: same + i}), roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: other}))
+				roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: same + i}),
+				roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: one}),
+				roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: same + i}), roundtrip.PostRequest(b,
+					roundtrip.ManualRequest{ID: other}))
 		}
 		for _, x := range sent {
 			x.AwaitEnd()
 		}
 		for _, s := range both {
-			KeepIdle(t, s)
+			check.KeepIdle(t, s)
 		}
 		toolcall.CallTools(t)
 		return sent
@@ -322,11 +327,13 @@ type foreignMessage struct {
 	description string
 }
 
-func (s foreignMessage) subject() Subject { return Subject{Frames: []*driver.Frame{s.Frame}} }
+func (s foreignMessage) subject() check.Subject {
+	return check.Subject{Frames: []*driver.Frame{s.Frame}}
+}
 
 // foreignResponses are those that came in a session which has not asked under their id, while another one has. A second
 // answer to what the session did ask is its own matter, and what a server takes for the id of a malformed message too.
-func foreignResponses(w Wire) (strays []foreignMessage) {
+func foreignResponses(w check.Wire) (strays []foreignMessage) {
 	for _, s := range w.CompleteSessions() {
 		asked := map[string]bool{}
 		for _, f := range s.FramesSince(0) {
@@ -339,7 +346,7 @@ func foreignResponses(w Wire) (strays []foreignMessage) {
 					asked[driver.IDKey(id)] = true
 				case f.Side == driver.FromServer && m.IsResponse():
 					if !asked[driver.IDKey(id)] && s.OtherSessionUsedID(id) {
-						strays = append(strays, foreignMessage{m, "a response with id " + Show(FrameID(m))})
+						strays = append(strays, foreignMessage{m, "a response with id " + check.Show(check.FrameID(m))})
 					}
 				}
 			}
@@ -357,13 +364,14 @@ func originalID(m *driver.Frame) json.RawMessage {
 }
 
 // foreignProgress is the progress that came in a session of what another one has asked for.
-func foreignProgress(w Wire) (strays []foreignMessage) {
+func foreignProgress(w check.Wire) (strays []foreignMessage) {
 	isStray := transcript.ForeignProgress(w)
 	for _, s := range w.CompleteSessions() {
 		for _, f := range s.ReceivedSince(0) {
 			for _, m := range f.Messages() {
 				if isStray(s, m) {
-					strays = append(strays, foreignMessage{m, "the progress of " + string(transcript.ProgressTokenOf(m))})
+					strays = append(strays,
+						foreignMessage{m, "the progress of " + string(transcript.ProgressTokenOf(m))})
 				}
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -16,14 +16,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-var streamChecks = Suite{
-	"http/sse-response-eventually": WatchWithSetup(postAndCallTools, func(t *T, w Wire) {
+var streamChecks = check.Suite{
+	"http/sse-response-eventually": check.WatchWithSetup(postAndCallTools, func(t *check.T, w check.Wire) {
 		streams, sullen := transcript.PostStreams(t, w), invalid.NeverAnswersWithErrors(transcript.Transcripts(w))
 		responded := map[string]bool{} // by method
 		for _, e := range streams {
 			responded[e.Name()] = responded[e.Name()] || e.HasResponse()
 		}
-		transcript.EachStream(t, streams, func(t *T, e *transcript.SSEStream) {
+		transcript.EachStream(t, streams, func(t *check.T, e *transcript.SSEStream) {
 			switch {
 			case e.HasResponse() || e.ResponseOnGET:
 			case sullen && responded[e.Name()]:
@@ -33,7 +33,8 @@ var streamChecks = Suite{
 			case e.ClosedByServer() && !t.IsModern() && (t.Revision < "2025-11-25" || !e.IsResumable()):
 				t.Yield("the stream was closed early")
 			case e.ClosedByServer() && len(e.Resumptions) >= 5:
-				t.WithReason(Limit).Inconclusive("it was resumed %d times, and that is enough", len(e.Resumptions))
+				t.WithReason(check.Limit).Inconclusive("it was resumed %d times, and that is enough",
+					len(e.Resumptions))
 			case invalid.IsProbeID(e.RequestID()):
 				t.Skip("another check judges the ids that it tries")
 			case e.Blocked:
@@ -43,118 +44,122 @@ var streamChecks = Suite{
 			case e.SessionTerminated:
 				t.Skip("the server has ended the session, and so what was to come in it")
 			case e.Session.IsReceiving(e.Request):
-				t.WithReason(Silent).Inconclusive("an event was still coming when the response was due (--timeout)")
+				t.WithReason(check.Silent).
+					Inconclusive("an event was still coming when the response was due (--timeout)")
 			case hasLostAnswer(e.Session):
 				t.Inconclusive("an answer of the client to a request of the server did not get through")
 			}
 			t.Expect(e.HasResponse() ||
-				e.ResponseOnGET).To(BeTrue("the response on the stream, or on one that resumes it",
+				e.ResponseOnGET).To(check.BeTrue("the response on the stream, or on one that resumes it",
 				"%s", e.NoResponseReason()))
 		})
 	}),
 
-	"http/sse-not-closed-early": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *T, e *transcript.SSEStream) {
+	"http/sse-not-closed-early": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
 			if e.ResponseFrame() == nil && !e.ClosedByServer() {
 				t.Skip("neither the response came nor the end")
 			}
-			t.Expect(e.ResponseFrame() != nil).To(BeTrue("the response before the end of the stream", "%s",
+			t.Expect(e.ResponseFrame() != nil).To(check.BeTrue("the response before the end of the stream", "%s",
 				e.NoResponseReason()))
 		})
 	}),
 
-	"http/sse-early-close-needs-event-id": WatchWithSetup(postAndCallTools, func(t *T, w Wire) {
-		transcript.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *T, e *transcript.SSEStream) {
-			t.Expect(e.IsResumable()).To(BeTrue("an event id, since the response is to come yet", "%s", e.HTTPResponse))
-		})
-	}),
-
-	"http/sse-retry-before-early-close": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		transcript.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *T, e *transcript.SSEStream) {
-			if !e.IsResumable() {
-				t.Yield("it cannot be resumed")
-			}
-			t.Expect(e.HasEvent(hasRetry)).To(BeTrue("a retry field before the connection is closed", "%s",
+	"http/sse-early-close-needs-event-id": check.WatchWithSetup(postAndCallTools, func(t *check.T, w check.Wire) {
+		transcript.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *check.T, e *transcript.SSEStream) {
+			t.Expect(e.IsResumable()).To(check.BeTrue("an event id, since the response is to come yet", "%s",
 				e.HTTPResponse))
 		})
 	}),
 
-	"http/sse-priming-event": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+	"http/sse-retry-before-early-close": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		transcript.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *check.T, e *transcript.SSEStream) {
+			if !e.IsResumable() {
+				t.Yield("it cannot be resumed")
+			}
+			t.Expect(e.HasEvent(hasRetry)).To(check.BeTrue("a retry field before the connection is closed", "%s",
+				e.HTTPResponse))
+		})
+	}),
+
+	"http/sse-priming-event": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
 		if t.Server.Sessionless {
-			t.WithReason(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
+			t.WithReason(check.NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 		}
 		if len(transcript.GetStreams(t, w)) == 0 {
-			t.WithReason(NotOffered).Skip("the server opens no event stream for GET: there is no way to come back")
+			t.WithReason(check.NotOffered).
+				Skip("the server opens no event stream for GET: there is no way to come back")
 		}
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *T, e *transcript.SSEStream) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
 			i := slices.IndexFunc(e.HTTPResponse.Events,
 				func(e driver.StreamEvent) bool { return e.HasID || e.HasData })
 			if i < 0 {
-				t.WithReason(NotObserved).Skip("no event came")
+				t.WithReason(check.NotObserved).Skip("no event came")
 			}
 			first := e.HTTPResponse.Events[i]
 			t.Expect(transcript.HasEventID(first) &&
-				!first.IsDispatched()).To(BeTrue("a first event with an id and empty data",
+				!first.IsDispatched()).To(check.BeTrue("a first event with an id and empty data",
 				"%s", describeContent(first)))
 		})
 	}),
 
-	"http/sse-stream-ends-after-response": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *T, e *transcript.SSEStream) {
+	"http/sse-stream-ends-after-response": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
 			response := e.ResponseFrame()
 			if response == nil {
-				t.WithReason(NotObserved).Skip("no response came on it")
+				t.WithReason(check.NotObserved).Skip("no response came on it")
 			}
 			open := e.LastTime - response.At
 			if !e.ClosedByServer() && open < maxOpenAfterResponse {
 				t.Skip("the client closed the stream")
 			}
-			t.Expect(open <= maxOpenAfterResponse).To(BeTrue("the end of the stream after the response",
+			t.Expect(open <= maxOpenAfterResponse).To(check.BeTrue("the end of the stream after the response",
 				"a stream that is still open after %v", maxOpenAfterResponse))
 		})
 	}),
 
-	"http/sse-events-are-messages": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+	"http/sse-events-are-messages": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
 		events := w.Lines().Filter("event with data",
-			func(m Message) bool { return m.Event != nil && !m.AfterInvalidInput })
-		t.Judge(events, func(t *T, m Message) {
-			usual := BeOneOf("", "message")
+			func(m check.Message) bool { return m.Event != nil && !m.AfterInvalidInput })
+		t.Judge(events, func(t *check.T, m check.Message) {
+			usual := check.BeOneOf("", "message")
 			if ok, _ := usual.Match(m.Event.Type); ok { // an array outside of 2025-03-26 is batch/no-outgoing-array
-				t.Expect(m.LooksLikeMessage()).To(BeTrue("one JSON-RPC message", "%s", m.Frame))
+				t.Expect(m.LooksLikeMessage()).To(check.BeTrue("one JSON-RPC message", "%s", m.Frame))
 			}
 			t.ExpectShould(m.Event.Type).To(usual)
 		})
 	}),
 
-	"http/sse-event-ids-unique": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+	"http/sse-event-ids-unique": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
 		var all []eventIDUse
 		for _, s := range transcript.EstablishedSessions(t, w) {
 			all = append(all, eventIDUses(t, s)...)
 		}
 		if len(all) == 0 {
-			t.WithReason(NotObserved).Skip("no session has event ids on several streams")
+			t.WithReason(check.NotObserved).Skip("no session has event ids on several streams")
 		}
-		Each(t, all, eventIDUse.subject, func(t *T, u eventIDUse) {
-			t.Expect(u.Second == nil).To(BeTrue("each event id once in a session", "%s", u))
+		check.Each(t, all, eventIDUse.subject, func(t *check.T, u eventIDUse) {
+			t.Expect(u.Second == nil).To(check.BeTrue("each event id once in a session", "%s", u))
 		})
 	}),
 
-	"http/sse-cache-headers": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
-		transcript.EachStream(t, append(transcript.PostStreams(t, w), transcript.GetStreams(t, w)...), func(t *T, e *transcript.SSEStream) {
-			control := strings.ToLower(strings.Join(e.HTTPResponse.Header.Values("Cache-Control"), ", "))
-			t.Expect(control).To(Satisfy("Cache-Control no-cache or no-store", func(value string) bool {
-				return strings.Contains(value, "no-cache") || strings.Contains(value, "no-store")
-			}))
+	"http/sse-cache-headers": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
+		transcript.EachStream(t, append(transcript.PostStreams(t, w), transcript.GetStreams(t, w)...),
+			func(t *check.T, e *transcript.SSEStream) {
+				control := strings.ToLower(strings.Join(e.HTTPResponse.Header.Values("Cache-Control"), ", "))
+				t.Expect(control).To(check.Satisfy("Cache-Control no-cache or no-store", func(value string) bool {
+					return strings.Contains(value, "no-cache") || strings.Contains(value, "no-store")
+				}))
+			})
+	}),
+
+	"http/sse-x-accel-buffering": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
+			t.Expect(strings.ToLower(e.HTTPResponse.Header.Get("X-Accel-Buffering"))).To(check.BeOneOf("no"))
 		})
 	}),
 
-	"http/sse-x-accel-buffering": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *T, e *transcript.SSEStream) {
-			t.Expect(strings.ToLower(e.HTTPResponse.Header.Get("X-Accel-Buffering"))).To(BeOneOf("no"))
-		})
-	}),
-
-	"http/listen-keepalive": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"http/listen-keepalive": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		var idle []*transcript.SSEStream
 		for _, e := range transcript.PostStreams(t, w) {
 			if e.IsSubscription() && e.LastTime-e.Request.At >= maxIdle {
@@ -162,30 +167,30 @@ var streamChecks = Suite{
 			}
 		}
 		if len(idle) == 0 {
-			t.WithReason(NotObserved).Skip("no stream of subscriptions/listen was open for %v", maxIdle)
+			t.WithReason(check.NotObserved).Skip("no stream of subscriptions/listen was open for %v", maxIdle)
 		}
-		transcript.EachStream(t, idle, func(t *T, e *transcript.SSEStream) {
-			t.Expect(e.HTTPResponse.Comments > 0).To(BeTrue("a comment within "+maxIdle.String(), "none"))
+		transcript.EachStream(t, idle, func(t *check.T, e *transcript.SSEStream) {
+			t.Expect(e.HTTPResponse.Comments > 0).To(check.BeTrue("a comment within "+maxIdle.String(), "none"))
 		})
 	}),
 
-	"http/disconnect-survival": ShutdownProbe(func(t *T) {
+	"http/disconnect-survival": check.ShutdownProbe(func(t *check.T) {
 		s := t.ExclusiveSession()
-		usual := RequestNoOp(t, s)
-		all := M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+		usual := check.RequestNoOp(t, s)
+		all := check.M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{
 			ID: invalid.StringIDOrDefault(t,
-				"mcpcheck-dropped"), Method: "subscriptions/listen", Params: M{"notifications": all},
+				"mcpcheck-dropped"), Method: "subscriptions/listen", Params: check.M{"notifications": all},
 		})
 		if a := roundtrip.AwaitResponse(x); !a.IsStream {
-			t.WithReason(NotOffered).Skip("subscriptions/listen is answered with %s", a)
+			t.WithReason(check.NotOffered).Skip("subscriptions/listen is answered with %s", a)
 		}
 		x.Abort()
 		s.Sleep(noticeTime)
-		t.Expect(TryNoOp(t, s)).To(beServedLike(usual), "the request after the dropped stream")
+		t.Expect(check.TryNoOp(t, s)).To(beServedLike(usual), "the request after the dropped stream")
 	}),
 
-	"http/get-retry-before-close": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"http/get-retry-before-close": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		var closed []*transcript.SSEStream
 		for _, e := range skipIfNoGETStreams(t, w) {
 			if e.ClosedByServer() && !isReplaced(e) {
@@ -193,16 +198,16 @@ var streamChecks = Suite{
 			}
 		}
 		if len(closed) == 0 {
-			t.WithReason(NotObserved).Skip("the server closed no connection of a GET stream")
+			t.WithReason(check.NotObserved).Skip("the server closed no connection of a GET stream")
 		}
-		transcript.EachStream(t, closed, func(t *T, e *transcript.SSEStream) {
+		transcript.EachStream(t, closed, func(t *check.T, e *transcript.SSEStream) {
 			if !e.IsResumable() {
 				t.Skip("it had no event ids: the server has ended the stream, which it may")
 			}
 			if len(e.Resumptions) == 0 || !e.Resumptions[0].HTTPResponse.OK() {
 				t.Skip("it was not resumed, or could not be: the server may have ended the stream")
 			}
-			t.Expect(e.HasEvent(hasRetry)).To(BeTrue("a retry field before the connection is closed", "%s",
+			t.Expect(e.HasEvent(hasRetry)).To(check.BeTrue("a retry field before the connection is closed", "%s",
 				e.HTTPResponse))
 		})
 	}),
@@ -228,9 +233,9 @@ func hasLostAnswer(s *driver.Session) bool {
 
 // postConcurrently sees to it that there are event streams to judge, if the server sends any: requests at the same
 // time, each read to the end of its answer.
-func postConcurrently(t *T) {
-	Step(t, "several posts", func(t *T) bool {
-		ObserveLate(t, time.Now())
+func postConcurrently(t *check.T) {
+	check.Step(t, "several posts", func(t *check.T) bool {
+		check.ObserveLate(t, time.Now())
 		s := t.Session()
 		method, params := protocol.OrdinaryRequest(t, s)
 		mark := s.Mark()
@@ -247,13 +252,13 @@ func postConcurrently(t *T) {
 				f.RoundTrip.AwaitEndFor(time.Until(end))
 			}
 		}
-		RequestNoOp(t, s) // so that it is on record how long the streams were open
+		check.RequestNoOp(t, s) // so that it is on record how long the streams were open
 		return true
 	})
 }
 
 // postAndCallTools does so, and calls the tools that may be called.
-func postAndCallTools(t *T) {
+func postAndCallTools(t *check.T) {
 	postConcurrently(t)
 	toolcall.CallTools(t)
 }
@@ -273,24 +278,24 @@ func describeContent(e driver.StreamEvent) string {
 }
 
 // skipIfNoGETStreams are the GET streams; it ends the check when there is none.
-func skipIfNoGETStreams(t *T, w Wire) []*transcript.SSEStream {
+func skipIfNoGETStreams(t *check.T, w check.Wire) []*transcript.SSEStream {
 	streams := transcript.GetStreams(t, w)
 	if len(streams) == 0 {
-		t.WithReason(NotOffered).Skip("the server opens no event stream for GET")
+		t.WithReason(check.NotOffered).Skip("the server opens no event stream for GET")
 	}
 	return streams
 }
 
 // skipIfNoneClosedEarly are the streams that the server has closed before the response; it ends the check when there is
 // none.
-func skipIfNoneClosedEarly(t *T, w Wire) (streams []*transcript.SSEStream) {
+func skipIfNoneClosedEarly(t *check.T, w check.Wire) (streams []*transcript.SSEStream) {
 	for _, e := range transcript.PostStreams(t, w) {
 		if e.ClosedByServer() && e.ResponseFrame() == nil && !e.SessionTerminated { // else nothing is to come any more
 			streams = append(streams, e)
 		}
 	}
 	if len(streams) == 0 {
-		t.WithReason(NotObserved).Skip("the server closed no stream before its response")
+		t.WithReason(check.NotObserved).Skip("the server closed no stream before its response")
 	}
 	return streams
 }
@@ -308,7 +313,7 @@ func (u eventIDUse) String() string {
 	return fmt.Sprintf("id %q on the streams of %s and %s", u.ID, u.First.Name(), u.Second.Name())
 }
 
-func (u eventIDUse) subject() (s Subject) {
+func (u eventIDUse) subject() (s check.Subject) {
 	for _, e := range []*transcript.SSEStream{u.First, u.Second} {
 		if e != nil {
 			s.Frames = append(s.Frames, e.Frames()...)
@@ -319,7 +324,7 @@ func (u eventIDUse) subject() (s Subject) {
 
 // eventIDUses is what became of the event ids of a session, if several streams have some. What was replayed because the
 // client wanted it does not count.
-func eventIDUses(t *T, s *driver.Session) (uses []eventIDUse) {
+func eventIDUses(t *check.T, s *driver.Session) (uses []eventIDUse) {
 	first := map[string]*transcript.SSEStream{}
 	identified := 0
 	for _, e := range transcript.SessionStreams(t, s) {

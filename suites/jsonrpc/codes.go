@@ -3,37 +3,37 @@ package jsonrpc
 import (
 	"encoding/json"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // codeChecks judge codes by how the specification divides those that JSON-RPC leaves to servers. What a code that it
 // defines has to come with, and when, the areas version and mrtr try.
-var codeChecks = Suite{
-	"jsonrpc/reserved-error-codes": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
-		eachErrorCode(t, w, func(t *T, code int) {
+var codeChecks = check.Suite{
+	"jsonrpc/reserved-error-codes": check.WatchWithSetup(triggerErrors, func(t *check.T, w check.Wire) {
+		eachErrorCode(t, w, func(t *check.T, code int) {
 			undefined := -32099 <= code && code <= -32023 && !protocol.IsRetiredCode(code)
-			t.Expect(!undefined).To(BeTrue("no code of MCP that the specification does not define", "%d", code))
+			t.Expect(!undefined).To(check.BeTrue("no code of MCP that the specification does not define", "%d", code))
 			misplaced := code == headerMismatch && t.Server.Transport == "stdio"
-			t.Expect(!misplaced).To(BeTrue("no error about headers over stdio, where there are none", "%d", code))
+			t.Expect(!misplaced).To(check.BeTrue("no error about headers over stdio, where there are none", "%d", code))
 		})
 	}),
 
-	"jsonrpc/retired-error-codes": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
-		eachErrorCode(t, w, func(t *T, code int) {
-			t.Expect(!protocol.IsRetiredCode(code)).To(BeTrue("no code of an earlier revision", "%d", code))
+	"jsonrpc/retired-error-codes": check.WatchWithSetup(triggerErrors, func(t *check.T, w check.Wire) {
+		eachErrorCode(t, w, func(t *check.T, code int) {
+			t.Expect(!protocol.IsRetiredCode(code)).To(check.BeTrue("no code of an earlier revision", "%d", code))
 		})
 	}),
 
-	"jsonrpc/error-code-old-range": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
-		eachErrorCode(t, w, func(t *T, code int) {
+	"jsonrpc/error-code-old-range": check.WatchWithSetup(triggerErrors, func(t *check.T, w check.Wire) {
+		eachErrorCode(t, w, func(t *check.T, code int) {
 			if protocol.IsRetiredCode(code) {
 				t.Yield("it has another meaning")
 			}
 			old := -32019 <= code && code <= -32000
-			t.Expect(!old).To(BeTrue("no code from -32019 to -32000", "%d", code))
+			t.Expect(!old).To(check.BeTrue("no code from -32019 to -32000", "%d", code))
 		})
 	}),
 }
@@ -42,16 +42,16 @@ var codeChecks = Suite{
 const headerMismatch = -32020
 
 // triggerErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
-func triggerErrors(t *T) {
+func triggerErrors(t *check.T) {
 	invalid.SendUnknownMethod(t)
 	if s := t.Session(); t.Server.Declares("resources") {
-		invalid.TryInvalid(t, s, "resources/read", M{"uri": invalid.UnknownURI})
+		invalid.TryInvalid(t, s, "resources/read", check.M{"uri": invalid.UnknownURI})
 	}
 }
 
 // eachErrorCode tries a check on the codes of errors.
-func eachErrorCode(t *T, w Wire, judge func(t *T, code int)) {
-	t.Judge(errorsIn(w), func(t *T, m Message) {
+func eachErrorCode(t *check.T, w check.Wire, judge func(t *check.T, code int)) {
+	t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
 		n, ok := requireErrorObject(t, m)["code"].(json.Number)
 		code, whole := driver.Integer(n)
 		if !ok || !whole {

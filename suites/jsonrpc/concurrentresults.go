@@ -3,10 +3,12 @@ package jsonrpc
 import (
 	"fmt"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // maxConcurrent is how many tools are called at a time, and maxSequential how many are called alone to find as many
@@ -20,7 +22,7 @@ const (
 // where strings are served. It wants an answer under each, and none that is what another tool has returned alone. A
 // tool whose results change from call to call proves nothing. Where there is a handshake, the calls have a session of
 // their own: what else they do to it is not held against the server.
-func expectOwnResults(t *T, valid []toolcall.ToolCall, named bool) {
+func expectOwnResults(t *check.T, valid []toolcall.ToolCall, named bool) {
 	s := t.Session()
 	calls, toolOf := distinctCalls(valid, s)
 	mark := s.Mark()
@@ -41,7 +43,7 @@ func expectOwnResults(t *T, valid []toolcall.ToolCall, named bool) {
 			continue
 		}
 		alone := toolOf[resultText(s.Await(resend(s, nil, c)))]
-		t.DecidedBy(e).Expect(alone != c.Tool.Name).To(BeTrue("the result of "+c.Tool.Name, "that of %s", other))
+		t.DecidedBy(e).Expect(alone != c.Tool.Name).To(check.BeTrue("the result of "+c.Tool.Name, "that of %s", other))
 	}
 }
 
@@ -51,7 +53,7 @@ func distinctCalls(valid []toolcall.ToolCall, s *driver.Session) (calls []toolca
 	toolOf = map[string]string{}
 	alone := 0
 	for _, c := range valid {
-		if !IsReadOnly(c.Tool.Value) || !c.IsDirectSuccess() || c.IsLong {
+		if !report.IsReadOnly(c.Tool.Value) || !c.IsDirectSuccess() || c.IsLong {
 			continue
 		}
 		if len(calls) == maxConcurrent || alone == maxSequential {
@@ -68,7 +70,7 @@ func distinctCalls(valid []toolcall.ToolCall, s *driver.Session) (calls []toolca
 
 // resend makes a call once more, under an id or, where that is nil, one of the session's own.
 func resend(s *driver.Session, id any, c toolcall.ToolCall) driver.Pending {
-	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+	params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if id == nil {
 		return s.Request("tools/call", params)
 	}
@@ -80,5 +82,5 @@ func resultText(r driver.Reply) string {
 	if r.Result() == nil {
 		return ""
 	}
-	return string(CompactJSON(r.Result()))
+	return string(text.CompactJSON(r.Result()))
 }

@@ -3,44 +3,45 @@ package jsonrpc
 import (
 	"unicode/utf8"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 )
 
-var envelopeChecks = Suite{
-	"jsonrpc/version-field": Watch(func(t *T, w Wire) {
-		t.Judge(w.Messages(), func(t *T, m Message) {
-			t.Expect(Member(m.JSON(), "jsonrpc")).To(BeOneOf("2.0"))
+var envelopeChecks = check.Suite{
+	"jsonrpc/version-field": check.Watch(func(t *check.T, w check.Wire) {
+		t.Judge(w.Messages(), func(t *check.T, m check.Message) {
+			t.Expect(check.Member(m.JSON(), "jsonrpc")).To(check.BeOneOf("2.0"))
 		})
 	}).WhenConnectRefused(),
 
-	"jsonrpc/one-of-result-or-error": WatchWithSetup(requestUnknownMethod, func(t *T, w Wire) {
-		t.Judge(w.Responses(), func(t *T, m Message) {
-			t.Expect(outcomeMembers(m)).To(BeOneOf("result", "error"))
+	"jsonrpc/one-of-result-or-error": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
+		t.Judge(w.Responses(), func(t *check.T, m check.Message) {
+			t.Expect(outcomeMembers(m)).To(check.BeOneOf("result", "error"))
 		})
 	}),
 
-	"jsonrpc/result-is-object": Watch(func(t *T, w Wire) {
-		one := func(m Message) bool { return !m.HasError }
-		t.Judge(w.Results().Filter("success response", one), func(t *T, m Message) {
-			t.Expect(m.JSON()["result"]).To(BeObject())
+	"jsonrpc/result-is-object": check.Watch(func(t *check.T, w check.Wire) {
+		one := func(m check.Message) bool { return !m.HasError }
+		t.Judge(w.Results().Filter("success response", one), func(t *check.T, m check.Message) {
+			t.Expect(m.JSON()["result"]).To(check.BeObject())
 		})
 	}),
 
-	"jsonrpc/utf8-output": WatchWithSetup(func(t *T) {
-		if t.Server.Declares("tools") && MayCallUnknown(t) {
-			invalid.TryInvalid(t, t.Session(), "tools/call", M{"name": "mcpcheck-ünknown-工具", "arguments": M{}})
+	"jsonrpc/utf8-output": check.WatchWithSetup(func(t *check.T) {
+		if t.Server.Declares("tools") && check.MayCallUnknown(t) {
+			invalid.TryInvalid(t, t.Session(), "tools/call",
+				check.M{"name": "mcpcheck-ünknown-工具", "arguments": check.M{}})
 		}
-	}, func(t *T, w Wire) {
-		conforming := func(m Message) bool { return !m.AfterInvalidInput && m.LooksLikeMessage() }
-		t.Judge(w.Lines().Filter("message", conforming), func(t *T, m Message) {
-			t.Expect(utf8.Valid(m.Raw.Bytes())).To(BeTrue("UTF-8", "%q", invalidUTF8(m.Raw.Bytes())))
+	}, func(t *check.T, w check.Wire) {
+		conforming := func(m check.Message) bool { return !m.AfterInvalidInput && m.LooksLikeMessage() }
+		t.Judge(w.Lines().Filter("message", conforming), func(t *check.T, m check.Message) {
+			t.Expect(utf8.Valid(m.Raw.Bytes())).To(check.BeTrue("UTF-8", "%q", invalidUTF8(m.Raw.Bytes())))
 		})
 	}),
 }
 
 // outcomeMembers names the members of a response that say what it is.
-func outcomeMembers(m Message) string {
+func outcomeMembers(m check.Message) string {
 	switch {
 	case m.HasResult && m.HasError:
 		return "result and error"

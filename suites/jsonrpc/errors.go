@@ -7,64 +7,65 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-var errorChecks = Suite{
-	"jsonrpc/error-echoes-request-id": WatchWithSetup(func(t *T) {
+var errorChecks = check.Suite{
+	"jsonrpc/error-echoes-request-id": check.WatchWithSetup(func(t *check.T) {
 		invalid.SendUnknownMethod(t)
 		if invalid.IntegerIDs(t); invalid.StringIDs(t).AllServed() {
 			s := t.Session()
 			invalid.AwaitWithBarrier(s, s.Mark(), s.RequestWithID("mcpcheck-error", invalid.UnknownMethodName, nil),
 				protocol.ShortWait)
 		}
-	}, func(t *T, w Wire) {
+	}, func(t *check.T, w check.Wire) {
 		errors := func(r *transcript.Response) bool { return r.HasError }
-		transcript.JudgeResponses(t, "error response", transcript.Transcripts(w), errors, func(t *T, r *transcript.Response) {
-			if r.Call == nil && (r.GuessedCall == nil || r.GuessedCall.Cancelled ||
-				isNoOp(r.Session, r.GuessedCall.Request)) ||
-				r.Request != nil && invalid.IsProbeID(r.Request.ID) {
-				t.Skip("it answers no request, or one whose id another check judges")
-			}
-			if r.HasWrongID() && !areIDsRepeated(t, FrameID(r.Request)) {
-				t.Yield("results have other ids, too")
-			}
-			t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID))
-		})
+		transcript.JudgeResponses(t, "error response", transcript.Transcripts(w), errors,
+			func(t *check.T, r *transcript.Response) {
+				if r.Call == nil && (r.GuessedCall == nil || r.GuessedCall.Cancelled ||
+					isNoOp(r.Session, r.GuessedCall.Request)) ||
+					r.Request != nil && invalid.IsProbeID(r.Request.ID) {
+					t.Skip("it answers no request, or one whose id another check judges")
+				}
+				if r.HasWrongID() && !areIDsRepeated(t, check.FrameID(r.Request)) {
+					t.Yield("results have other ids, too")
+				}
+				t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID))
+			})
 	}),
 
-	"jsonrpc/error-code-integer": WatchWithSetup(requestUnknownMethod, func(t *T, w Wire) {
-		t.Judge(errorsIn(w), func(t *T, m Message) {
+	"jsonrpc/error-code-integer": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
+		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
 			e := requireErrorObject(t, m)
 			if hasCodeOutside(m, e) {
 				t.Yield("the code is not inside the error")
 			}
-			t.Expect(Member(e, "code")).To(BeInteger())
+			t.Expect(check.Member(e, "code")).To(check.BeInteger())
 		})
 	}).WhenConnectRefused(),
 
-	"jsonrpc/error-message-string": WatchWithSetup(requestUnknownMethod, func(t *T, w Wire) {
-		t.Judge(errorsIn(w), func(t *T, m Message) {
-			message := Member(requireErrorObject(t, m), "message")
-			t.Expect(message).To(BeString())
-			t.ExpectShould(message).To(Satisfy("some text", func(s string) bool { return s != "" }))
+	"jsonrpc/error-message-string": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
+		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
+			message := check.Member(requireErrorObject(t, m), "message")
+			t.Expect(message).To(check.BeString())
+			t.ExpectShould(message).To(check.Satisfy("some text", func(s string) bool { return s != "" }))
 		})
 	}).WhenConnectRefused(),
 
-	"jsonrpc/error-object-shape": WatchWithSetup(requestUnknownMethod, func(t *T, w Wire) {
-		t.Judge(errorsIn(w), func(t *T, m Message) {
-			t.Expect(m.JSON()["error"]).To(BeObject())
+	"jsonrpc/error-object-shape": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
+		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
+			t.Expect(m.JSON()["error"]).To(check.BeObject())
 			outside := hasCodeOutside(m, requireErrorObject(t, m))
-			t.Expect(!outside).To(BeTrue("the code inside error", "it next to error"))
+			t.Expect(!outside).To(check.BeTrue("the code inside error", "it next to error"))
 		})
 	}).WhenConnectRefused(),
 
-	"jsonrpc/error-message-concise": WatchWithSetup(requestUnknownMethod, func(t *T, w Wire) {
-		t.Judge(errorsIn(w), func(t *T, m Message) {
+	"jsonrpc/error-message-concise": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
+		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
 			message, ok := requireErrorObject(t, m)["message"].(string)
 			if !ok {
 				t.Yield("the message is not a string")
@@ -78,23 +79,24 @@ var errorChecks = Suite{
 			if m.Request != nil {
 				message = withoutRequestTexts(message, m.Request.JSON())
 			}
-			t.Expect(strings.TrimSpace(message)).To(Satisfy("one line of at most about 200 characters", isConcise))
+			t.Expect(strings.TrimSpace(message)).To(check.Satisfy("one line of at most about 200 characters",
+				isConcise))
 		})
 	}),
 
-	"jsonrpc/error-code-reserved-range": WatchWithSetup(requestUnknownMethod, func(t *T, w Wire) {
-		t.Judge(errorsIn(w), func(t *T, m Message) {
+	"jsonrpc/error-code-reserved-range": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
+		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
 			code, ok := requireErrorObject(t, m)["code"].(json.Number)
 			if !ok {
 				t.Yield("the code is not a number")
 			}
-			t.Expect(code).To(Satisfy("a code that JSON-RPC defines or leaves free", isUnreservedCode))
+			t.Expect(code).To(check.Satisfy("a code that JSON-RPC defines or leaves free", isUnreservedCode))
 		})
 	}),
 }
 
 // areIDsRepeated reports whether ids of the kind of this one are repeated.
-func areIDsRepeated(t *T, id any) bool {
+func areIDsRepeated(t *check.T, id any) bool {
 	if _, ok := id.(string); ok {
 		return invalid.StringIDs(t).AllServed()
 	}
@@ -108,16 +110,16 @@ func isNoOp(s *driver.Session, request *driver.Frame) bool {
 }
 
 // requestUnknownMethod sees to it that there is an error to judge.
-func requestUnknownMethod(t *T) { invalid.SendUnknownMethod(t) }
+func requestUnknownMethod(t *check.T) { invalid.SendUnknownMethod(t) }
 
 // errorsIn are the responses that have an error and no result.
-func errorsIn(w Wire) Messages {
-	return w.Errors().Filter("error response", func(m Message) bool { return !m.HasResult })
+func errorsIn(w check.Wire) check.Messages {
+	return w.Errors().Filter("error response", func(m check.Message) bool { return !m.HasResult })
 }
 
 // requireErrorObject is the error of a response; without an object the check ends.
-func requireErrorObject(t *T, m Message) M {
-	e, ok := m.JSON()["error"].(M)
+func requireErrorObject(t *check.T, m check.Message) check.M {
+	e, ok := m.JSON()["error"].(check.M)
 	if !ok {
 		t.Yield("the error is not an object")
 	}
@@ -125,7 +127,9 @@ func requireErrorObject(t *T, m Message) M {
 }
 
 // hasCodeOutside reports whether the code is a member of the response, next to error.
-func hasCodeOutside(m Message, e M) bool { return !HasMember(e, "code") && HasMember(m.JSON(), "code") }
+func hasCodeOutside(m check.Message, e check.M) bool {
+	return !check.HasMember(e, "code") && check.HasMember(m.JSON(), "code")
+}
 
 // withoutRequestTexts is a message without the longer texts of a request, as they were sent or decoded: what it quotes
 // of them is not the server's own.
@@ -143,7 +147,7 @@ func withoutRequestTexts(message string, request any) string {
 		for _, item := range v {
 			message = withoutRequestTexts(message, item)
 		}
-	case M:
+	case check.M:
 		for name, member := range v {
 			message = withoutRequestTexts(withoutRequestTexts(message, name), member)
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -18,22 +18,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-var idChecks = Suite{
-	"jsonrpc/response-id-echo-integer": WatchWithSetup(func(t *T) { integerIDProbes(t) }, func(t *T, w Wire) {
-		// First what was seen: a server whose ids name nothing serves no further session.
-		expectResultIDs(t, w, func(id any) bool { _, ok := id.(json.Number); return ok })
-		all := integerIDProbes(t)
-		expectIDs(t, all...)
-		for _, echoes := range all {
-			for _, e := range echoes.List {
-				if id, ok := e.Reply.Message()["id"].(json.Number); ok { // an HTTP error needs none
-					t.DecidedBy(e).ExpectShould(string(id)).To(BeOneOf(string(e.ID)))
+var idChecks = check.Suite{
+	"jsonrpc/response-id-echo-integer": check.WatchWithSetup(func(t *check.T) { integerIDProbes(t) },
+		func(t *check.T, w check.Wire) {
+			// First what was seen: a server whose ids name nothing serves no further session.
+			expectResultIDs(t, w, func(id any) bool { _, ok := id.(json.Number); return ok })
+			all := integerIDProbes(t)
+			expectIDs(t, all...)
+			for _, echoes := range all {
+				for _, e := range echoes.List {
+					if id, ok := e.Reply.Message()["id"].(json.Number); ok { // an HTTP error needs none
+						t.DecidedBy(e).ExpectShould(string(id)).To(check.BeOneOf(string(e.ID)))
+					}
 				}
 			}
-		}
-	}),
+		}),
 
-	"jsonrpc/response-id-echo-string": Probe(func(t *T) {
+	"jsonrpc/response-id-echo-string": check.Probe(func(t *check.T) {
 		if isIDIgnored(invalid.StringIDs(t), invalid.IntegerIDs(t)) {
 			t.Yield("integers are not repeated either")
 		}
@@ -41,7 +42,7 @@ var idChecks = Suite{
 		expectIDs(t, invalid.OtherIDProbes(t, t.Session(), "string")...)
 	}),
 
-	"jsonrpc/response-id-falsy-values": Probe(func(t *T) {
+	"jsonrpc/response-id-falsy-values": check.Probe(func(t *check.T) {
 		var ids []any
 		if invalid.IntegerIDs(t).AllServed() {
 			ids = append(ids, 0)
@@ -52,9 +53,9 @@ var idChecks = Suite{
 		if len(ids) == 0 {
 			t.Yield("ids are not repeated")
 		}
-		expectIDs(t, Step(t, "falsy ids", func(t *T) invalid.IDProbeResults {
+		expectIDs(t, check.Step(t, "falsy ids", func(t *check.T) invalid.IDProbeResults {
 			s := t.Session()
-			return invalid.IDProbeResults{UsualReply: RequestNoOp(t, s), List: invalid.ProbeEachID(t, s, ids)}
+			return invalid.IDProbeResults{UsualReply: check.RequestNoOp(t, s), List: invalid.ProbeEachID(t, s, ids)}
 		}))
 		if len(ids) == 2 {
 			// an id is used once in a session
@@ -62,12 +63,12 @@ var idChecks = Suite{
 		}
 	}),
 
-	"jsonrpc/response-id-unicode": Probe(func(t *T) {
+	"jsonrpc/response-id-unicode": check.Probe(func(t *check.T) {
 		if !invalid.StringIDs(t).AllServed() {
 			t.Yield("no string is served as id")
 		}
 		s := t.Session()
-		usual := RequestNoOp(t, s)
+		usual := check.RequestNoOp(t, s)
 		expectID(t, usual, invalid.ProbeID(s, "raw é✓😀"))
 		mark := s.Mark()
 		p, _ := protocol.NewNoOp(s, "escaped é✓😀")
@@ -76,7 +77,7 @@ var idChecks = Suite{
 		expectIDs(t, invalid.OtherIDProbes(t, s, "unicode")...)
 	}),
 
-	"jsonrpc/pipelined-requests": Probe(func(t *T) {
+	"jsonrpc/pipelined-requests": check.Probe(func(t *check.T) {
 		if !invalid.IntegerIDs(t).AllServed() {
 			t.Yield("integers are not served as ids")
 		}
@@ -101,56 +102,58 @@ var idChecks = Suite{
 			e.RequireNotBlocked(t)
 			expectID(t, queries[i].UsualReplyDuring(t, s, e), e)
 			mistaken := queries[i].MismatchReason(e.Reply, queries)
-			t.DecidedBy(e).Expect(mistaken == "").To(BeTrue("the answer to "+p.Method, "%s", mistaken))
+			t.DecidedBy(e).Expect(mistaken == "").To(check.BeTrue("the answer to "+p.Method, "%s", mistaken))
 		}
 		expectOwnResults(t, valid, named)
 	}),
 
-	"jsonrpc/server-request-id-type": Watch(func(t *T, w Wire) {
-		t.Judge(serverRequests(w), func(t *T, m Message) {
-			t.Expect(FrameID(m.Frame)).To(Satisfy("a string or an integer", isRequestID))
+	"jsonrpc/server-request-id-type": check.Watch(func(t *check.T, w check.Wire) {
+		t.Judge(serverRequests(w), func(t *check.T, m check.Message) {
+			t.Expect(check.FrameID(m.Frame)).To(check.Satisfy("a string or an integer", isRequestID))
 		})
 	}),
 
-	"jsonrpc/no-server-requests": WatchWithSetup(requestWithCapabilities, func(t *T, w Wire) {
-		t.Judge(w.Messages(), func(t *T, m Message) {
-			t.Expect(!isServerRequest(m)).To(BeTrue("no request of the server", "%s", m.Method))
+	"jsonrpc/no-server-requests": check.WatchWithSetup(requestWithCapabilities, func(t *check.T, w check.Wire) {
+		t.Judge(w.Messages(), func(t *check.T, m check.Message) {
+			t.Expect(!isServerRequest(m)).To(check.BeTrue("no request of the server", "%s", m.Method))
 		})
 	}),
 
-	"jsonrpc/server-request-id-unique": Watch(func(t *T, w Wire) {
-		Judge(t, "second request in a session", laterRequests(w), laterRequest.Subject, func(t *T, r laterRequest) {
-			t.Expect(!r.IsDuplicate).To(BeTrue("an id of its own for each request",
-				"%s for %s and for an earlier request", r.ID, r.Method))
-		})
+	"jsonrpc/server-request-id-unique": check.Watch(func(t *check.T, w check.Wire) {
+		check.Judge(t, "second request in a session", laterRequests(w), laterRequest.Subject,
+			func(t *check.T, r laterRequest) {
+				t.Expect(!r.IsDuplicate).To(check.BeTrue("an id of its own for each request",
+					"%s for %s and for an earlier request", r.ID, r.Method))
+			})
 	}),
 }
 
 // requestWithCapabilities asks for lists as a client that can be asked for anything.
-func requestWithCapabilities(t *T) {
+func requestWithCapabilities(t *check.T) {
 	s := t.Session()
-	meta := M{"_meta": M{driver.MetaCapabilities: handshake.CapableConnectParams(t.Revision)["capabilities"]}}
+	meta := check.M{"_meta": check.M{driver.MetaCapabilities: handshake.CapableConnectParams(
+		t.Revision)["capabilities"]}}
 	harmless, _ := s.NoOp()
 	t.TryRequest(s, harmless, meta)
 	if list, served := protocol.ListMethod(t); served {
 		t.TryRequest(s, list, meta)
 	}
-	ObserveLate(t, time.Now())
+	check.ObserveLate(t, time.Now())
 }
 
 // integerIDProbes are the echoes of integers.
-func integerIDProbes(t *T) []invalid.IDProbeResults {
+func integerIDProbes(t *check.T) []invalid.IDProbeResults {
 	all := []invalid.IDProbeResults{invalid.IntegerIDs(t)}
 	if !all[0].AllServed() {
 		return all
 	}
-	return append(all, Step(t, "integer ids of other requests", func(t *T) []invalid.IDProbeResults {
+	return append(all, check.Step(t, "integer ids of other requests", func(t *check.T) []invalid.IDProbeResults {
 		return invalid.OtherIDProbes(t, t.Session(), "integer")
 	})...)
 }
 
 // expectIDs wants answers under all ids.
-func expectIDs(t *T, all ...invalid.IDProbeResults) {
+func expectIDs(t *check.T, all ...invalid.IDProbeResults) {
 	for _, echoes := range all {
 		for _, e := range echoes.List {
 			expectID(t, echoes.UsualReply, e)
@@ -170,52 +173,57 @@ func isIDIgnored(some, others invalid.IDProbeResults) bool {
 
 // requireRepeatedIDs ends a check of the id under which a strange request was answered, where those of harmless ones
 // are not repeated either.
-func requireRepeatedIDs(t *T) {
+func requireRepeatedIDs(t *check.T) {
 	if !invalid.IntegerIDs(t).AllServed() {
 		t.Yield("the ids of harmless requests are not repeated either")
 	}
 }
 
 // expectID wants an answer under the id, of the kind that is usual.
-func expectID(t *T, usual driver.Reply, e invalid.IDProbeResult) {
-	if _, down := ServerDown(t); down && e.Reply.Err != nil { // no other request would have had an answer
-		t.Inconclusive("%v", Explain(e.Reply.Err))
+func expectID(t *check.T, usual driver.Reply, e invalid.IDProbeResult) {
+	if _, down := check.ServerDown(t); down && e.Reply.Err != nil { // no other request would have had an answer
+		t.Inconclusive("%v", check.Explain(e.Reply.Err))
 	}
-	RequireNotLate(t, e.Reply)
+	check.RequireNotLate(t, e.Reply)
 	t.Expect(e).To(invalid.HaveRequestID(e.ID))
 	t.Expect(e.Reply).To(beAnsweredLike(usual))
 }
 
 func beAnsweredLike(usual driver.Reply) types.GomegaMatcher {
 	if usual.Result() != nil {
-		return BeResult()
+		return check.BeResult()
 	}
-	return BeAnswered()
+	return check.BeAnswered()
 }
 
 // expectResultIDs wants the id of the request in every result, of the requests whose ids are of a kind.
-func expectResultIDs(t *T, w Wire, kind func(id any) bool) {
-	results := func(r *transcript.Response) bool { return r.HasResult && r.Call != nil && kind(FrameID(r.Request)) }
-	transcript.JudgeResponses(t, "result", transcript.Transcripts(w), results, func(t *T, r *transcript.Response) {
-		t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID), "the result of %s", r.Request.Method)
-	})
+func expectResultIDs(t *check.T, w check.Wire, kind func(id any) bool) {
+	results := func(r *transcript.Response) bool {
+		return r.HasResult && r.Call != nil && kind(check.FrameID(r.Request))
+	}
+	transcript.JudgeResponses(t, "result", transcript.Transcripts(w), results,
+		func(t *check.T, r *transcript.Response) {
+			t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID), "the result of %s", r.Request.Method)
+		})
 }
 
 // serverRequests are messages of the server with the method of a request.
-func serverRequests(w Wire) Messages { return w.Messages().Filter("request", isServerRequest) }
+func serverRequests(w check.Wire) check.Messages {
+	return w.Messages().Filter("request", isServerRequest)
+}
 
-func isServerRequest(m Message) bool {
+func isServerRequest(m check.Message) bool {
 	notification := strings.HasPrefix(m.Method, "notifications/")
-	return m.HasMethod && !notification && (m.ID != nil || IsServerMethod(m.Method))
+	return m.HasMethod && !notification && (m.ID != nil || check.IsServerMethod(m.Method))
 }
 
 // laterRequest is a request of the server with an id, and not the first in its session.
 type laterRequest struct {
-	Message
+	check.Message
 	IsDuplicate bool // an earlier one has the same id
 }
 
-func laterRequests(w Wire) (all []laterRequest) {
+func laterRequests(w check.Wire) (all []laterRequest) {
 	used := map[*driver.Session]map[string]bool{}
 	for _, m := range serverRequests(w).List {
 		key, ids := driver.IDKey(m.ID), used[m.Session]

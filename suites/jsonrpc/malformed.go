@@ -4,31 +4,31 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-var malformedChecks = Suite{
-	"jsonrpc/parse-error-reported": Probe(func(t *T) {
+var malformedChecks = check.Suite{
+	"jsonrpc/parse-error-reported": check.Probe(func(t *check.T) {
 		r := invalid.MalformedReplies(t, invalid.NotJSON)[0].Reply
 		if hasNoCode(r) {
 			t.Skip("over HTTP a status of an error is enough")
 		}
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(BeError(-32700))
+		t.Expect(r).To(check.BeError(-32700))
 	}),
 
-	"jsonrpc/parse-error-id": Probe(func(t *T) {
+	"jsonrpc/parse-error-id": check.Probe(func(t *check.T) {
 		r := invalid.MalformedReplies(t, invalid.NotJSON)[0].Reply
 		if r.Error() == nil {
-			t.WithReason(NotObserved).Skip("no error was returned")
+			t.WithReason(check.NotObserved).Skip("no error was returned")
 		}
 		t.Expect(r.Frame).To(invalid.HaveNoID())
 	}),
 
-	"jsonrpc/invalid-envelope-is-error": Probe(func(t *T) {
+	"jsonrpc/invalid-envelope-is-error": check.Probe(func(t *check.T) {
 		all := invalid.MalformedReplies(t, invalidEnvelopes...)
 		for _, r := range all {
 			invalid.SkipUnlessServerRejects(t, r.Reply)
@@ -38,11 +38,11 @@ var malformedChecks = Suite{
 			}
 		}
 		for _, r := range withCode(all) {
-			t.ExpectAdvice(r.Reply).To(BeError(-32600))
+			t.ExpectAdvice(r.Reply).To(check.BeError(-32600))
 		}
 	}),
 
-	"jsonrpc/invalid-envelope-echoes-id": Probe(func(t *T) {
+	"jsonrpc/invalid-envelope-echoes-id": check.Probe(func(t *check.T) {
 		refused := false
 		for _, r := range invalid.MalformedReplies(t, invalidEnvelopes...) {
 			if r.Reply.Error() != nil && !protocol.MayLackID(r.Reply.Frame) {
@@ -52,11 +52,11 @@ var malformedChecks = Suite{
 			}
 		}
 		if !refused {
-			t.WithReason(NotObserved).Skip("no error was returned that needs an id")
+			t.WithReason(check.NotObserved).Skip("no error was returned that needs an id")
 		}
 	}),
 
-	"jsonrpc/params-must-be-object": Probe(func(t *T) {
+	"jsonrpc/params-must-be-object": check.Probe(func(t *check.T) {
 		all := invalid.MalformedReplies(t, "params that are a string", "params that are an array")
 		for _, r := range all {
 			invalid.SkipUnlessServerRejects(t, r.Reply)
@@ -65,21 +65,22 @@ var malformedChecks = Suite{
 			t.Expect(r.Reply.Frame).To(invalid.HaveID(r.ID))
 		}
 		for _, r := range withCode(all) {
-			t.ExpectAdvice(r.Reply).To(BeError(-32600, -32602))
+			t.ExpectAdvice(r.Reply).To(check.BeError(-32600, -32602))
 		}
 	}),
 
-	"jsonrpc/null-id-not-answered-with-result": Probe(func(t *T) {
+	"jsonrpc/null-id-not-answered-with-result": check.Probe(func(t *check.T) {
 		r := invalid.MalformedReplies(t, "a request with id null")[0].Reply
 		invalid.SkipIfUnsolicitedResponses(t, r)
-		t.Expect(r).NotTo(BeResult())
+		t.Expect(r).NotTo(check.BeResult())
 	}),
 
-	"jsonrpc/invalid-id-type": Probe(func(t *T) {
+	"jsonrpc/invalid-id-type": check.Probe(func(t *check.T) {
 		for _, id := range []string{"true", "{}", "70090.5"} {
 			p := invalid.SendMalformed(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,$harmless}`, id))
 			invalid.ExpectAlive(t, p.SessionErr)
-			if r := invalid.ReplyToMalformed(p, json.RawMessage(id)); r.Answered() && !protocol.IsMissingID(r.Frame.ID) {
+			if r := invalid.ReplyToMalformed(p,
+				json.RawMessage(id)); r.Answered() && !protocol.IsMissingID(r.Frame.ID) {
 				t.Expect(r.Frame).To(invalid.HaveID(json.RawMessage(id)))
 			}
 		}

@@ -6,8 +6,9 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -16,34 +17,35 @@ import (
 // methodNotFound is the code of the error for a method that is unknown.
 const methodNotFound = -32601
 
-var methodChecks = Suite{
-	"jsonrpc/unknown-method-is-error": Probe(func(t *T) {
+var methodChecks = check.Suite{
+	"jsonrpc/unknown-method-is-error": check.Probe(func(t *check.T) {
 		e := invalid.SendUnknownMethod(t)
 		if e.UnknownIDResponse != nil {
 			t.Yield("it was answered under another id")
 		}
-		t.Expect(e.Reply).To(BeError())
+		t.Expect(e.Reply).To(check.BeError())
 		if list, _ := protocol.ListMethod(t); list != "" {
 			method := invalid.UnknownMethodOf(path.Dir(list))
-			t.Expect(invalid.TryInvalid(t, t.Session(), method, nil)).To(BeError(), method)
+			t.Expect(invalid.TryInvalid(t, t.Session(), method, nil)).To(check.BeError(), method)
 		}
 	}),
 
-	"jsonrpc/unknown-method-code": Probe(func(t *T) {
+	"jsonrpc/unknown-method-code": check.Probe(func(t *check.T) {
 		r := invalid.SendUnknownMethod(t).Reply
 		if _, ok := r.Code(); !ok {
 			t.Yield("no error with a code came")
 		}
-		t.Expect(r).To(BeError(methodNotFound))
+		t.Expect(r).To(check.BeError(methodNotFound))
 	}),
 
-	"jsonrpc/removed-method-ping":                removedMethodCheck("ping", nil),
-	"jsonrpc/removed-method-logging-setlevel":    removedMethodCheck("logging/setLevel", M{"level": "info"}),
-	"jsonrpc/removed-method-resources-subscribe": removedMethodCheck("resources/subscribe", M{"uri": invalid.UnknownURI}),
+	"jsonrpc/removed-method-ping":             removedMethodCheck("ping", nil),
+	"jsonrpc/removed-method-logging-setlevel": removedMethodCheck("logging/setLevel", check.M{"level": "info"}),
+	"jsonrpc/removed-method-resources-subscribe": removedMethodCheck("resources/subscribe",
+		check.M{"uri": invalid.UnknownURI}),
 	"jsonrpc/removed-method-resources-unsubscribe": removedMethodCheck("resources/unsubscribe",
-		M{"uri": invalid.UnknownURI}),
+		check.M{"uri": invalid.UnknownURI}),
 
-	"jsonrpc/undeclared-method-not-found": Probe(func(t *T) {
+	"jsonrpc/undeclared-method-not-found": check.Probe(func(t *check.T) {
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		methods := undeclaredMethods(t)
 		if len(methods) == 0 {
@@ -58,41 +60,42 @@ var methodChecks = Suite{
 		s := t.SessionForInvalidInput()
 		var all []driver.Reply
 		for _, method := range methods {
-			r := invalid.AwaitWithBarrier(s, s.Mark(), s.Request(method, methodParams[method]), protocol.ShortWait).Reply
+			r := invalid.AwaitWithBarrier(s, s.Mark(), s.Request(method, methodParams[method]),
+				protocol.ShortWait).Reply
 			if method == "prompts/list" && r.Result() != nil {
 				t.Yield("%s is served", method)
 			}
 			t.Expect(r).To(beErrorFor(method))
 			if t.IsModern() {
-				t.Expect(r).To(BeError(methodNotFound), method)
+				t.Expect(r).To(check.BeError(methodNotFound), method)
 			}
 			all = append(all, r)
 		}
 		for _, r := range all {
-			t.ExpectAdvice(r).To(BeError(methodNotFound))
+			t.ExpectAdvice(r).To(check.BeError(methodNotFound))
 		}
 	}),
 
-	"jsonrpc/extra-members-tolerated": Probe(func(t *T) {
+	"jsonrpc/extra-members-tolerated": check.Probe(func(t *check.T) {
 		var served []string
 		s := t.Session()
 		harmless, _ := s.NoOp()
 		for _, r := range []struct {
 			method string
-			extra  M
-		}{{harmless, M{"mcpcheck": true}}, {"tools/list", M{"mcpcheck": M{"a": 1}}}} {
+			extra  check.M
+		}{{harmless, check.M{"mcpcheck": true}}, {"tools/list", check.M{"mcpcheck": check.M{"a": 1}}}} {
 			if r.method == "tools/list" && !t.Server.Declares("tools") {
 				continue
 			}
-			ask := func(params M) func() driver.Reply {
+			ask := func(params check.M) func() driver.Reply {
 				return func() driver.Reply { return t.TryRequest(s, r.method, params) }
 			}
-			plain := ask(M{})()
+			plain := ask(check.M{})()
 			if plain.Result() == nil {
 				continue
 			}
-			reply, _ := protocol.Compare(t, protocol.SameSuccess, plain, ask(M{}), ask(r.extra))
-			t.Expect(reply).To(BeResult())
+			reply, _ := protocol.Compare(t, protocol.SameSuccess, plain, ask(check.M{}), ask(r.extra))
+			t.Expect(reply).To(check.BeResult())
 			served = append(served, r.method)
 		}
 		if len(served) == 0 {
@@ -103,30 +106,31 @@ var methodChecks = Suite{
 			const want = "a result despite an unknown top-level member"
 			p := invalid.SendMalformed(t, line)
 			r := invalid.ReplyToMalformed(p, invalid.IDInLine(p.Line))
-			t.ExpectAdvice(r).To(Satisfy(want, func(r driver.Reply) bool { return r.Result() != nil }))
+			t.ExpectAdvice(r).To(check.Satisfy(want, func(r driver.Reply) bool { return r.Result() != nil }))
 		}
 	}),
 
-	"jsonrpc/member-names-case-sensitive": Probe(func(t *T) {
-		t.Expect(invalid.MalformedReplies(t, "member names in capitals")[0].Reply).NotTo(BeResult())
+	"jsonrpc/member-names-case-sensitive": check.Probe(func(t *check.T) {
+		t.Expect(invalid.MalformedReplies(t, "member names in capitals")[0].Reply).NotTo(check.BeResult())
 	}),
 }
 
 // removedMethodCheck wants a method that earlier revisions had to be as unknown as one that none has.
-func removedMethodCheck(method string, params M) Check {
-	return Probe(func(t *T) {
+func removedMethodCheck(method string, params check.M) check.Check {
+	return check.Probe(func(t *check.T) {
 		unknown, _ := invalid.SendUnknownMethod(t).Reply.Code()
 		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), method, params)
 		invalid.SkipUnlessServerRejects(t, r)
 		if code, isError := r.Code(); isError && code == unknown && code != methodNotFound {
 			t.Yield("any unknown method is answered with %d", code)
 		}
-		t.Expect(r).To(BeError(methodNotFound))
+		t.Expect(r).To(check.BeError(methodNotFound))
 	})
 }
 
 func beErrorFor(what string) types.GomegaMatcher {
-	return Satisfy("an error for "+what, func(r driver.Reply) bool { return r.Answered() && r.Member("error") != nil })
+	return check.Satisfy("an error for "+what,
+		func(r driver.Reply) bool { return r.Answered() && r.Member("error") != nil })
 }
 
 // featureMethods are the features of a server: the capability that declares one, a method of it, and the revisions that
@@ -138,13 +142,13 @@ var featureMethods = []struct {
 	revisions          []string
 }{
 	{"prompts", "prompts/list", nil},
-	{"logging", "logging/setLevel", LegacyRevisions},
+	{"logging", "logging/setLevel", catalogue.LegacyRevisions},
 }
 
-var methodParams = map[string]M{"logging/setLevel": {"level": "info"}}
+var methodParams = map[string]check.M{"logging/setLevel": {"level": "info"}}
 
 // undeclaredMethods are methods of the families that the server does not declare.
-func undeclaredMethods(t *T) (methods []string) {
+func undeclaredMethods(t *check.T) (methods []string) {
 	for _, f := range featureMethods {
 		held := f.revisions == nil || slices.Contains(f.revisions, t.Revision)
 		if held && !t.Server.Declares(f.capability) {

@@ -3,25 +3,25 @@ package jsonrpc
 import (
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-var notificationChecks = Suite{
-	"jsonrpc/notification-no-response": Probe(func(t *T) {
+var notificationChecks = check.Suite{
+	"jsonrpc/notification-no-response": check.Probe(func(t *check.T) {
 		s := t.Session()
 		cancellation := invalid.NewCancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)
-		Barrier(t, s, mark)
+		check.Barrier(t, s, mark)
 		invalid.ExpectNoReply(t, s, mark)
 	}),
 
-	"jsonrpc/unknown-notification-ignored": Probe(func(t *T) {
+	"jsonrpc/unknown-notification-ignored": check.Probe(func(t *check.T) {
 		s := t.Session()
-		RequestNoOp(t, s) // what the handshake brought is not a reply
+		check.RequestNoOp(t, s) // what the handshake brought is not a reply
 		mark := s.Mark()
 		s.Notify("notifications/mcpcheck/unknown", nil)
 		_, err := s.Barrier(mark)
@@ -29,7 +29,7 @@ var notificationChecks = Suite{
 		invalid.ExpectIgnored(t, s, mark)
 	}),
 
-	"jsonrpc/request-method-without-id": Probe(func(t *T) {
+	"jsonrpc/request-method-without-id": check.Probe(func(t *check.T) {
 		p := invalid.SendMalformed(t, invalid.RequestWithoutID)
 		if p.SessionErr != nil {
 			t.Yield("the session did not survive it")
@@ -39,26 +39,27 @@ var notificationChecks = Suite{
 		if r.Answered() && !isHTTPRefusal(r) {
 			invalid.SkipIfRepliesToNotifications(t)
 		}
-		t.Expect(r).NotTo(BeResult())
+		t.Expect(r).NotTo(check.BeResult())
 		if isHTTPRefusal(r) {
 			return // a notification that a server cannot accept gets an HTTP error status
 		}
-		t.ExpectShould(r).NotTo(BeError())
+		t.ExpectShould(r).NotTo(check.BeError())
 	}),
 
-	"jsonrpc/notification-method-with-id": Probe(func(t *T) {
-		r := invalid.ReplyToMalformed(invalid.SendMalformed(t, invalid.NotificationWithID), invalid.IDInLine(invalid.NotificationWithID))
+	"jsonrpc/notification-method-with-id": check.Probe(func(t *check.T) {
+		r := invalid.ReplyToMalformed(invalid.SendMalformed(t, invalid.NotificationWithID),
+			invalid.IDInLine(invalid.NotificationWithID))
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(BeAnswered())
+		t.Expect(r).To(check.BeAnswered())
 		requireRepeatedIDs(t)
 		t.Expect(r.Frame).To(invalid.HaveID(invalid.IDInLine(invalid.NotificationWithID)))
-		t.ExpectAdvice(r).To(BeError())
+		t.ExpectAdvice(r).To(check.BeError())
 	}),
 
-	"jsonrpc/server-notification-no-id": Watch(func(t *T, w Wire) {
-		notifications := func(m Message) bool { return strings.HasPrefix(m.Method, "notifications/") }
-		t.Judge(w.Messages().Filter("notification", notifications), func(t *T, m Message) {
-			t.Expect(m.ID == nil).To(BeTrue("no id", "id %s", m.ID))
+	"jsonrpc/server-notification-no-id": check.Watch(func(t *check.T, w check.Wire) {
+		notifications := func(m check.Message) bool { return strings.HasPrefix(m.Method, "notifications/") }
+		t.Judge(w.Messages().Filter("notification", notifications), func(t *check.T, m check.Message) {
+			t.Expect(m.ID == nil).To(check.BeTrue("no id", "id %s", m.ID))
 		})
 	}),
 }

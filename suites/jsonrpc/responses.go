@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
@@ -16,64 +16,68 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-var responseChecks = Suite{
-	"jsonrpc/single-response-per-request": WatchWithSetup(handshake.NotifyAndIdle, func(t *T, w Wire) {
-		answers := func(r *transcript.Response) bool { return r.Call != nil || r.DuplicateOf != nil }
-		transcript.JudgeResponses(t, "response to a request", transcript.Transcripts(w), answers, func(t *T, r *transcript.Response) {
-			switch {
-			case r.DuplicateOf == nil:
-			case r.DuplicateOf.Cancelled && r.MaybeForNotification:
-				t.Yield("it may be a reply to the cancellation")
-			case invalid.IsOnGETStream(t, r.WireFrame) || invalid.IsOnGETStream(t, r.DuplicateOf.Response):
-				t.Yield("it came on the GET stream as well")
-			case r.Session.OtherSessionUsedID(r.ID):
-				t.Yield("another session has asked under that id, too")
-			}
-			t.Expect(r.DuplicateOf == nil).To(BeTrue("one answer to "+r.Request.Method,
-				"another one under the same id"))
-		})
-	}),
+var responseChecks = check.Suite{
+	"jsonrpc/single-response-per-request": check.WatchWithSetup(handshake.NotifyAndIdle,
+		func(t *check.T, w check.Wire) {
+			answers := func(r *transcript.Response) bool { return r.Call != nil || r.DuplicateOf != nil }
+			transcript.JudgeResponses(t, "response to a request", transcript.Transcripts(w), answers,
+				func(t *check.T, r *transcript.Response) {
+					switch {
+					case r.DuplicateOf == nil:
+					case r.DuplicateOf.Cancelled && r.MaybeForNotification:
+						t.Yield("it may be a reply to the cancellation")
+					case invalid.IsOnGETStream(t, r.WireFrame) || invalid.IsOnGETStream(t, r.DuplicateOf.Response):
+						t.Yield("it came on the GET stream as well")
+					case r.Session.OtherSessionUsedID(r.ID):
+						t.Yield("another session has asked under that id, too")
+					}
+					t.Expect(r.DuplicateOf == nil).To(check.BeTrue("one answer to "+r.Request.Method,
+						"another one under the same id"))
+				})
+		}),
 
-	"jsonrpc/no-unsolicited-response": WatchWithSetup(handshake.NotifyAndIdle, func(t *T, w Wire) {
+	"jsonrpc/no-unsolicited-response": check.WatchWithSetup(handshake.NotifyAndIdle, func(t *check.T, w check.Wire) {
 		early := handshake.ServerSpokeFirst(w)
 		once := func(r *transcript.Response) bool { return r.DuplicateOf == nil }
-		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), once, func(t *T, r *transcript.Response) {
-			switch {
-			case r.HasWrongID():
-				t.Yield("it answers %s", r.Request.Method)
-			case r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame):
-				t.Yield("it came on a GET stream")
-			case early && r.Call == nil && handshake.IsBeforeConnectReply(r.Message):
-				t.Yield("the server does not wait for initialize")
-			case r.Call == nil && r.Session.OtherSessionUsedID(r.ID):
-				t.Yield("it may be for another session")
-			case r.GuessedCall != nil:
-				t.Skip("it may be meant for a request that has no answer")
-			case r.Call == nil && r.MaybeForNotification:
-				t.Yield("it may be a reply to a notification")
-			case protocol.IsMissingID(r.ID):
-				t.Yield("it has no id")
-			}
-			t.Expect(r.Call != nil).To(BeTrue("responses to requests only",
-				"a response with id %s, which no request has", Show(FrameID(r.Frame))))
-		})
+		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), once,
+			func(t *check.T, r *transcript.Response) {
+				switch {
+				case r.HasWrongID():
+					t.Yield("it answers %s", r.Request.Method)
+				case r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame):
+					t.Yield("it came on a GET stream")
+				case early && r.Call == nil && handshake.IsBeforeConnectReply(r.Message):
+					t.Yield("the server does not wait for initialize")
+				case r.Call == nil && r.Session.OtherSessionUsedID(r.ID):
+					t.Yield("it may be for another session")
+				case r.GuessedCall != nil:
+					t.Skip("it may be meant for a request that has no answer")
+				case r.Call == nil && r.MaybeForNotification:
+					t.Yield("it may be a reply to a notification")
+				case protocol.IsMissingID(r.ID):
+					t.Yield("it has no id")
+				}
+				t.Expect(r.Call != nil).To(check.BeTrue("responses to requests only",
+					"a response with id %s, which no request has", check.Show(check.FrameID(r.Frame))))
+			})
 	}),
 
-	"jsonrpc/no-response-without-id": WatchWithSetup(handshake.NotifyAndIdle, func(t *T, w Wire) {
+	"jsonrpc/no-response-without-id": check.WatchWithSetup(handshake.NotifyAndIdle, func(t *check.T, w check.Wire) {
 		all := func(*transcript.Response) bool { return true }
-		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), all, func(t *T, r *transcript.Response) {
-			if r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame) {
-				t.Yield("it came on a GET stream")
-			}
-			t.Expect(!r.IsUnsolicited()).To(BeTrue("the id of a request in each response",
-				"one without, though everything that was sent could be read: %s", r.Frame))
-		})
+		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), all,
+			func(t *check.T, r *transcript.Response) {
+				if r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame) {
+					t.Yield("it came on a GET stream")
+				}
+				t.Expect(!r.IsUnsolicited()).To(check.BeTrue("the id of a request in each response",
+					"one without, though everything that was sent could be read: %s", r.Frame))
+			})
 	}),
 
-	"jsonrpc/every-request-answered": WatchWithSetup(protocol.AskLists, func(t *T, w Wire) {
+	"jsonrpc/every-request-answered": check.WatchWithSetup(protocol.AskLists, func(t *check.T, w check.Wire) {
 		all := runCallsIn(t, w)
 		hung := unansweredCallsIn(all.calls)
-		Judge(t, "answer", all.calls, all.subject, func(t *T, x *transcript.Call) {
+		check.Judge(t, "answer", all.calls, all.subject, func(t *check.T, x *transcript.Call) {
 			if excess := x.LimitErr(); excess != nil {
 				t.Inconclusive("%v", excess)
 			}
@@ -83,15 +87,16 @@ var responseChecks = Suite{
 			if why := exemptReason(t, w, x, all); why != "" {
 				t.Skip("%s", why)
 			}
-			t.Expect(x.Response != nil).To(BeTrue("an answer to "+x.Request.Method, "%s", x.NoAnswerReason()))
+			t.Expect(x.Response != nil).To(check.BeTrue("an answer to "+x.Request.Method, "%s", x.NoAnswerReason()))
 		})
 		if len(all.pendingMethods) > 0 {
-			t.WithReason(Silent).Inconclusive("the server was still answering when the --timeout had passed: %s",
+			t.WithReason(check.Silent).Inconclusive("the server was still answering when the --timeout had passed: %s",
 				strings.Join(all.pendingMethods, ", "))
 		}
 		if len(hung.slowTools) > 0 {
-			t.WithReason(Silent).Inconclusive("some tools did not answer in time and may run for long (--timeout): %s",
-				strings.Join(hung.slowTools, ", "))
+			t.WithReason(check.Silent).
+				Inconclusive("some tools did not answer in time and may run for long (--timeout): %s",
+					strings.Join(hung.slowTools, ", "))
 		}
 	}),
 }
@@ -99,26 +104,26 @@ var responseChecks = Suite{
 // runCalls are those of a run, and which of them call tools that are listed.
 type runCalls struct {
 	calls           []*transcript.Call
-	tools           map[*transcript.Call]Subject // by the requests that call them
-	firstToolCall   *transcript.Call             // of these; nil when there is none
-	toolsUnanswered bool                         // there are some, and none was answered
-	ignoresErrors   bool                         // what is to be refused has no answer
+	tools           map[*transcript.Call]check.Subject // by the requests that call them
+	firstToolCall   *transcript.Call                   // of these; nil when there is none
+	toolsUnanswered bool                               // there are some, and none was answered
+	ignoresErrors   bool                               // what is to be refused has no answer
 	// results have come under another id than that of their request, or under none
 	hasOtherIDs    bool
 	pendingMethods []string          // methods of those whose answers were still on their way when they were due
 	retryReasons   map[string]string // see regained
 }
 
-func runCallsIn(t *T, w Wire) *runCalls {
+func runCallsIn(t *check.T, w check.Wire) *runCalls {
 	dialogues := transcript.Transcripts(w)
 	all := &runCalls{
-		tools: map[*transcript.Call]Subject{}, ignoresErrors: invalid.NeverAnswersWithErrors(dialogues),
+		tools: map[*transcript.Call]check.Subject{}, ignoresErrors: invalid.NeverAnswersWithErrors(dialogues),
 		retryReasons: map[string]string{},
 	}
 	for _, d := range dialogues {
 		all.calls = append(all.calls, d.Calls...)
 	}
-	listed := map[string]Subject{}
+	listed := map[string]check.Subject{}
 	for _, tool := range slices.Backward(toolcall.ListedTools(t)) { // the first of a name
 		listed[tool.Name] = tool
 	}
@@ -150,7 +155,7 @@ func (all *runCalls) callsListedTool(x *transcript.Call) bool {
 
 // subject is a request as a subject. Behind a call without a known tool is one of a tool that is listed: without it,
 // another check would judge the answer.
-func (all *runCalls) subject(x *transcript.Call) Subject {
+func (all *runCalls) subject(x *transcript.Call) check.Subject {
 	subject := x.Subject()
 	if x.Request.Method == "tools/call" && !all.callsListedTool(x) && all.firstToolCall != nil {
 		subject.SourceFrames = append(subject.SourceFrames, all.firstToolCall.Request)
@@ -160,9 +165,9 @@ func (all *runCalls) subject(x *transcript.Call) Subject {
 
 // exemptReason is why it is not for jsonrpc/every-request-answered to report that a request, one of all, has no answer;
 // empty when it is.
-func exemptReason(t *T, w Wire, x *transcript.Call, all *runCalls) string {
+func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) string {
 	other := otherCheckReason(t, x, all)
-	control, down := ServerDown(t)
+	control, down := check.ServerDown(t)
 	switch {
 	case x.Response != nil:
 		return ""
@@ -219,7 +224,7 @@ func exemptReason(t *T, w Wire, x *transcript.Call, all *runCalls) string {
 
 // otherCheckReason says which answers another check judges, that to a request, one of all, among them; empty when none
 // does.
-func otherCheckReason(t *T, x *transcript.Call, all *runCalls) string {
+func otherCheckReason(t *check.T, x *transcript.Call, all *runCalls) string {
 	harmless, _ := x.Session.NoOp()
 	judged := []string{harmless, t.Server.ConnectMethod(), "ping", "tools/list", "tasks/result"}
 	switch method := x.Request.Method; {
@@ -232,7 +237,7 @@ func otherCheckReason(t *T, x *transcript.Call, all *runCalls) string {
 }
 
 // isAnyAnswered reports whether any of the requests was answered that are judged elsewhere for the same reason.
-func isAnyAnswered(t *T, judged string, all *runCalls) bool {
+func isAnyAnswered(t *check.T, judged string, all *runCalls) bool {
 	return slices.ContainsFunc(all.calls, func(x *transcript.Call) bool {
 		return x.Response != nil && otherCheckReason(t, x, all) == judged
 	})
@@ -247,7 +252,7 @@ func (all *runCalls) hasAnswered(method string) bool {
 
 // isBlocked reports whether a request, one of all, came in its session after one that is judged elsewhere, of a kind
 // that is never answered, and nothing was answered there any more: it may have had to wait for that.
-func isBlocked(t *T, x *transcript.Call, all *runCalls) bool {
+func isBlocked(t *check.T, x *transcript.Call, all *runCalls) bool {
 	return x.NothingAnsweredAfter() && slices.ContainsFunc(all.calls, func(y *transcript.Call) bool {
 		if y.Session != x.Session || y.Response != nil || y.Request.At >= x.Request.At {
 			return false
@@ -263,7 +268,7 @@ func undeclaredReason(x *transcript.Call) string {
 	if family == "completion" {
 		family = "completions"
 	}
-	capability, _ := x.Session.Capabilities[family].(M)
+	capability, _ := x.Session.Capabilities[family].(check.M)
 	subscribes := verb == "subscribe" || verb == "unsubscribe"
 	if capability == nil || subscribes && capability["subscribe"] != true {
 		return "the server does not declare the method"
@@ -273,22 +278,22 @@ func undeclaredReason(x *transcript.Call) string {
 
 // hasInvalidArguments reports whether a call of a listed tool has to be answered soon: its arguments are invalid even
 // without those that the tool does not know.
-func hasInvalidArguments(t *T, x *transcript.Call, tool Subject) bool {
-	params, _ := x.Request.JSON()["params"].(M)
-	arguments := Member(params, "arguments")
-	args, ok := arguments.(M)
+func hasInvalidArguments(t *check.T, x *transcript.Call, tool check.Subject) bool {
+	params, _ := x.Request.JSON()["params"].(check.M)
+	arguments := check.Member(params, "arguments")
+	args, ok := arguments.(check.M)
 	if !ok {
-		return arguments != Absent{}
+		return arguments != check.Absent{}
 	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
 	if err != nil {
 		return false
 	}
-	known := M{}
-	input, _ := tool.Value["inputSchema"].(M)
-	properties, _ := input["properties"].(M)
+	known := check.M{}
+	input, _ := tool.Value["inputSchema"].(check.M)
+	properties, _ := input["properties"].(check.M)
 	for name, v := range args {
-		if HasMember(properties, name) {
+		if check.HasMember(properties, name) {
 			known[name] = v
 		}
 	}

@@ -3,9 +3,10 @@ package jsonrpc
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // unansweredCalls are the calls of tools that were given up for want of an answer, unless an equal one was answered.
@@ -37,7 +38,7 @@ func unansweredCallsIn(all []*transcript.Call) (h unansweredCalls) {
 
 // toolName is the name of the tool that a request calls.
 func toolName(x *transcript.Call) string {
-	params, _ := x.Request.JSON()["params"].(M)
+	params, _ := x.Request.JSON()["params"].(check.M)
 	name, _ := params["name"].(string)
 	return name
 }
@@ -45,8 +46,8 @@ func toolName(x *transcript.Call) string {
 // sameCall reports whether two requests call the same tool with the same arguments.
 func sameCall(x, y *transcript.Call) bool {
 	arguments := func(x *transcript.Call) string {
-		params, _ := x.Request.JSON()["params"].(M)
-		return string(CompactJSON(params["arguments"]))
+		params, _ := x.Request.JSON()["params"].(check.M)
+		return string(text.CompactJSON(params["arguments"]))
 	}
 	return x.Request.Method == y.Request.Method && toolName(x) == toolName(y) && arguments(x) == arguments(y)
 }

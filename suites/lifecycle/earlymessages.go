@@ -4,41 +4,41 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 )
 
 // earlyMessageChecks are the checks of what a server says before it is its turn, at whatever time. For each a session
 // is begun as far as that, and left to itself.
-var earlyMessageChecks = Suite{
-	"lifecycle/server-does-not-speak-first": WatchWithSetup(func(t *T) {
+var earlyMessageChecks = check.Suite{
+	"lifecycle/server-does-not-speak-first": check.WatchWithSetup(func(t *check.T) {
 		if t.Server.Transport != "http" {
 			handshake.StartIdleSession(t)
 		}
-	}, func(t *T, w Wire) {
+	}, func(t *check.T, w check.Wire) {
 		if t.Server.Transport == "http" {
 			t.Skip("over Streamable HTTP a server cannot speak first")
 		}
-		eachWaitingPeriod(t, w, untilFirstMessage, func(t *T, m *driver.Frame) {
-			t.Fail("silence until initialize was sent", "%s", Show(m))
+		eachWaitingPeriod(t, w, untilFirstMessage, func(t *check.T, m *driver.Frame) {
+			t.Fail("silence until initialize was sent", "%s", check.Show(m))
 		})
 	}),
 
-	"lifecycle/no-server-requests-before-initialized": WatchWithSetup(func(t *T) {
+	"lifecycle/no-server-requests-before-initialized": check.WatchWithSetup(func(t *check.T) {
 		if t.Server.Transport != "http" { // where there is no stream yet to speak on
 			handshake.RunScenario(t, handshake.Scenario{DelayInitialized: true}).RequireConnected(t)
 		}
-	}, func(t *T, w Wire) {
+	}, func(t *check.T, w check.Wire) {
 		early := handshake.ServerSpokeFirst(w)
-		eachWaitingPeriod(t, w, untilInitialized, func(t *T, m *driver.Frame) {
+		eachWaitingPeriod(t, w, untilInitialized, func(t *check.T, m *driver.Frame) {
 			switch {
 			case m.IsRequest() && early:
 				t.Yield("the server speaks before initialize, too")
 			case m.IsRequest():
-				t.Expect(m.Method).To(BeOneOf("ping"), "a request before initialized")
+				t.Expect(m.Method).To(check.BeOneOf("ping"), "a request before initialized")
 			case m.IsNotification():
-				t.ExpectAdvice(m.Method).To(BeOneOf("notifications/message"), "a notification before initialized")
+				t.ExpectAdvice(m.Method).To(check.BeOneOf("notifications/message"), "a notification before initialized")
 			}
 		})
 	}),
@@ -51,13 +51,15 @@ type waitingPeriod struct {
 	limitErr *driver.LimitError // of what was kept of the session
 }
 
-func (w waitingPeriod) subject() Subject {
-	return Subject{Frames: w.messages[:min(len(w.messages), 3)]}
+func (w waitingPeriod) subject() check.Subject {
+	return check.Subject{Frames: w.messages[:min(len(w.messages), 3)]}
 }
 
 // eachWaitingPeriod tries a check on what was said in waits. A silence counts when the server had all the time to
 // speak; one that is shorter tells nothing, and there has to be one that counts.
-func eachWaitingPeriod(t *T, w Wire, find func(*driver.Session) (waitingPeriod, bool), run func(*T, *driver.Frame)) {
+func eachWaitingPeriod(
+	t *check.T, w check.Wire, find func(*driver.Session) (waitingPeriod, bool), run func(*check.T, *driver.Frame),
+) {
 	var waits []waitingPeriod
 	for _, s := range w.Sessions {
 		if found, ok := find(s); ok {
@@ -66,13 +68,14 @@ func eachWaitingPeriod(t *T, w Wire, find func(*driver.Session) (waitingPeriod, 
 		}
 	}
 	tells := func(w waitingPeriod) bool {
-		return w.limitErr != nil || len(w.messages) > 0 || w.duration >= LateWindow || t.Server.Transport == "http"
+		return w.limitErr != nil || len(w.messages) > 0 || w.duration >= check.LateWindow ||
+			t.Server.Transport == "http"
 	}
 	if !slices.ContainsFunc(waits, tells) {
-		t.WithReason(NotObserved).Inconclusive("no session was idle for %v", LateWindow)
+		t.WithReason(check.NotObserved).Inconclusive("no session was idle for %v", check.LateWindow)
 	}
 	waits = slices.DeleteFunc(waits, func(w waitingPeriod) bool { return !tells(w) })
-	Each(t, waits, waitingPeriod.subject, func(t *T, w waitingPeriod) {
+	check.Each(t, waits, waitingPeriod.subject, func(t *check.T, w waitingPeriod) {
 		if w.limitErr != nil {
 			t.Inconclusive("%v", w.limitErr)
 		}
@@ -115,7 +118,7 @@ func waitingPeriodIn(
 		case f.Side == driver.FromServer:
 			w.messages = append(w.messages, slices.DeleteFunc(f.Messages(), func(m *driver.Frame) bool {
 				// which is for another session
-				return !IsMessageByItself(m) || m.IsResponse() && s.OtherSessionUsedID(m.ID)
+				return !check.IsMessageByItself(m) || m.IsResponse() && s.OtherSessionUsedID(m.ID)
 			})...)
 		}
 	}

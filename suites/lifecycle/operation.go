@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -16,29 +17,32 @@ import (
 )
 
 // operationChecks are the checks of what a server sends while it serves.
-var operationChecks = Suite{
-	"lifecycle/operation-matches-negotiated-version": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		messages := w.Messages().Negotiated(t.Revision).Filter("message but the handshake", func(m Message) bool {
-			return m.Request == nil || m.Request.Method != "initialize"
-		})
-		t.Judge(messages, func(t *T, m Message) {
-			if m.HasMethod {
-				since, known := schemas.MethodSince(m.Method)
-				t.Expect(!known || since <= t.Revision).To(BeTrue("a method of "+t.Revision,
-					"%s, which is of %s", m.Method, since))
-			}
-			if m.IsRequest() && !hasDeclaredCapability(m) {
-				t.Yield("no such request is allowed in any form")
-			}
-			for tag, since := range unionTags(m) {
-				t.Expect(since <= t.Revision).To(BeTrue("a form of "+t.Revision, "%s, which is of %s", tag, since))
-			}
-		})
-	}),
+var operationChecks = check.Suite{
+	"lifecycle/operation-matches-negotiated-version": check.WatchWithSetup(toolcall.CallTools,
+		func(t *check.T, w check.Wire) {
+			messages := w.Messages().Negotiated(t.Revision).Filter("message but the handshake",
+				func(m check.Message) bool {
+					return m.Request == nil || m.Request.Method != "initialize"
+				})
+			t.Judge(messages, func(t *check.T, m check.Message) {
+				if m.HasMethod {
+					since, known := schemas.MethodSince(m.Method)
+					t.Expect(!known || since <= t.Revision).To(check.BeTrue("a method of "+t.Revision,
+						"%s, which is of %s", m.Method, since))
+				}
+				if m.IsRequest() && !hasDeclaredCapability(m) {
+					t.Yield("no such request is allowed in any form")
+				}
+				for tag, since := range unionTags(m) {
+					t.Expect(since <= t.Revision).To(check.BeTrue("a form of "+t.Revision, "%s, which is of %s", tag,
+						since))
+				}
+			})
+		}),
 
-	"lifecycle/no-undeclared-client-features": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"lifecycle/no-undeclared-client-features": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		early := handshake.ServerSpokeFirst(w)
-		t.Judge(w.Requests(), func(t *T, m Message) {
+		t.Judge(w.Requests(), func(t *check.T, m check.Message) {
 			since, _ := schemas.MethodSince(m.Method)
 			switch {
 			case early && handshake.IsBeforeConnectReply(m):
@@ -48,17 +52,18 @@ var operationChecks = Suite{
 			case m.Method == "roots/list" && t.Revision < "2025-06-18" && m.Session.NegotiatedRevision() == t.Revision:
 				t.Skip("roots/list has a rule of its own")
 			}
-			t.Expect(hasDeclaredCapability(m)).To(BeTrue("no request of a feature that the client did not declare",
-				"%s", m.Method))
+			t.Expect(hasDeclaredCapability(m)).
+				To(check.BeTrue("no request of a feature that the client did not declare",
+					"%s", m.Method))
 		})
 	}),
 
-	"lifecycle/no-undeclared-notifications": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		bound := w.Notifications().Filter("notification that is bound to a capability", func(m Message) bool {
+	"lifecycle/no-undeclared-notifications": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		bound := w.Notifications().Filter("notification that is bound to a capability", func(m check.Message) bool {
 			return notificationCapabilities[m.Method] != declaration{} && m.Session.NegotiatedRevision() != "" &&
 				m.Session.ConnectResult != nil
 		})
-		t.Judge(bound, func(t *T, m Message) {
+		t.Judge(bound, func(t *check.T, m check.Message) {
 			handshake.SkipUnlessCapabilities(t, m.Session.ConnectResult)
 			need := notificationCapabilities[m.Method]
 			if need.isMalformedIn(m.Session.Capabilities) {
@@ -70,9 +75,9 @@ var operationChecks = Suite{
 		})
 	}),
 
-	"lifecycle/list-changed-flag-honest": Watch(func(t *T, w Wire) {
+	"lifecycle/list-changed-flag-honest": check.Watch(func(t *check.T, w check.Wire) {
 		if t.Server.Sessionless {
-			t.WithReason(NotOffered).
+			t.WithReason(check.NotOffered).
 				Skip("the server has no sessions: there is no stream on which it could announce a " +
 					"change")
 		}
@@ -81,13 +86,13 @@ var operationChecks = Suite{
 			changes = append(changes, listChanges(s)...)
 		}
 		if len(changes) == 0 {
-			t.WithReason(NotObserved).Skip("no list of a family that declares listChanged has changed")
+			t.WithReason(check.NotObserved).Skip("no list of a family that declares listChanged has changed")
 		}
 		told := map[string]bool{}
 		for _, c := range changes {
 			told[c.kind] = told[c.kind] || c.isReportedElsewhere()
 		}
-		Each(t, changes, listChange.subject, func(t *T, c listChange) {
+		check.Each(t, changes, listChange.subject, func(t *check.T, c listChange) {
 			if told[c.kind] && !c.announced {
 				t.Yield("calls of tools have changed it")
 			}
@@ -95,15 +100,15 @@ var operationChecks = Suite{
 				t.Inconclusive("%v", excess)
 			}
 			t.DecidedBy(c.frames).Expect(c.announced).To(
-				BeTrue("a list_changed notification", "none although the list has changed"))
+				check.BeTrue("a list_changed notification", "none although the list has changed"))
 		})
 	}),
 }
 
 // hasDeclaredCapability reports whether the client has declared what a request of the server needs.
-func hasDeclaredCapability(m Message) bool {
+func hasDeclaredCapability(m check.Message) bool {
 	feature := client.CapabilityOfRequest[m.Method]
-	declared, _ := m.Session.ConnectParams["capabilities"].(M)
+	declared, _ := m.Session.ConnectParams["capabilities"].(check.M)
 	return feature == "" || declared[feature] != nil
 }
 
@@ -122,34 +127,34 @@ type declaration struct{ capability, flag string }
 func (d declaration) String() string { return strings.TrimSuffix(d.capability+"."+d.flag, ".") }
 
 // isIn reports whether capabilities have it.
-func (d declaration) isIn(capabilities M) bool {
+func (d declaration) isIn(capabilities check.M) bool {
 	if d.flag == "" {
-		return HasMember(capabilities, d.capability)
+		return check.HasMember(capabilities, d.capability)
 	}
-	capability, _ := capabilities[d.capability].(M)
+	capability, _ := capabilities[d.capability].(check.M)
 	return capability[d.flag] == true
 }
 
 // isMalformedIn reports whether capabilities have it in a form that says nothing.
-func (d declaration) isMalformedIn(capabilities M) bool {
-	capability, isObject := capabilities[d.capability].(M)
+func (d declaration) isMalformedIn(capabilities check.M) bool {
+	capability, isObject := capabilities[d.capability].(check.M)
 	_, isFlag := capability[d.flag].(bool)
-	return HasMember(capabilities, d.capability) && !isObject || HasMember(capability, d.flag) && !isFlag
+	return check.HasMember(capabilities, d.capability) && !isObject || check.HasMember(capability, d.flag) && !isFlag
 }
 
 // level is how much a revision wants it: the page on the lifecycle has a MUST since 2025-06-18.
-func (d declaration) level(revision string) Level {
+func (d declaration) level(revision string) catalogue.Level {
 	if revision < "2025-06-18" {
-		return Should
+		return catalogue.Should
 	}
-	return Must
+	return catalogue.Must
 }
 
 // unionTags are the tags of closed unions in a message that not every revision has, with the revision in which they
 // came up. Those of content are judged by tools/call-content-types, prompts/content-types and sampling/content-types.
-func unionTags(m Message) map[string]string {
+func unionTags(m check.Message) map[string]string {
 	tags := map[string]string{}
-	if params, _ := m.JSON()["params"].(M); m.Method == "elicitation/create" && params["mode"] == "url" {
+	if params, _ := m.JSON()["params"].(check.M); m.Method == "elicitation/create" && params["mode"] == "url" {
 		tags["elicitation of mode url"] = "2025-11-25"
 	}
 	return tags
@@ -170,15 +175,15 @@ func (c listChange) isReportedElsewhere() bool {
 	return !c.announced && !slices.ContainsFunc(c.frames, others)
 }
 
-func (c listChange) subject() Subject {
-	return Subject{Name: c.kind + ": " + c.difference, SourceFrames: c.frames}
+func (c listChange) subject() check.Subject {
+	return check.Subject{Name: c.kind + ": " + c.difference, SourceFrames: c.frames}
 }
 
 // listChanges compares the successive listings of a session, for the families that declare listChanged. A list that is
 // another one only for so long that an announcement may be yet to come has not changed.
 func listChanges(s *driver.Session) (changes []listChange) {
 	for family, key := range protocol.ListKeys {
-		capability, _ := s.Capabilities[family].(M)
+		capability, _ := s.Capabilities[family].(check.M)
 		if capability["listChanged"] != true {
 			continue
 		}
@@ -238,7 +243,7 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 			return all
 		case f.Manual && f.RoundTrip == nil: // of another era
 		case f.Side == driver.FromClient && f.Method == method:
-			params, _ := f.JSON()["params"].(M)
+			params, _ := f.JSON()["params"].(check.M)
 			asked[driver.IDKey(f.ID)] = params["cursor"] == nil
 		case f.Method == "notifications/"+family+"/list_changed" && len(all) > 0:
 			all[len(all)-1].announced = true
@@ -252,14 +257,14 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 			if first {
 				l = listing{names: []string{}}
 			}
-			result, _ := f.JSON()["result"].(M)
+			result, _ := f.JSON()["result"].(check.M)
 			items, isList := result[family].([]any)
 			if l.names == nil || !isList { // the beginning is not on record any more, or there is none
 				l = listing{}
 				continue
 			}
 			l.at, l.frames = f.At, append(l.frames, f)
-			for _, item := range Objects(items) {
+			for _, item := range check.Objects(items) {
 				name, _ := item[key].(string)
 				l.names = append(l.names, name)
 			}

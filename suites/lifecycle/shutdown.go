@@ -8,47 +8,47 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // shutdownChecks are the checks of how a session over stdio ends.
-var shutdownChecks = Suite{
-	"lifecycle/stdio-exit-on-sigterm": ShutdownProbe(func(t *T) {
+var shutdownChecks = check.Suite{
+	"lifecycle/stdio-exit-on-sigterm": check.ShutdownProbe(func(t *check.T) {
 		if !driver.HasSIGTERM {
 			t.Skip("this system has no SIGTERM")
 		}
-		RequireSecondSession(t) // for the end of stdin shows more
-		s := SessionToEnd(t)
+		check.RequireSecondSession(t) // for the end of stdin shows more
+		s := check.SessionToEnd(t)
 		s.Stdio().Terminate()
 		_, gone := s.Stdio().AwaitExit(handshake.ExitTimeout)
-		t.Expect(gone).To(BeTrue("the process gone within 5s of SIGTERM", "a process that still runs"))
+		t.Expect(gone).To(check.BeTrue("the process gone within 5s of SIGTERM", "a process that still runs"))
 	}),
 
-	"lifecycle/stdio-clean-exit": ShutdownProbe(func(t *T) {
+	"lifecycle/stdio-clean-exit": check.ShutdownProbe(func(t *check.T) {
 		e := handshake.CloseStdin(t)
 		if !e.ExitedByItself {
 			t.Yield("the process did not exit by itself")
 		}
-		t.Expect(e.Exit.Status).To(BeOneOf(0), "exit status")
-		t.ExpectAdvice(!hasStackTrace(e.Stderr)).To(BeTrue("a quiet end", "a stack trace on stderr"))
+		t.Expect(e.Exit.Status).To(check.BeOneOf(0), "exit status")
+		t.ExpectAdvice(!hasStackTrace(e.Stderr)).To(check.BeTrue("a quiet end", "a stack trace on stderr"))
 	}),
 
-	"lifecycle/in-flight-request-at-eof": ProcessProbe(func(t *T) {
+	"lifecycle/in-flight-request-at-eof": check.ProcessProbe(func(t *check.T) {
 		o := handshake.RunScenario(t, handshake.Scenario{CloseStdin: true})
 		if silence := new(driver.TimeoutError); errors.As(o.ConnectReply.Err, &silence) {
 			t.Inconclusive("%v", silence) // it is slow, and still at it
 		}
 		if !o.NoOpReply.Answered() {
-			RequestNoOp(t, t.ExclusiveSession()) // it may leave that unanswered at any time
+			check.RequestNoOp(t, t.ExclusiveSession()) // it may leave that unanswered at any time
 		}
-		t.Expect(o.ConnectReply).To(BeAnswered(), "initialize, sent before stdin was closed")
-		t.Expect(o.NoOpReply).To(BeAnswered(), "%s, sent before stdin was closed", o.NoOpReply.Method)
+		t.Expect(o.ConnectReply).To(check.BeAnswered(), "initialize, sent before stdin was closed")
+		t.Expect(o.NoOpReply).To(check.BeAnswered(), "%s, sent before stdin was closed", o.NoOpReply.Method)
 	}),
 
-	"lifecycle/server-shutdown-is-clean": Watch(func(t *T, w Wire) {
+	"lifecycle/server-shutdown-is-clean": check.Watch(func(t *check.T, w check.Wire) {
 		var ends []serverExit
 		for _, s := range w.Sessions {
 			if e, unprompted := unrequestedExit(s); unprompted {
@@ -56,15 +56,16 @@ var shutdownChecks = Suite{
 			}
 		}
 		if len(ends) == 0 {
-			t.WithReason(NotObserved).Skip("the server ended no session by itself")
+			t.WithReason(check.NotObserved).Skip("the server ended no session by itself")
 		}
-		Each(t, ends, serverExit.subject, func(t *T, e serverExit) {
+		check.Each(t, ends, serverExit.subject, func(t *check.T, e serverExit) {
 			const crossing = time.Second // in which the exit may have crossed a request
 			if n := len(e.pending); n > 0 && e.exit.At-e.pending[0].At < crossing {
 				t.Inconclusive("%s was sent less than %v before the exit, and may have crossed it",
 					e.pending[0].Method, crossing)
 			}
-			t.Expect(e.methods()).To(BeEmptyList[string]("an exit between requests"), "requests without an answer")
+			t.Expect(e.methods()).To(check.BeEmptyList[string]("an exit between requests"),
+				"requests without an answer")
 		})
 	}),
 }
@@ -76,8 +77,8 @@ type serverExit struct {
 	exit    *driver.Frame
 }
 
-func (e serverExit) subject() Subject {
-	return Subject{Name: e.session, Frames: append(e.pending, e.exit)}
+func (e serverExit) subject() check.Subject {
+	return check.Subject{Name: e.session, Frames: append(e.pending, e.exit)}
 }
 
 // methods are those of the requests without an answer.

@@ -1,8 +1,8 @@
 package logging
 
 import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -12,54 +12,55 @@ import (
 const setLevelMethod = "logging/setLevel"
 
 // levelChecks are the checks of the levels that a client may ask for.
-var levelChecks = Suite{
-	"logging/set-level-works": Probe(func(t *T) {
+var levelChecks = check.Suite{
+	"logging/set-level-works": check.Probe(func(t *check.T) {
 		s := t.Session()
-		level := func(level string) Subject { return NamedSubject(level) }
-		Each(t, toolcall.LogLevels, level, func(t *T, level string) {
-			r := t.TryRequest(s, setLevelMethod, M{"level": level})
+		level := func(level string) check.Subject { return check.NamedSubject(level) }
+		check.Each(t, toolcall.LogLevels, level, func(t *check.T, level string) {
+			r := t.TryRequest(s, setLevelMethod, check.M{"level": level})
 			protocol.SkipUnlessObject(t, r)
-			t.Expect(r).To(BeResult())
+			t.Expect(r).To(check.BeResult())
 		})
-		t.TryRequest(s, setLevelMethod, M{"level": "info"})
+		t.TryRequest(s, setLevelMethod, check.M{"level": "info"})
 	}),
 
-	"logging/invalid-level": Probe(func(t *T) {
-		value := func(value any) Subject { return NamedSubject(Show(value)) }
-		Each(t, []any{"verbose", "INFO", 3}, value, func(t *T, value any) {
-			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, M{"level": value})
-			t.Expect(r).To(BeError(protocol.InvalidParams))
+	"logging/invalid-level": check.Probe(func(t *check.T) {
+		value := func(value any) check.Subject { return check.NamedSubject(check.Show(value)) }
+		check.Each(t, []any{"verbose", "INFO", 3}, value, func(t *check.T, value any) {
+			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, check.M{"level": value})
+			t.Expect(r).To(check.BeError(protocol.InvalidParams))
 		})
-	}).InModern(Probe(func(t *T) {
+	}).InModern(check.Probe(func(t *check.T) {
 		s := t.SessionForInvalidInput()
-		if RequestNoOp(t, s).Result() == nil {
+		if check.RequestNoOp(t, s).Result() == nil {
 			t.Yield("it is not served with any level")
 		}
 		method, _ := s.NoOp()
-		r := invalid.RequestInvalid(t, s, method, M{"_meta": M{driver.MetaLogLevel: "loud"}})
-		t.Expect(r).To(BeError(protocol.InvalidParams))
+		r := invalid.RequestInvalid(t, s, method, check.M{"_meta": check.M{driver.MetaLogLevel: "loud"}})
+		t.Expect(r).To(check.BeError(protocol.InvalidParams))
 	})),
 
-	"logging/set-level-missing": Probe(func(t *T) {
-		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, M{})).To(BeError())
+	"logging/set-level-missing": check.Probe(func(t *check.T) {
+		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, check.M{})).To(check.BeError())
 	}),
 
-	"logging/level-respected": Probe(func(t *T) {
+	"logging/level-respected": check.Probe(func(t *check.T) {
 		for _, c := range callAtLevels(t).levels {
 			for _, m := range c.logs {
 				if toolcall.LogLevelIndex(m) < 0 {
 					t.Yield("it has no known level")
 				}
-				t.DecidedBy(m).Expect(toolcall.LogLevelIndex(m) >= c.level).To(BeTrue(toolcall.LogLevels[c.level]+" or above",
-					"%s",
-					toolcall.LogLevels[toolcall.LogLevelIndex(m)]))
+				t.DecidedBy(m).Expect(toolcall.LogLevelIndex(m) >= c.level).
+					To(check.BeTrue(toolcall.LogLevels[c.level]+" or above",
+						"%s",
+						toolcall.LogLevels[toolcall.LogLevelIndex(m)]))
 			}
 		}
 	}),
 
-	"logging/level-per-session": Probe(func(t *T) {
+	"logging/level-per-session": check.Probe(func(t *check.T) {
 		if t.Server.Sessionless {
-			t.WithReason(NotOffered).Skip(noSessionsReason)
+			t.WithReason(check.NotOffered).Skip(noSessionsReason)
 		}
 		logger := callAtLevels(t).logger
 		s, other := t.ExclusiveSession(), t.ExclusiveSession()
@@ -76,7 +77,7 @@ var levelChecks = Suite{
 		if silenced && !heard() {
 			t.Inconclusive("%s does not log something each time", logger.Tool.Name)
 		}
-		t.Expect(silenced).To(BeOneOf(false), "silenced by another session that asked for emergency")
+		t.Expect(silenced).To(check.BeOneOf(false), "silenced by another session that asked for emergency")
 	}),
 }
 
@@ -97,11 +98,11 @@ type levelLogs struct {
 
 // callAtLevels calls a tool that logs something with one level after the other: debug, error and emergency. It ends a
 // check when none logs below emergency.
-func callAtLevels(t *T) logsByLevel {
+func callAtLevels(t *check.T) logsByLevel {
 	if t.Server.Sessionless && !t.IsModern() {
-		t.WithReason(NotOffered).Skip(noSessionsReason)
+		t.WithReason(check.NotOffered).Skip(noSessionsReason)
 	}
-	return Step(t, "log messages by level", func(t *T) (all logsByLevel) {
+	return check.Step(t, "log messages by level", func(t *check.T) (all logsByLevel) {
 		loggers, s := toolcall.LoggingCalls(t), t.Session()
 		for _, all.logger = range loggers {
 			all.before = nil
@@ -147,11 +148,11 @@ func hasLowerLevel(logs []*driver.Frame) bool {
 }
 
 // logsAt is what a call logs when the client wants log messages from a level on.
-func logsAt(t *T, s *driver.Session, logger toolcall.ToolCall, level string) (c levelLogs) {
+func logsAt(t *check.T, s *driver.Session, logger toolcall.ToolCall, level string) (c levelLogs) {
 	for toolcall.LogLevels[c.level] != level {
 		c.level++
 	}
-	meta := M{driver.MetaLogLevel: level}
+	meta := check.M{driver.MetaLogLevel: level}
 	if !t.IsModern() {
 		setSessionLevel(t, s, level)
 		meta = nil
@@ -161,20 +162,20 @@ func logsAt(t *T, s *driver.Session, logger toolcall.ToolCall, level string) (c 
 }
 
 // setSessionLevel sets the level of a session, and waits until the server has nothing more to say of before.
-func setSessionLevel(t *T, s *driver.Session, level string) {
+func setSessionLevel(t *check.T, s *driver.Session, level string) {
 	mark := s.Mark()
-	if r := t.Request(s, setLevelMethod, M{"level": level}); r.Result() == nil {
+	if r := t.Request(s, setLevelMethod, check.M{"level": level}); r.Result() == nil {
 		t.Yield("the level cannot be set")
 	}
-	Barrier(t, s, mark)
+	check.Barrier(t, s, mark)
 }
 
 // logsOf are the log messages that come while a call runs in a session. It ends a check whose call is not served.
-func logsOf(t *T, s *driver.Session, c toolcall.ToolCall, meta M) (logs []*driver.Frame) {
+func logsOf(t *check.T, s *driver.Session, c toolcall.ToolCall, meta check.M) (logs []*driver.Frame) {
 	mark := s.Mark()
-	r := RequireServerReply(t, s.AwaitLongRunning(c.Repeat(s, meta)))
+	r := check.RequireServerReply(t, s.AwaitLongRunning(c.Repeat(s, meta)))
 	if r.Result() == nil {
-		t.Retry("%s, which was served before, was answered with %s", c.Tool.Name, Got(r))
+		t.Retry("%s, which was served before, was answered with %s", c.Tool.Name, check.Got(r))
 	}
 	for _, f := range s.ReceivedSince(mark) {
 		if toolcall.IsLogMessage(f) && !transcript.IsOnOtherStream(f, r.Request) {

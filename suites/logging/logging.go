@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -15,48 +15,50 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = MergeSuites(levelChecks, perRequestChecks, Suite{
-	"logging/capability-declared": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		sent := logMessages(t, w).Filter("log message", func(m Message) bool { return m.Session.ConnectResult != nil })
-		t.Judge(sent, func(t *T, m Message) {
+var Checks = check.MergeSuites(levelChecks, perRequestChecks, check.Suite{
+	"logging/capability-declared": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		sent := logMessages(t, w).Filter("log message",
+			func(m check.Message) bool { return m.Session.ConnectResult != nil })
+		t.Judge(sent, func(t *check.T, m check.Message) {
 			handshake.SkipUnlessCapabilities(t, m.Session.ConnectResult)
-			t.Expect(HasMember(m.Session.Capabilities, "logging")).To(BeTrue("the capability logging",
+			t.Expect(check.HasMember(m.Session.Capabilities, "logging")).To(check.BeTrue("the capability logging",
 				"a log message without it"))
 		})
 	}),
 
-	"logging/message-schema": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		t.Judge(logMessages(t, w), func(t *T, m Message) {
+	"logging/message-schema": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		t.Judge(logMessages(t, w), func(t *check.T, m check.Message) {
 			broken := protocol.Violations(t, "logging/message-schema", "LoggingMessageNotification", m.JSON())
-			t.Expect(broken).To(BeEmptyList[string]("one of the eight levels, data, and a string as logger, or none"))
+			t.Expect(broken).
+				To(check.BeEmptyList[string]("one of the eight levels, data, and a string as logger, or none"))
 		})
 	}),
 
-	"logging/no-secrets": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"logging/no-secrets": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		secrets := toolcall.Secrets(t)
 		if len(secrets) == 0 {
-			t.WithReason(NotGiven).Skip("the server was given no secret that it could log")
+			t.WithReason(check.NotGiven).Skip("the server was given no secret that it could log")
 		}
-		t.Judge(logMessages(t, w), func(t *T, m Message) {
+		t.Judge(logMessages(t, w), func(t *check.T, m check.Message) {
 			for _, secret := range secrets {
 				encoded := base64.RawStdEncoding.EncodeToString([]byte(secret))
 				text := m.Raw.Bytes()
 				leaks := bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded))
-				t.Expect(!leaks).To(BeTrue("no credentials", "one that the server was given"))
+				t.Expect(!leaks).To(check.BeTrue("no credentials", "one that the server was given"))
 			}
 		})
 	}),
 
-	"logging/rate-limited": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		by := map[*driver.Session][]Message{}
+	"logging/rate-limited": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		by := map[*driver.Session][]check.Message{}
 		all := logMessages(t, w)
 		for _, m := range all.List {
 			by[m.Session] = append(by[m.Session], m)
 		}
-		first := all.Filter(all.Kind, func(m Message) bool { return by[m.Session][0].Frame == m.Frame })
-		Judge(t, first.Kind, first.List, floodSubject, func(t *T, m Message) {
-			n := transcript.PeakPerTwoSeconds(by[m.Session], func(m Message) time.Duration { return m.At })
-			t.ExpectShould(n <= maxLogs(m.Session)).To(BeTrue("about 100 log messages a second at most",
+		first := all.Filter(all.Kind, func(m check.Message) bool { return by[m.Session][0].Frame == m.Frame })
+		check.Judge(t, first.Kind, first.List, floodSubject, func(t *check.T, m check.Message) {
+			n := transcript.PeakPerTwoSeconds(by[m.Session], func(m check.Message) time.Duration { return m.At })
+			t.ExpectShould(n <= maxLogs(m.Session)).To(check.BeTrue("about 100 log messages a second at most",
 				"%d within two seconds", n))
 		})
 	}),
@@ -64,11 +66,11 @@ var Checks = MergeSuites(levelChecks, perRequestChecks, Suite{
 
 // floodSubject shows the first message of a flood by its JSON: that mcpcheck has not kept all of its stream is no
 // excuse.
-func floodSubject(m Message) Subject { return Subject{Value: m.JSON()} }
+func floodSubject(m check.Message) check.Subject { return check.Subject{Value: m.JSON()} }
 
 // logMessages are the log messages of the run. Without any, a check does not apply.
-func logMessages(t *T, w Wire) Messages {
-	all := w.Notifications().Negotiated(t.Revision).Filter("log message", func(m Message) bool {
+func logMessages(t *check.T, w check.Wire) check.Messages {
+	all := w.Notifications().Negotiated(t.Revision).Filter("log message", func(m check.Message) bool {
 		return toolcall.IsLogMessage(m.Frame)
 	})
 	if len(all.List) == 0 {

@@ -3,23 +3,24 @@ package logging
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // perRequestChecks are the checks of log messages that each request asks for itself.
-var perRequestChecks = Suite{
-	"logging/silent-without-level": WatchWithSetup(callWithoutLevel, func(t *T, w Wire) {
+var perRequestChecks = check.Suite{
+	"logging/silent-without-level": check.WatchWithSetup(callWithoutLevel, func(t *check.T, w check.Wire) {
 		all := requestLogs(t, w)
 		if len(all) == 0 {
 			callAtLevels(t) // of which one was made without a level
 			return
 		}
-		Each(t, all, requestLog.subject, func(t *T, l requestLog) {
+		check.Each(t, all, requestLog.subject, func(t *check.T, l requestLog) {
 			switch {
-			case transcript.SubscriptionIDOf(l.Frame) != Absent{} || l.request != nil && l.request.Request.OpensStream():
+			case transcript.SubscriptionIDOf(l.Frame) != check.Absent{} || l.request != nil &&
+				l.request.Request.OpensStream():
 				t.Yield("it is on a subscription")
 			case l.isLate:
 				t.Yield("its request was answered before")
@@ -28,33 +29,33 @@ var perRequestChecks = Suite{
 			case keepsLevel(t):
 				t.Yield("the level of an earlier request is kept")
 			}
-			t.Fail("no log message for requests without a level", "one of level %s", Show(levelIn(l.Frame)))
+			t.Fail("no log message for requests without a level", "one of level %s", check.Show(levelIn(l.Frame)))
 		})
 	}),
 
-	"logging/not-sticky": Probe(func(t *T) {
+	"logging/not-sticky": check.Probe(func(t *check.T) {
 		c := callAtLevels(t)
 		if len(c.before) > 0 {
 			t.Yield("it logs without any level")
 		}
-		t.Expect(c.after).To(BeEmptyList[*driver.Frame](
+		t.Expect(c.after).To(check.BeEmptyList[*driver.Frame](
 			"no log message for a call without a level, after one with debug"))
 	}),
 
-	"logging/on-own-stream": WatchWithSetup(callForLateLogs, func(t *T, w Wire) {
+	"logging/on-own-stream": check.WatchWithSetup(callForLateLogs, func(t *check.T, w check.Wire) {
 		wanted := slices.DeleteFunc(requestLogs(t, w), func(l requestLog) bool { return l.level() == nil })
 		if len(wanted) == 0 {
 			toolcall.SkipNotObserved(t, "log message came", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 		}
-		Each(t, wanted, requestLog.subject, func(t *T, l requestLog) {
-			t.Expect(l.isLate).To(BeOneOf(false), "after the answer to the request")
+		check.Each(t, wanted, requestLog.subject, func(t *check.T, l requestLog) {
+			t.Expect(l.isLate).To(check.BeOneOf(false), "after the answer to the request")
 		})
 	}),
 }
 
 // requestLog is a log message without a handshake, and the request that it is about.
 type requestLog struct {
-	Message
+	check.Message
 	request *transcript.TrackedRequest // nil: none was under way
 	isLate  bool                       // it was answered before
 }
@@ -69,23 +70,23 @@ func (l requestLog) level() any {
 
 // levelIn is the level of a log message.
 func levelIn(f *driver.Frame) any {
-	params, _ := f.JSON()["params"].(M)
-	return Member(params, "level")
+	params, _ := f.JSON()["params"].(check.M)
+	return check.Member(params, "level")
 }
 
-func (l requestLog) subject() Subject {
+func (l requestLog) subject() check.Subject {
 	if l.request != nil {
-		return Subject{Frames: []*driver.Frame{l.request.Request, l.Frame}}
+		return check.Subject{Frames: []*driver.Frame{l.request.Request, l.Frame}}
 	}
-	return Subject{Frames: []*driver.Frame{l.Frame}}
+	return check.Subject{Frames: []*driver.Frame{l.Frame}}
 }
 
 // requestLogs are the log messages of the run, with their requests.
-func requestLogs(t *T, w Wire) (all []requestLog) {
-	for _, s := range transcript.EstablishedSessions(t, Wire{Sessions: w.CompleteSessions()}) {
+func requestLogs(t *check.T, w check.Wire) (all []requestLog) {
+	for _, s := range transcript.EstablishedSessions(t, check.Wire{Sessions: w.CompleteSessions()}) {
 		transcript.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, asked []*transcript.TrackedRequest) {
 			if toolcall.IsLogMessage(m) {
-				l := requestLog{Message: Message{Frame: m, Session: s}}
+				l := requestLog{Message: check.Message{Frame: m, Session: s}}
 				l.request, l.isLate = requestOf(m, asked)
 				all = append(all, l)
 			}
@@ -119,12 +120,12 @@ func requestOf(m *driver.Frame, asked []*transcript.TrackedRequest) (of *transcr
 }
 
 // keepsLevel reports whether the server keeps the level of a request for those after it.
-func keepsLevel(t *T) bool {
+func keepsLevel(t *check.T) bool {
 	if !t.Server.Declares("logging") || len(t.Server.Tools) == 0 {
 		return false
 	}
 	kept := false
-	Deferred(t, func() {
+	check.Deferred(t, func() {
 		c := callAtLevels(t)
 		kept = len(c.before) == 0 && len(c.after) > 0
 	})
@@ -132,7 +133,7 @@ func keepsLevel(t *T) bool {
 }
 
 // callWithoutLevel sees to it that a tool which logs is called without a level, too.
-func callWithoutLevel(t *T) {
+func callWithoutLevel(t *check.T) {
 	if t.Server.Declares("logging") {
 		callAtLevels(t)
 	} else {
@@ -141,9 +142,9 @@ func callWithoutLevel(t *T) {
 }
 
 // callForLateLogs calls tools, those that log one at a time as well, and has the run wait for what they log late.
-func callForLateLogs(t *T) {
+func callForLateLogs(t *check.T) {
 	toolcall.CallToolsAndObserveLate(t)
 	if t.Server.Declares("logging") {
-		Deferred(t, func() { callAtLevels(t) })
+		check.Deferred(t, func() { callAtLevels(t) })
 	}
 }

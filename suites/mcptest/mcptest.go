@@ -28,8 +28,10 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Server is a server that can be judged: that of Pipe or URL.
@@ -92,14 +94,14 @@ func URL(url string) Server { return Server{url: url} }
 type Option func(*options) error
 
 type options struct {
-	profile    harness.Profile
+	profile    catalogue.Profile
 	revision   string
 	only       []string
 	skip       []string
-	calls      harness.CallPolicy
-	arguments  map[string]harness.M
+	calls      report.CallPolicy
+	arguments  map[string]check.M
 	header     http.Header
-	knownFails harness.KnownFails
+	knownFails report.KnownFails
 	timeout    time.Duration
 	budget     time.Duration
 }
@@ -108,7 +110,7 @@ type options struct {
 // directory.
 func Profile(name string) Option {
 	return func(o *options) (err error) {
-		o.profile, err = harness.ParseProfile(name)
+		o.profile, err = catalogue.ParseProfile(name)
 		return err
 	}
 }
@@ -152,7 +154,7 @@ func Skip(checks ...string) Option {
 // that they are not destructive), none, invalid (with invalid arguments all that are not marked destructive), or all.
 func Calls(which string) Option {
 	return func(o *options) (err error) {
-		o.calls, err = harness.ParseCallPolicy(which)
+		o.calls, err = report.ParseCallPolicy(which)
 		return err
 	}
 }
@@ -178,9 +180,9 @@ func Budget(d time.Duration) Option {
 }
 
 // resolveOptions puts options together.
-func resolveOptions(list []Option) (o options, selected harness.Selector, err error) {
+func resolveOptions(list []Option) (o options, selected catalogue.Selector, err error) {
 	o = options{
-		profile: harness.Release, calls: harness.CallsSafe, arguments: map[string]harness.M{}, header: http.Header{},
+		profile: catalogue.Release, calls: report.CallsSafe, arguments: map[string]check.M{}, header: http.Header{},
 		timeout: 5 * time.Second, budget: 5 * time.Minute,
 	}
 	for _, option := range list {
@@ -190,18 +192,18 @@ func resolveOptions(list []Option) (o options, selected harness.Selector, err er
 	}
 	if o.revision != "" && !isRevision(o.revision) {
 		return o, nil, fmt.Errorf("unknown protocol revision %q (have %s)",
-			o.revision, strings.Join(harness.Revisions, ", "))
+			o.revision, strings.Join(catalogue.Revisions, ", "))
 	}
 	skip := o.skip
-	if len(o.only) == 0 && o.profile != harness.Directory {
+	if len(o.only) == 0 && o.profile != catalogue.Directory {
 		skip = append([]string{"advice"}, skip...) // which gates nowhere else
 	}
-	selected, err = harness.Select(suites.Implemented, o.only, skip)
+	selected, err = catalogue.Select(suites.Implemented, o.only, skip)
 	return o, selected, err
 }
 
 func isRevision(revision string) bool {
-	for _, r := range harness.Revisions {
+	for _, r := range catalogue.Revisions {
 		if r == revision {
 			return true
 		}

@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // runPlan learns what the server is, runs what is selected of the requirements that hold for it, and tells each. The
 // error is why there is nothing to tell.
-func runPlan(t *testing.T, s Server, o options, selected harness.Selector) error {
+func runPlan(t *testing.T, s Server, o options, selected catalogue.Selector) error {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), o.budget, fmt.Errorf("the budget of %v is spent", o.budget))
 	defer cancel()
 	target, err := s.target(o)
@@ -30,22 +32,22 @@ func runPlan(t *testing.T, s Server, o options, selected harness.Selector) error
 		return err
 	}
 	server := found.Server
-	plan := harness.Plan(suites.Implemented(), suites.Checks(), server, selected)
+	plan := check.Plan(suites.Implemented(), suites.Checks(), server, selected)
 	if len(plan) == 0 {
 		found.Close()
 		return fmt.Errorf("there is nothing to check: nothing that is selected applies to %s", server.Revision)
 	}
-	execution := harness.Execute(ctx, target, server, plan, harness.Options{
+	execution := check.Execute(ctx, target, server, plan, check.Options{
 		Calls: o.calls, Examples: o.arguments, Profile: o.profile, DiscoverySession: found.Session,
 		UnusedSession: found.Unused,
-		Credentials:   harness.Credentials{Bearer: bearerToken(o)}, SDKs: suites.SDKs(),
+		Credentials:   check.Credentials{Bearer: bearerToken(o)}, SDKs: suites.SDKs(),
 	})
-	report := harness.Report{Profile: o.profile, Revisions: []harness.RevisionInfo{{Revision: server.Revision}}}
-	report.Target.Transport = server.Transport
+	rep := report.Report{Profile: o.profile, Revisions: []report.RevisionInfo{{Revision: server.Revision}}}
+	rep.Target.Transport = server.Transport
 	runAreas(t, plan, func(t *testing.T, i int) {
 		r := execution.Result(i)
 		o.knownFails.Apply(&r, server.Transport, time.Now())
-		report.Results = append(report.Results, r)
+		rep.Results = append(rep.Results, r)
 		reportResult(t, r)
 	})
 	execution.Wait()
@@ -55,16 +57,16 @@ func runPlan(t *testing.T, s Server, o options, selected harness.Selector) error
 	if why := cmp.Or(execution.Problem(), server.Failure); why != "" {
 		return errors.New(why)
 	}
-	if len(report.Results) < len(plan) { // go test -run has left some out
+	if len(rep.Results) < len(plan) { // go test -run has left some out
 		return nil
 	}
-	if cause := harness.NoVerdictCause(report.Results); cause != "" {
+	if cause := report.NoVerdictCause(rep.Results); cause != "" {
 		return fmt.Errorf("nothing could be tried: %s", cause)
 	}
-	if n, cause := harness.UntestedMusts(report.Results); n > 0 {
+	if n, cause := report.UntestedMusts(rep.Results); n > 0 {
 		return fmt.Errorf("%d MUSTs could not be tested: %s", n, cause)
 	}
-	for _, stale := range o.knownFails.Stale(&report, time.Now(), suites.All(), selected) {
+	for _, stale := range o.knownFails.Stale(&rep, time.Now(), suites.All(), selected) {
 		t.Errorf("the baseline is stale: %s: %s; take it out or correct it", stale.Entry, stale.Reason)
 	}
 	return nil
@@ -91,7 +93,7 @@ func discover(ctx context.Context, target driver.Target, revision string) (found
 	found, err = discovery.Find(ctx, target, revision, true)
 	switch {
 	case err != nil:
-		return found, fmt.Errorf("the server could not be tested: %w", harness.ExplainAll(err))
+		return found, fmt.Errorf("the server could not be tested: %w", check.ExplainAll(err))
 	case revision != "" && found.Server.Failure == "" && found.Server.Revision != revision:
 		return found, fmt.Errorf("the server does not accept %s; it offers %s", revision, found.Server.Revision)
 	}
@@ -108,7 +110,7 @@ func bearerToken(o options) string {
 }
 
 // runAreas runs a subtest for each area of a plan, and below it one for each of its cases.
-func runAreas(t *testing.T, plan []harness.Case, tell func(t *testing.T, i int)) {
+func runAreas(t *testing.T, plan []check.Case, tell func(t *testing.T, i int)) {
 	for begin := 0; begin < len(plan); {
 		end := begin
 		for end < len(plan) && plan[end].Area() == plan[begin].Area() {
@@ -125,9 +127,9 @@ func runAreas(t *testing.T, plan []harness.Case, tell func(t *testing.T, i int))
 }
 
 // reportResult is the result as that of a test: what counts fails it, and what passed in part says of what.
-func reportResult(t *testing.T, r harness.Result) {
+func reportResult(t *testing.T, r report.Result) {
 	switch {
-	case r.Verdict == harness.Error:
+	case r.Verdict == catalogue.Error:
 		t.Errorf("mcpcheck itself failed: %s", r.Message)
 	case r.Gates:
 		t.Error(failureText(r))
@@ -135,9 +137,9 @@ func reportResult(t *testing.T, r harness.Result) {
 		t.Skipf("a known failure: %s\n%s", r.Known.Reason, failureText(r))
 	case r.IsKnownDeviation():
 		t.Skipf("a known deviation of %s %s\n%s", r.SDK.Name, r.SDK.Issue, failureText(r))
-	case r.Verdict == harness.Fail:
+	case r.Verdict == catalogue.Fail:
 		t.Skipf("fails, and does not count by the profile\n%s", failureText(r))
-	case r.Verdict == harness.Skip || r.Verdict == harness.Inconclusive:
+	case r.Verdict == catalogue.Skip || r.Verdict == catalogue.Inconclusive:
 		t.Skipf("%s (%s)", r.Message, r.Reason)
 	case r.Message != "":
 		t.Log("passed partly: " + r.Message)
@@ -151,7 +153,7 @@ const (
 )
 
 // failureText is all that an author wants to know of a failure.
-func failureText(r harness.Result) string {
+func failureText(r report.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s\n%s\n", r.Level, r.ID, r.RequirementText(), indent(r.Message))
 	lines := r.Evidence

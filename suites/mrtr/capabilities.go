@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -17,12 +17,12 @@ import (
 const missingCapability = -32021
 
 // capabilityChecks are the checks of what servers ask of clients that cannot do everything, and of other requests.
-var capabilityChecks = Suite{
-	"mrtr/only-supported-methods": WatchWithSetup(requestOtherMethods, func(t *T, w Wire) {
-		final := protocol.ModernResults(t, w).Filter("result of another method", func(m Message) bool {
+var capabilityChecks = check.Suite{
+	"mrtr/only-supported-methods": check.WatchWithSetup(requestOtherMethods, func(t *check.T, w check.Wire) {
+		final := protocol.ModernResults(t, w).Filter("result of another method", func(m check.Message) bool {
 			return !protocol.MayRequireInput(m) && !protocol.IsTaskResponse(m)
 		})
-		t.Judge(final, func(t *T, m Message) {
+		t.Judge(final, func(t *check.T, m check.Message) {
 			kind := protocol.ResultOf(m)["resultType"]
 			if kind == "input_required" && protocol.IsAlwaysComplete(m.Request.Method) {
 				t.Yield("%s asks for input", m.Request.Method)
@@ -31,7 +31,7 @@ var capabilityChecks = Suite{
 				t.Skip("%s has a rule of its own", m.Request.Method)
 			}
 			t.Expect(kind != "input_required").To(
-				BeTrue("a final result of "+m.Request.Method, "one that asks for input"))
+				check.BeTrue("a final result of "+m.Request.Method, "one that asks for input"))
 		})
 	}),
 
@@ -39,51 +39,51 @@ var capabilityChecks = Suite{
 	"mrtr/undeclared-sampling":    undeclaredCheck("sampling", "sampling/createMessage"),
 	"mrtr/undeclared-roots":       undeclaredCheck("roots", "roots/list"),
 
-	"mrtr/missing-capability-error": Probe(func(t *T) {
-		Each(t, retriesWithoutCapabilities(t), (*loopRetry).subject, func(t *T, x *loopRetry) {
+	"mrtr/missing-capability-error": check.Probe(func(t *check.T) {
+		check.Each(t, retriesWithoutCapabilities(t), (*loopRetry).subject, func(t *check.T, x *loopRetry) {
 			was := x.outcome(t, x.LastReply)
 			switch {
 			case toolcall.IsInputRequired(t, x.reply):
 				t.Yield("it asks all the same")
 			case x.reply.Result() != nil && (!x.reply.IsFailure() || was == outcomeToolError):
-				t.WithReason(NotObserved).Skip("it does without what it asks for")
+				t.WithReason(check.NotObserved).Skip("it does without what it asks for")
 			case was == outcomeError || was == outcomeNoResponse:
-				t.Yield("it fails with the capabilities as well: %s", Got(x.LastReply))
+				t.Yield("it fails with the capabilities as well: %s", check.Got(x.LastReply))
 			}
 			toolcall.RequireNotRateLimited(t, t.Session(), x.reply, missingCapability)
-			t.ExpectShould(x.reply.Result() == nil).To(BeTrue("error -32021", "%s", x.reply))
-			t.Expect(x.reply).To(BeError(missingCapability))
+			t.ExpectShould(x.reply.Result() == nil).To(check.BeTrue("error -32021", "%s", x.reply))
+			t.Expect(x.reply).To(check.BeError(missingCapability))
 		})
 	}),
 
-	"mrtr/missing-capability-data": Probe(func(t *T) {
-		eachMissingCapability(t, func(t *T, x *loopRetry) {
-			data, _ := x.reply.Error()["data"].(M)
-			t.Expect(Member(data, "requiredCapabilities")).To(BeObject(), "data.requiredCapabilities")
-			required := data["requiredCapabilities"].(M)
+	"mrtr/missing-capability-data": check.Probe(func(t *check.T) {
+		eachMissingCapability(t, func(t *check.T, x *loopRetry) {
+			data, _ := x.reply.Error()["data"].(check.M)
+			t.Expect(check.Member(data, "requiredCapabilities")).To(check.BeObject(), "data.requiredCapabilities")
+			required := data["requiredCapabilities"].(check.M)
 			for _, name := range slices.Sorted(maps.Keys(required)) {
-				t.Expect(required[name]).To(BeObject(), name)
+				t.Expect(required[name]).To(check.BeObject(), name)
 			}
-			t.Expect(len(required) > 0).To(BeTrue("the capabilities that are missing", "none"))
+			t.Expect(len(required) > 0).To(check.BeTrue("the capabilities that are missing", "none"))
 		})
 	}),
 
-	"mrtr/missing-capability-http-400": Probe(func(t *T) {
-		eachMissingCapability(t, func(t *T, x *loopRetry) {
+	"mrtr/missing-capability-http-400": check.Probe(func(t *check.T) {
+		eachMissingCapability(t, func(t *check.T, x *loopRetry) {
 			status := x.reply.Frame.RoundTrip.Response().StatusCode
-			t.Expect(status == http.StatusBadRequest).To(BeTrue("HTTP 400 with error -32021", "HTTP %d", status))
+			t.Expect(status == http.StatusBadRequest).To(check.BeTrue("HTTP 400 with error -32021", "HTTP %d", status))
 		})
 	}),
 }
 
 // requestOtherMethods asks for what is never answered by asking for input, with a client that would answer.
-func requestOtherMethods(t *T) {
+func requestOtherMethods(t *check.T) {
 	s := t.Session()
 	able := protocol.WithCapabilities(nil, protocol.AllModernCapabilities)
 	method, _ := s.NoOp()
 	t.TryRequest(s, method, able)
 	for _, list := range protocol.ListMethods(t.Server.Capabilities) {
-		if KnownUnanswered(t, list) == nil {
+		if check.KnownUnanswered(t, list) == nil {
 			t.TryRequest(s, list, able)
 		}
 	}
@@ -93,12 +93,12 @@ func requestOtherMethods(t *T) {
 }
 
 // requestCompletion asks for completion of an argument of the first prompt that has one.
-func requestCompletion(t *T, s *driver.Session) {
+func requestCompletion(t *check.T, s *driver.Session) {
 	for _, prompt := range t.Server.Prompts {
 		for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
-			t.TryRequest(s, "completion/complete", protocol.WithCapabilities(M{
-				"ref":      M{"type": "ref/prompt", "name": prompt["name"]},
-				"argument": M{"name": argument["name"], "value": ""},
+			t.TryRequest(s, "completion/complete", protocol.WithCapabilities(check.M{
+				"ref":      check.M{"type": "ref/prompt", "name": prompt["name"]},
+				"argument": check.M{"name": argument["name"], "value": ""},
 			}, protocol.AllModernCapabilities))
 			return
 		}
@@ -106,43 +106,44 @@ func requestCompletion(t *T, s *driver.Session) {
 }
 
 // undeclaredCheck is the check of what a client without a capability is asked for.
-func undeclaredCheck(capability, method string) Check {
-	return Probe(func(t *T) {
+func undeclaredCheck(capability, method string) check.Check {
+	return check.Probe(func(t *check.T) {
 		asking := func(a inputLoop) bool { return a.requestsMethod(method) }
 		all := requireLoops(t, "request that asks for "+method+" was made", asking)
 		others := maps.Clone(protocol.AllModernCapabilities)
 		delete(others, capability)
-		eachLoop(t, all, func(t *T, x *loopRetry) {
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			c := toolcall.RunInvalidInputLoop(t, t.Session(), x.Method, protocol.WithCapabilities(x.params, others))
 			for _, r := range c.InputReplies {
 				x.reply = r
-				t.Expect(!hasInputRequest(r, method)).To(BeTrue("no "+method+" for a client without "+capability,
+				t.Expect(!hasInputRequest(r, method)).To(check.BeTrue("no "+method+" for a client without "+capability,
 					"%s", r))
 			}
 			if c.LastReply.Err != nil {
-				t.Retry("%v", Explain(c.LastReply.Err))
+				t.Retry("%v", check.Explain(c.LastReply.Err))
 			}
 		})
 	})
 }
 
 // retriesWithoutCapabilities is what the requests of some askers come to for a client that has no capability.
-func retriesWithoutCapabilities(t *T) []*loopRetry {
+func retriesWithoutCapabilities(t *check.T) []*loopRetry {
 	all := requireLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
-	return Step(t, "client without capabilities", func(t *T) (trials []*loopRetry) {
+	return check.Step(t, "client without capabilities", func(t *check.T) (trials []*loopRetry) {
 		for _, a := range all {
 			trials = append(trials,
-				&loopRetry{a, invalid.RequestInvalid(t, t.Session(), a.Method, protocol.WithCapabilities(a.params, M{}))})
+				&loopRetry{a,
+					invalid.RequestInvalid(t, t.Session(), a.Method, protocol.WithCapabilities(a.params, check.M{}))})
 		}
 		return trials
 	})
 }
 
 // eachMissingCapability tries a check on the errors among them that say that a capability is missing.
-func eachMissingCapability(t *T, run func(*T, *loopRetry)) {
+func eachMissingCapability(t *check.T, run func(*check.T, *loopRetry)) {
 	missing := slices.DeleteFunc(slices.Clone(retriesWithoutCapabilities(t)), func(x *loopRetry) bool {
 		code, _ := x.reply.Code()
 		return code != missingCapability
 	})
-	Judge(t, "error -32021", missing, (*loopRetry).subject, run)
+	check.Judge(t, "error -32021", missing, (*loopRetry).subject, run)
 }

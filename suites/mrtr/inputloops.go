@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -16,8 +16,8 @@ import (
 // answer everything.
 type inputLoop struct {
 	*toolcall.InputLoop
-	name   string // of the tool or prompt, or the URI of the resource
-	params M      // with which it can be made again
+	name   string  // of the tool or prompt, or the URI of the resource
+	params check.M // with which it can be made again
 }
 
 // The bounds of what is asked for, and how often.
@@ -28,39 +28,40 @@ const (
 )
 
 // inputLoops are those of the run: tools that may be called, prompts and resources.
-func inputLoops(t *T) (all []inputLoop) {
+func inputLoops(t *check.T) (all []inputLoop) {
 	calls := toolcall.ValidCalls(t)
 	for _, call := range slices.Concat(calls.List, calls.UnfinishedLoops) {
-		params := M{"name": call.Tool.Name, "arguments": call.Arguments}
+		params := check.M{"name": call.Tool.Name, "arguments": call.Arguments}
 		all = append(all,
-			inputLoop{call.InputLoop, call.Tool.Name, protocol.WithCapabilities(params, protocol.AllModernCapabilities)})
+			inputLoop{call.InputLoop, call.Tool.Name,
+				protocol.WithCapabilities(params, protocol.AllModernCapabilities)})
 	}
-	all = append(all, Step(t, "prompts and resources", itemLoops)...)
+	all = append(all, check.Step(t, "prompts and resources", itemLoops)...)
 	return slices.DeleteFunc(all, func(a inputLoop) bool { return len(a.InputReplies) == 0 })
 }
 
 // itemLoops are the first prompts and resources.
-func itemLoops(t *T) (all []inputLoop) {
-	add := func(method, name string, params M) {
+func itemLoops(t *check.T) (all []inputLoop) {
+	add := func(method, name string, params check.M) {
 		params = protocol.WithCapabilities(params, protocol.AllModernCapabilities)
 		all = append(all, inputLoop{toolcall.RunInputLoop(t, t.Session(), method, params), name, params})
 	}
 	for _, prompt := range t.Server.Prompts[:min(len(t.Server.Prompts), maxItems)] {
 		if name, isString := prompt["name"].(string); isString {
-			add("prompts/get", name, M{"name": name, "arguments": requiredPromptArguments(prompt)})
+			add("prompts/get", name, check.M{"name": name, "arguments": requiredPromptArguments(prompt)})
 		}
 	}
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxItems)] {
 		if uri, isString := resource["uri"].(string); isString {
-			add("resources/read", uri, M{"uri": uri})
+			add("resources/read", uri, check.M{"uri": uri})
 		}
 	}
 	return all
 }
 
 // requiredPromptArguments are those that a prompt cannot do without.
-func requiredPromptArguments(prompt M) M {
-	arguments := M{}
+func requiredPromptArguments(prompt check.M) check.M {
+	arguments := check.M{}
 	for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
 		if name, _ := argument["name"].(string); argument["required"] == true {
 			arguments[name] = "mcpcheck"
@@ -70,7 +71,7 @@ func requiredPromptArguments(prompt M) M {
 }
 
 // requireLoops are the askers that a check is for, which it cannot do without; what names them in the reason.
-func requireLoops(t *T, what string, keep func(inputLoop) bool) []inputLoop {
+func requireLoops(t *check.T, what string, keep func(inputLoop) bool) []inputLoop {
 	all := slices.DeleteFunc(inputLoops(t), func(a inputLoop) bool { return !keep(a) })
 	wrong := func(a inputLoop) bool { return a.violatedChecks(t) != nil }
 	if i := slices.IndexFunc(all, wrong); i >= 0 && len(slices.DeleteFunc(slices.Clone(all), wrong)) == 0 {
@@ -84,7 +85,7 @@ func requireLoops(t *T, what string, keep func(inputLoop) bool) []inputLoop {
 }
 
 // requireContinuingLoops are the first askers that go on when they are answered as a client should.
-func requireContinuingLoops(t *T, what string, keep func(inputLoop) bool) []inputLoop {
+func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) []inputLoop {
 	all := requireLoops(t, what, keep)
 	willing := slices.DeleteFunc(slices.Clone(all), func(a inputLoop) bool {
 		return !slices.Contains([]string{outcomeFinal, outcomeOtherRequests}, a.usualOutcome(t))
@@ -92,14 +93,14 @@ func requireContinuingLoops(t *T, what string, keep func(inputLoop) bool) []inpu
 	failing := func(a inputLoop) bool { return a.usualOutcome(t) == outcomeToolError }
 	switch {
 	case len(willing) == 0 && slices.ContainsFunc(all, failing):
-		t.WithReason(NotObserved).Skip("no %s goes on when it is answered", what)
+		t.WithReason(check.NotObserved).Skip("no %s goes on when it is answered", what)
 	case len(willing) == 0:
 		t.Yield("no %s goes on when it is answered", what)
 	}
 	handy := slices.DeleteFunc(willing,
 		func(a inputLoop) bool { return len(toolcall.RequestState(a.InputReplies[0])) > maxStateBytes })
 	if len(handy) == 0 {
-		t.WithReason(Limit).
+		t.WithReason(check.Limit).
 			Inconclusive("the requestState is longer than %s, too long for mcpcheck to try it many times",
 				driver.FormatSize(maxStateBytes))
 	}
@@ -112,29 +113,29 @@ type loopRetry struct {
 	reply driver.Reply
 }
 
-func (x *loopRetry) subject() Subject {
-	return Subject{Name: x.name, Frames: []*driver.Frame{x.reply.Request, x.reply.Frame}}
+func (x *loopRetry) subject() check.Subject {
+	return check.Subject{Name: x.name, Frames: []*driver.Frame{x.reply.Request, x.reply.Frame}}
 }
 
 // eachLoop tries a check on askers. What fails is shown by the last that was asked.
-func eachLoop(t *T, all []inputLoop, run func(*T, *loopRetry)) {
+func eachLoop(t *check.T, all []inputLoop, run func(*check.T, *loopRetry)) {
 	var trials []*loopRetry
 	for _, a := range all {
 		trials = append(trials, &loopRetry{inputLoop: a})
 	}
-	Each(t, trials, (*loopRetry).subject, run)
+	check.Each(t, trials, (*loopRetry).subject, run)
 }
 
 // inputRequestsOf are the input requests of a reply.
-func inputRequestsOf(r driver.Reply) M {
-	requests, _ := r.Result()["inputRequests"].(M)
+func inputRequestsOf(r driver.Reply) check.M {
+	requests, _ := r.Result()["inputRequests"].(check.M)
 	return requests
 }
 
 // hasInputRequest reports whether a reply has an input request of a method.
 func hasInputRequest(r driver.Reply, method string) bool {
 	for _, v := range inputRequestsOf(r) {
-		if request, _ := v.(M); request["method"] == method {
+		if request, _ := v.(check.M); request["method"] == method {
 			return true
 		}
 	}
@@ -147,7 +148,7 @@ func (a inputLoop) requestsMethod(method string) bool {
 }
 
 // violatedChecks are the checks that find fault with what the request is answered with, as long as it asks for input.
-func (a inputLoop) violatedChecks(t *T) (checks []string) {
+func (a inputLoop) violatedChecks(t *check.T) (checks []string) {
 	for _, r := range a.InputReplies {
 		for _, broken := range schemas.ValidateMessage(t.Revision, "InputRequiredResult", r.Result()) {
 			checks = append(checks, protocol.OwnerOf(broken, t.Revision))
@@ -188,9 +189,9 @@ func (a inputLoop) repeatsFirstRound(r driver.Reply) bool {
 // inputRequestTexts are what a reply asks for, in short and sorted.
 func inputRequestTexts(r driver.Reply) (all []string) {
 	for _, v := range inputRequestsOf(r) {
-		request, _ := v.(M)
-		params, _ := request["params"].(M)
-		all = append(all, Show(request["method"])+" "+Show(params["message"]))
+		request, _ := v.(check.M)
+		params, _ := request["params"].(check.M)
+		all = append(all, check.Show(request["method"])+" "+check.Show(params["message"]))
 	}
 	slices.Sort(all)
 	return all
@@ -207,7 +208,7 @@ const (
 )
 
 // outcome is what a reply to a retry of the first round is.
-func (a inputLoop) outcome(t *T, r driver.Reply) string {
+func (a inputLoop) outcome(t *check.T, r driver.Reply) string {
 	switch {
 	case !r.Answered():
 		return outcomeNoResponse
@@ -225,15 +226,15 @@ func (a inputLoop) outcome(t *T, r driver.Reply) string {
 }
 
 // start makes the request once more, up to where it asks, and returns the answers to that, too.
-func (x *loopRetry) start(t *T, s *driver.Session) (first driver.Reply, responses M) {
+func (x *loopRetry) start(t *check.T, s *driver.Session) (first driver.Reply, responses check.M) {
 	first = x.send(t, s, x.params)
 	return first, x.responsesTo(t, first)
 }
 
 // responses are the answers to a first reply, which is to ask for input.
-func (x *loopRetry) responsesTo(t *T, first driver.Reply) M {
+func (x *loopRetry) responsesTo(t *check.T, first driver.Reply) check.M {
 	if x.reply = first; !toolcall.IsInputRequired(t, first) {
-		t.Retry("it asked for input before, and now there is %s", Got(first))
+		t.Retry("it asked for input before, and now there is %s", check.Got(first))
 	}
 	responses, err := toolcall.InputResponses(t, first)
 	if err != nil {
@@ -243,27 +244,27 @@ func (x *loopRetry) responsesTo(t *T, first driver.Reply) M {
 }
 
 // send makes the request with params.
-func (x *loopRetry) send(t *T, s *driver.Session, params M) driver.Reply {
+func (x *loopRetry) send(t *check.T, s *driver.Session, params check.M) driver.Reply {
 	x.reply = t.Request(s, x.Method, params)
 	return x.reply
 }
 
 // sendInvalid makes the request with params that are to be refused.
-func (x *loopRetry) sendInvalid(t *T, s *driver.Session, params M) driver.Reply {
+func (x *loopRetry) sendInvalid(t *check.T, s *driver.Session, params check.M) driver.Reply {
 	x.reply = invalid.RequestInvalid(t, s, x.Method, params)
 	return x.reply
 }
 
 // retry makes the request again with answers, and says what that comes to.
-func (x *loopRetry) retry(t *T, s *driver.Session, first driver.Reply, responses M) string {
+func (x *loopRetry) retry(t *check.T, s *driver.Session, first driver.Reply, responses check.M) string {
 	return x.outcome(t, x.send(t, s, toolcall.RetryParams(x.params, first, responses)))
 }
 
 // usualOutcome is what the request came to when the first round was answered.
-func (a inputLoop) usualOutcome(t *T) string { return a.outcome(t, a.replyAfter(0)) }
+func (a inputLoop) usualOutcome(t *check.T) string { return a.outcome(t, a.replyAfter(0)) }
 
 // withMember is an object with a member more, or another one.
-func withMember(object M, name string, value any) M {
+func withMember(object check.M, name string, value any) check.M {
 	changed := maps.Clone(object)
 	changed[name] = value
 	return changed

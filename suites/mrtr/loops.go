@@ -3,28 +3,29 @@ package mrtr
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // loopChecks are the checks of requests that come again with valid answers.
-var loopChecks = Suite{
+var loopChecks = check.Suite{
 	"mrtr/loop-elicitation": toolLoopCheck("elicitation/create"),
 	"mrtr/loop-sampling":    toolLoopCheck("sampling/createMessage"),
 	"mrtr/loop-roots":       toolLoopCheck("roots/list"),
 
-	"mrtr/multiple-requests": Probe(func(t *T) {
+	"mrtr/multiple-requests": check.Probe(func(t *check.T) {
 		several := func(a inputLoop) bool { return a.isToolCall() && len(inputRequestsOf(a.InputReplies[0])) > 1 }
 		all := requireLoops(t, "tool that asks for several inputs at once was called", several)
-		eachLoop(t, all, func(t *T, x *loopRetry) { x.expectAccepted(t, 0) })
+		eachLoop(t, all, func(t *check.T, x *loopRetry) { x.expectAccepted(t, 0) })
 	}),
 
-	"mrtr/multi-round": Probe(func(t *T) {
+	"mrtr/multi-round": check.Probe(func(t *check.T) {
 		rounds := func(a inputLoop) bool { return a.isToolCall() && len(a.InputReplies) > 1 && !a.isStuck() }
 		all := requireLoops(t, "tool that asks in several rounds was called", rounds)
-		eachLoop(t, all, func(t *T, x *loopRetry) {
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			for round := range x.InputReplies[1:] {
 				x.expectAccepted(t, round+1)
 			}
@@ -34,21 +35,21 @@ var loopChecks = Suite{
 	"mrtr/prompt-loop":   loopCheck("prompts/get", "prompt that asks for input was got"),
 	"mrtr/resource-loop": loopCheck("resources/read", "resource that asks for input was read"),
 
-	"mrtr/retry-other-connection": Probe(func(t *T) {
+	"mrtr/retry-other-connection": check.Probe(func(t *check.T) {
 		all := requireContinuingLoops(t, "tool that asks for input was called", inputLoop.isToolCall)
-		eachLoop(t, all, func(t *T, x *loopRetry) {
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			s := t.Session()
 			first := roundtrip.PostRequest(s, roundtrip.ManualRequest{
 				Method: x.Method, Params: x.params, Header: roundtrip.Header("Connection", "close"),
 			}).AwaitReply()
-			t.Expect(x.retry(t, s, first, x.responsesTo(t, first))).To(BeOneOf(x.usualOutcome(t)))
+			t.Expect(x.retry(t, s, first, x.responsesTo(t, first))).To(check.BeOneOf(x.usualOutcome(t)))
 		})
 	}),
 
-	"mrtr/abandon-safe": Probe(func(t *T) {
+	"mrtr/abandon-safe": check.Probe(func(t *check.T) {
 		const times = 20
 		all := requireContinuingLoops(t, "tool that asks for input was called", inputLoop.isToolCall)
-		eachLoop(t, all[:1], func(t *T, x *loopRetry) {
+		eachLoop(t, all[:1], func(t *check.T, x *loopRetry) {
 			s := t.Session()
 			var abandoned []driver.Pending
 			for range times {
@@ -59,28 +60,28 @@ var loopChecks = Suite{
 			}
 			first := x.send(t, s, x.params)
 			toolcall.RequireNotRateLimited(t, s, first)
-			t.Expect(first).To(BeResult(), "once more, after %d times without a retry", times)
+			t.Expect(first).To(check.BeResult(), "once more, after %d times without a retry", times)
 			came := x.retry(t, s, first, x.responsesTo(t, first))
 			if came != x.usualOutcome(t) {
 				toolcall.RequireNotRateLimited(t, s, x.reply)
 			}
-			t.Expect(came).To(BeOneOf(x.usualOutcome(t)), "the retry after that")
+			t.Expect(came).To(check.BeOneOf(x.usualOutcome(t)), "the retry after that")
 		})
 	}),
 }
 
 // toolLoopCheck is the check of tools whose first round asks for one thing.
-func toolLoopCheck(method string) Check {
-	return Probe(func(t *T) {
+func toolLoopCheck(method string) check.Check {
+	return check.Probe(func(t *check.T) {
 		one := func(a inputLoop) bool {
 			return a.isToolCall() && len(inputRequestsOf(a.InputReplies[0])) == 1 && hasInputRequest(a.InputReplies[0],
 				method)
 		}
 		all := requireLoops(t, "tool that asks for "+method+" alone was called", one)
-		eachLoop(t, all, func(t *T, x *loopRetry) {
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			x.expectAccepted(t, 0)
 			if x.isStuck() {
-				t.FailAt(Advice, "a final result, or another request, after valid answers",
+				t.FailAt(catalogue.Advice, "a final result, or another request, after valid answers",
 					"the same request, %d times", len(x.InputReplies))
 			}
 		})
@@ -88,13 +89,13 @@ func toolLoopCheck(method string) Check {
 }
 
 // loopCheck is the check of prompts or resources that ask.
-func loopCheck(method, what string) Check {
-	return Probe(func(t *T) {
+func loopCheck(method, what string) check.Check {
+	return check.Probe(func(t *check.T) {
 		of := func(a inputLoop) bool { return a.Method == method }
 		if !slices.ContainsFunc(inputLoops(t), of) {
-			t.WithReason(NotObserved).Skip("no %s, of the first %d", what, maxItems)
+			t.WithReason(check.NotObserved).Skip("no %s, of the first %d", what, maxItems)
 		}
-		eachLoop(t, requireLoops(t, what, of), func(t *T, x *loopRetry) {
+		eachLoop(t, requireLoops(t, what, of), func(t *check.T, x *loopRetry) {
 			for round := range x.InputReplies {
 				x.expectAccepted(t, round)
 			}
@@ -103,18 +104,18 @@ func loopCheck(method, what string) Check {
 }
 
 // expectAccepted wants the answers to a round taken, whatever the server makes of them.
-func (x *loopRetry) expectAccepted(t *T, round int) {
+func (x *loopRetry) expectAccepted(t *check.T, round int) {
 	const invalidParams = -32602
 	r := x.replyAfter(round)
 	x.reply = r
 	switch {
 	case r.Err != nil:
-		t.Retry("%v", Explain(r.Err))
+		t.Retry("%v", check.Explain(r.Err))
 	case !r.Answered():
-		t.WithReason(Limit).Inconclusive("%s", x.AbortReason)
+		t.WithReason(check.Limit).Inconclusive("%s", x.AbortReason)
 	}
 	if code, _ := r.Code(); code == invalidParams {
 		t.Fail("valid answers taken", "%s", r)
 	}
-	t.ExpectShould(r).To(BeResult())
+	t.ExpectShould(r).To(check.BeResult())
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -15,26 +15,27 @@ import (
 )
 
 // stateChecks are the checks of requestState that is not the one that belongs to a request.
-var stateChecks = Suite{
-	"mrtr/tampered-state-rejected": Probe(func(t *T) {
-		eachLoop(t, requireStateLoops(t), func(t *T, x *loopRetry) {
+var stateChecks = check.Suite{
+	"mrtr/tampered-state-rejected": check.Probe(func(t *check.T) {
+		eachLoop(t, requireStateLoops(t), func(t *check.T, x *loopRetry) {
 			s := t.SessionForInvalidInput()
 			for _, quarter := range []int{1, 2, 3} {
 				first, given := x.start(t, s)
 				params := toolcall.RetryParams(x.params, first, given)
-				x.sendInvalid(t, s, withMember(params, "requestState", tamperedState(toolcall.RequestState(first), quarter)))
+				x.sendInvalid(t, s,
+					withMember(params, "requestState", tamperedState(toolcall.RequestState(first), quarter)))
 				x.expectRejected(t, "a state with another character in it")
 			}
 		})
 	}),
 
-	"mrtr/state-bound-to-request": Probe(func(t *T) {
+	"mrtr/state-bound-to-request": check.Probe(func(t *check.T) {
 		all := requireStateLoops(t)
-		eachLoop(t, all, func(t *T, x *loopRetry) {
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			a := loopRetry{inputLoop: x.inputLoop}
 			other, found := otherLoop(t, a.inputLoop)
 			if !found {
-				t.WithReason(NotObserved).Skip("no other request asks for input, and it takes no other arguments")
+				t.WithReason(check.NotObserved).Skip("no other request asks for input, and it takes no other arguments")
 			}
 			s := t.SessionForInvalidInput()
 			first, _ := a.start(t, s)
@@ -46,16 +47,16 @@ var stateChecks = Suite{
 		})
 	}),
 
-	"mrtr/state-bound-to-principal": Probe(func(t *T) {
+	"mrtr/state-bound-to-principal": check.Probe(func(t *check.T) {
 		second := roundtrip.BearerHeader(t.Credentials.SecondPrincipal)
 		if t.Credentials.SecondPrincipal == "" {
-			t.WithReason(NotGiven).Skip("no second token was given (--token-env second=VARIABLE)")
+			t.WithReason(check.NotGiven).Skip("no second token was given (--token-env second=VARIABLE)")
 		}
 		s := t.Session()
 		if r := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: second}).AwaitReply(); r.Result() == nil {
-			t.WithReason(NotGiven).Inconclusive("the server does not accept the second token: %s", Got(r))
+			t.WithReason(check.NotGiven).Inconclusive("the server does not accept the second token: %s", check.Got(r))
 		}
-		eachLoop(t, requireStateLoops(t), func(t *T, x *loopRetry) {
+		eachLoop(t, requireStateLoops(t), func(t *check.T, x *loopRetry) {
 			first, given := x.start(t, s)
 			params := toolcall.RetryParams(x.params, first, given)
 			x.reply = roundtrip.PostRequest(s,
@@ -64,7 +65,7 @@ var stateChecks = Suite{
 		})
 	}),
 
-	"mrtr/unknown-state-tolerated": Probe(func(t *T) {
+	"mrtr/unknown-state-tolerated": check.Probe(func(t *check.T) {
 		const internalError = -32603
 		calls := slices.DeleteFunc(toolcall.AnsweredCalls(toolcall.ValidCalls(t).List), func(c toolcall.ToolCall) bool {
 			code, _ := c.Reply.Code()
@@ -74,13 +75,13 @@ var stateChecks = Suite{
 			toolcall.SkipNotObserved(t, "tool was called that has no internal error", toolcall.ValidCalls(t).Uncalled,
 				toolcall.AnyTool)
 		}
-		params := M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
+		params := check.M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
 		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "tools/call",
 			protocol.WithCapabilities(params, protocol.AllModernCapabilities))
-		t.Expect(!protocol.IsServerExit(r)).To(BeTrue("an error, or the state ignored", "%s", r))
+		t.Expect(!protocol.IsServerExit(r)).To(check.BeTrue("an error, or the state ignored", "%s", r))
 		if r.Err != nil {
 			invalid.SkipUnlessServerRejects(t, r)
-			t.Retry("%v", Explain(r.Err))
+			t.Retry("%v", check.Explain(r.Err))
 		}
 		if code, _ := r.Code(); code == internalError {
 			t.Fail("error -32602, or the state ignored", "%s", r)
@@ -89,7 +90,7 @@ var stateChecks = Suite{
 }
 
 // requireStateLoops are askers that give a state, and are done when it comes back with answers.
-func requireStateLoops(t *T) []inputLoop {
+func requireStateLoops(t *check.T) []inputLoop {
 	return requireContinuingLoops(t, "request that gives a requestState and then is done was made",
 		func(a inputLoop) bool {
 			return stateText(toolcall.RequestState(a.InputReplies[0])) != "" && len(a.InputReplies) == 1
@@ -117,13 +118,13 @@ func tamperedState(state json.RawMessage, quarter int) string {
 }
 
 // expectRejected wants a state not taken. Whether a state is to be protected, only who knows the server can say.
-func (x *loopRetry) expectRejected(t *T, what string) {
+func (x *loopRetry) expectRejected(t *check.T, what string) {
 	if x.outcome(t, x.reply) != outcomeFinal {
 		return
 	}
 	invalid.SkipUnlessServerRejects(t, x.reply)
-	if !HasProtectedState(t, x.name) {
-		t.WithReason(NotGiven).
+	if !check.HasProtectedState(t, x.name) {
+		t.WithReason(check.NotGiven).
 			Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
 				"protected-state of mcpcheck.yaml", what, x.name)
 	}
@@ -131,7 +132,7 @@ func (x *loopRetry) expectRejected(t *T, what string) {
 }
 
 // otherLoop is another request that asks for input: of the same tool with other arguments, or of another tool.
-func otherLoop(t *T, a inputLoop) (other inputLoop, found bool) {
+func otherLoop(t *check.T, a inputLoop) (other inputLoop, found bool) {
 	for _, b := range requireStateLoops(t) {
 		if b.name != a.name || b.Method != a.Method {
 			return b, true
@@ -141,9 +142,9 @@ func otherLoop(t *T, a inputLoop) (other inputLoop, found bool) {
 }
 
 // withOtherArguments is the request with other arguments.
-func (a inputLoop) withOtherArguments(t *T) (other inputLoop, found bool) {
+func (a inputLoop) withOtherArguments(t *check.T) (other inputLoop, found bool) {
 	for _, tool := range t.Server.Tools {
-		if !a.isToolCall() || tool["name"] != a.name || ExampleArguments(t, a.name) != nil {
+		if !a.isToolCall() || tool["name"] != a.name || check.ExampleArguments(t, a.name) != nil {
 			continue // what else than the example is harmless is not known
 		}
 		schema, err := schemas.Compile(tool["inputSchema"], t.Revision)

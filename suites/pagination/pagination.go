@@ -8,28 +8,29 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // Checks are the checks of the area.
-var Checks = MergeSuites(cursorChecks, listChecks)
+var Checks = check.MergeSuites(cursorChecks, listChecks)
 
 // cursorChecks are the checks of what a page names as the next one, and of what comes for it.
-var cursorChecks = Suite{
-	"pagination/next-cursor-type": WatchWithSetup(requestLists, func(t *T, w Wire) {
+var cursorChecks = check.Suite{
+	"pagination/next-cursor-type": check.WatchWithSetup(requestLists, func(t *check.T, w check.Wire) {
 		pages := w.Results().Negotiated(t.Revision).Filter("page of a list", isPage)
-		t.Judge(pages, func(t *T, m Message) {
+		t.Judge(pages, func(t *check.T, m check.Message) {
 			if bytes.Contains(m.Raw.Bytes(), []byte("nextCursor")) { // else it need not be decoded
-				t.Expect(Member(protocol.ResultOf(m), "nextCursor")).To(beStringOrAbsent())
+				t.Expect(check.Member(protocol.ResultOf(m), "nextCursor")).To(beStringOrAbsent())
 			}
 		})
 	}),
 
-	"pagination/cursor-continues": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l protocol.PagedList, w walk) {
+	"pagination/cursor-continues": check.Probe(func(t *check.T) {
+		eachLongList(t, func(t *check.T, l protocol.PagedList, w walk) {
 			refused := w.refusedPage()
 			if refused == nil {
 				w.requirePages(t)
@@ -37,22 +38,22 @@ var cursorChecks = Suite{
 			}
 			const want = "a page for the cursor of the page before"
 			if code, _ := refused.Reply.Code(); code == -32603 {
-				t.FailAt(Should, want, "%s", refused.Reply)
+				t.FailAt(catalogue.Should, want, "%s", refused.Reply)
 			}
 			t.Fail(want, "%s", refused.Reply)
 		})
 	}),
 
-	"pagination/stable-cursor": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l protocol.PagedList, _ walk) {
+	"pagination/stable-cursor": check.Probe(func(t *check.T) {
+		eachLongList(t, func(t *check.T, l protocol.PagedList, _ walk) {
 			s := t.Session()
 			mark := s.Mark()
 			var again driver.Reply
 			for range maxTries {
-				params := M{"cursor": skipUnlessSecondPage(t, s, l)}
+				params := check.M{"cursor": skipUnlessSecondPage(t, s, l)}
 				first := t.Request(s, l.Method, params)
 				if first.Result() == nil {
-					t.WithReason(NotObserved).Skip("the cursor is refused at once: %s", Got(first))
+					t.WithReason(check.NotObserved).Skip("the cursor is refused at once: %s", check.Got(first))
 				}
 				if again = t.Request(s, l.Method, params); sameItems(l, first, again) {
 					return
@@ -63,14 +64,14 @@ var cursorChecks = Suite{
 		})
 	}),
 
-	"pagination/no-cursor-first-page": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l protocol.PagedList, _ walk) {
+	"pagination/no-cursor-first-page": check.Probe(func(t *check.T) {
+		eachLongList(t, func(t *check.T, l protocol.PagedList, _ walk) {
 			s := t.Session()
 			var first, last driver.Reply
 			for range maxTries {
 				first = t.Request(s, l.Method, nil)
 				next, _ := first.Result()["nextCursor"].(string)
-				t.Request(s, l.Method, M{"cursor": next})
+				t.Request(s, l.Method, check.M{"cursor": next})
 				if last = t.Request(s, l.Method, nil); sameItems(l, first, last) {
 					return
 				}
@@ -83,43 +84,44 @@ var cursorChecks = Suite{
 		})
 	}),
 
-	"pagination/invalid-cursor": Probe(func(t *T) {
-		eachList(t, func(t *T, l protocol.PagedList, w walk) {
-			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), l.Method, M{"cursor": "mcpcheck-invalid-cursor"})
+	"pagination/invalid-cursor": check.Probe(func(t *check.T) {
+		eachList(t, func(t *check.T, l protocol.PagedList, w walk) {
+			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), l.Method,
+				check.M{"cursor": "mcpcheck-invalid-cursor"})
 			if r.Result() != nil && !w.paged {
-				t.FailAt(Advice, "error -32602", "%s: the server has one page, and ignores cursors", r)
+				t.FailAt(catalogue.Advice, "error -32602", "%s: the server has one page, and ignores cursors", r)
 			}
-			t.Expect(r).To(BeError(protocol.InvalidParams))
+			t.Expect(r).To(check.BeError(protocol.InvalidParams))
 		})
 	}),
 
-	"pagination/non-string-cursor": Probe(func(t *T) {
-		eachList(t, func(t *T, l protocol.PagedList, _ walk) {
-			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), l.Method, M{"cursor": 42})
+	"pagination/non-string-cursor": check.Probe(func(t *check.T) {
+		eachList(t, func(t *check.T, l protocol.PagedList, _ walk) {
+			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), l.Method, check.M{"cursor": 42})
 			invalid.SkipUnlessServerRejects(t, r)
-			t.Expect(r).To(BeError(protocol.InvalidParams))
+			t.Expect(r).To(check.BeError(protocol.InvalidParams))
 		})
 	}),
 }
 
 // listChecks are the checks of lists that are followed from page to page.
-var listChecks = Suite{
-	"pagination/terminates": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l protocol.PagedList, w walk) {
+var listChecks = check.Suite{
+	"pagination/terminates": check.Probe(func(t *check.T) {
+		eachLongList(t, func(t *check.T, l protocol.PagedList, w walk) {
 			if l.Method == "tools/list" {
 				t.Skip("tools have a check of their own")
 			}
 			if refused := w.refusedPage(); refused != nil {
 				t.Yield("%s", refused.Reason)
 			}
-			endless := (*EndlessListError)(nil)
-			t.Expect(!errors.As(w.err, &endless)).To(BeTrue("a page without nextCursor in the end", "%v", w.err))
+			endless := (*check.EndlessListError)(nil)
+			t.Expect(!errors.As(w.err, &endless)).To(check.BeTrue("a page without nextCursor in the end", "%v", w.err))
 			w.requireEnd(t)
 		})
 	}),
 
-	"pagination/no-duplicates-or-gaps": Probe(func(t *T) {
-		eachLongList(t, func(t *T, l protocol.PagedList, w walk) {
+	"pagination/no-duplicates-or-gaps": check.Probe(func(t *check.T) {
+		eachLongList(t, func(t *check.T, l protocol.PagedList, w walk) {
 			w.requireEnd(t)
 			s := t.Session()
 			mark := s.Mark()
@@ -130,7 +132,7 @@ var listChecks = Suite{
 				case same && hasNameCheck(l):
 					return
 				case same:
-					t.Expect(duplicateKeys(after)).To(BeEmptyList[string]("each item once"))
+					t.Expect(duplicateKeys(after)).To(check.BeEmptyList[string]("each item once"))
 					return
 				}
 			}
@@ -144,24 +146,25 @@ var listChecks = Suite{
 const maxTries = 3
 
 // requestLists asks for each list that the server declares, so that there are pages to judge.
-func requestLists(t *T) {
+func requestLists(t *check.T) {
 	for _, l := range protocol.DeclaredLists(t) {
-		if KnownUnanswered(t, l.Method) == nil {
+		if check.KnownUnanswered(t, l.Method) == nil {
 			t.TryRequest(t.Session(), l.Method, nil)
 		}
 	}
 }
 
 // isPage reports whether a message is a page of a list that the specification lets have pages.
-func isPage(m Message) bool {
+func isPage(m check.Message) bool {
 	return m.Request != nil && (m.Request.Method == "tasks/list" ||
-		slices.ContainsFunc(protocol.PagedLists, func(l protocol.PagedList) bool { return l.Method == m.Request.Method }))
+		slices.ContainsFunc(protocol.PagedLists,
+			func(l protocol.PagedList) bool { return l.Method == m.Request.Method }))
 }
 
 func beStringOrAbsent() types.GomegaMatcher {
-	return Satisfy("a string, or no nextCursor", func(v any) bool {
+	return check.Satisfy("a string, or no nextCursor", func(v any) bool {
 		_, isString := v.(string)
-		return isString || v == Absent{}
+		return isString || v == check.Absent{}
 	})
 }
 
@@ -174,15 +177,15 @@ type walk struct {
 
 // walkList follows a list, once for all checks. A session may end on the way, as the server likes: it is followed again
 // in another one then.
-func walkList(t *T, l protocol.PagedList) walk {
-	return Step(t, "walk through "+l.Method, func(t *T) (w walk) {
-		if w.err = KnownUnanswered(t, l.Method); w.err != nil {
+func walkList(t *check.T, l protocol.PagedList) walk {
+	return check.Step(t, "walk through "+l.Method, func(t *check.T) (w walk) {
+		if w.err = check.KnownUnanswered(t, l.Method); w.err != nil {
 			return w
 		}
 		for range maxTries {
 			s := t.Session()
 			w = walk{}
-			w.err = EachPage(s, l.Method, l.Member, M{}, func(page M) {
+			w.err = check.EachPage(s, l.Method, l.Member, check.M{}, func(page check.M) {
 				_, more := page["nextCursor"].(string)
 				w.paged = w.paged || more
 			})
@@ -195,34 +198,34 @@ func walkList(t *T, l protocol.PagedList) walk {
 }
 
 // refusedPage is what came in place of a page for a cursor; nil when that was a page, or the end of the session.
-func (w walk) refusedPage() *NotAListError {
+func (w walk) refusedPage() *check.NotAListError {
 	if unlisted := w.unlisted(); !w.sessionEnded {
 		return unlisted
 	}
 	return nil
 }
 
-func (w walk) unlisted() *NotAListError {
-	if unlisted := (*NotAListError)(nil); errors.As(w.err, &unlisted) && w.paged {
+func (w walk) unlisted() *check.NotAListError {
+	if unlisted := (*check.NotAListError)(nil); errors.As(w.err, &unlisted) && w.paged {
 		return unlisted
 	}
 	return nil
 }
 
 // requirePages ends a check when the list was not followed to the end, unless there is none.
-func (w walk) requirePages(t *T) {
-	endless := (*EndlessListError)(nil)
-	if w.err != nil && !errors.As(w.err, &endless) && !errors.Is(w.err, ErrTooManyPages) {
-		t.Retry("%v", Explain(w.err))
+func (w walk) requirePages(t *check.T) {
+	endless := (*check.EndlessListError)(nil)
+	if w.err != nil && !errors.As(w.err, &endless) && !errors.Is(w.err, check.ErrTooManyPages) {
+		t.Retry("%v", check.Explain(w.err))
 	}
 }
 
 // requireEnd ends a check that cannot do without the end of the list.
-func (w walk) requireEnd(t *T) {
+func (w walk) requireEnd(t *check.T) {
 	w.requirePages(t)
 	switch {
-	case errors.Is(w.err, ErrTooManyPages):
-		t.WithReason(Limit).Inconclusive("%v", w.err)
+	case errors.Is(w.err, check.ErrTooManyPages):
+		t.WithReason(check.Limit).Inconclusive("%v", w.err)
 	case w.err != nil:
 		t.Yield("%v", w.err)
 	}
@@ -230,36 +233,36 @@ func (w walk) requireEnd(t *T) {
 
 // eachList tries a check on each list that the server declares, as far as it is one. All are walked before it has a
 // session for itself: who walks one may want that.
-func eachList(t *T, run func(*T, protocol.PagedList, walk)) {
+func eachList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 	all := protocol.DeclaredLists(t)
 	if len(all) == 0 {
-		t.WithReason(NotDeclared).Skip("the server declares no list")
+		t.WithReason(check.NotDeclared).Skip("the server declares no list")
 	}
 	walks := make(map[protocol.PagedList]walk, len(all))
 	for _, l := range all {
 		walks[l] = walkList(t, l)
 	}
-	Each(t, all, protocol.PagedList.Subject, func(t *T, l protocol.PagedList) {
+	check.Each(t, all, protocol.PagedList.Subject, func(t *check.T, l protocol.PagedList) {
 		w := walks[l]
 		if w.err != nil && !w.paged {
-			t.Retry("%v", Explain(w.err))
+			t.Retry("%v", check.Explain(w.err))
 		}
 		run(t, l, w)
 	})
 }
 
 // eachLongList is eachList for those that have more than one page.
-func eachLongList(t *T, run func(*T, protocol.PagedList, walk)) {
-	eachList(t, func(t *T, l protocol.PagedList, w walk) {
+func eachLongList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
+	eachList(t, func(t *check.T, l protocol.PagedList, w walk) {
 		if !w.paged {
-			t.WithReason(NotOffered).Skip("no list has more than one page")
+			t.WithReason(check.NotOffered).Skip("no list has more than one page")
 		}
 		run(t, l, w)
 	})
 }
 
 // skipUnlessSecondPage is the cursor of the second page as the list is now.
-func skipUnlessSecondPage(t *T, s *driver.Session, l protocol.PagedList) (cursor string) {
+func skipUnlessSecondPage(t *check.T, s *driver.Session, l protocol.PagedList) (cursor string) {
 	first := t.Request(s, l.Method, nil)
 	cursor, paged := first.Result()["nextCursor"].(string)
 	if !paged {
@@ -269,13 +272,13 @@ func skipUnlessSecondPage(t *T, s *driver.Session, l protocol.PagedList) (cursor
 }
 
 // listKeys is what a list has, on all of its pages.
-func listKeys(t *T, s *driver.Session, l protocol.PagedList) (keys []string) {
-	FollowPages(t, s, l.Method, l.Member, func(page M) { keys = append(keys, l.Keys(page)...) })
+func listKeys(t *check.T, s *driver.Session, l protocol.PagedList) (keys []string) {
+	check.FollowPages(t, s, l.Method, l.Member, func(page check.M) { keys = append(keys, l.Keys(page)...) })
 	return keys
 }
 
 // requireUnchanged ends a check when the server has said since the mark that the list has changed.
-func requireUnchanged(t *T, s *driver.Session, mark int, l protocol.PagedList) {
+func requireUnchanged(t *check.T, s *driver.Session, mark int, l protocol.PagedList) {
 	if slices.ContainsFunc(s.ReceivedSince(mark), func(f *driver.Frame) bool { return f.Method == l.ChangedMethod() }) {
 		t.Inconclusive("the list changes all the time, as the server says itself")
 	}
@@ -291,7 +294,7 @@ func sameItems(l protocol.PagedList, a, b driver.Reply) bool {
 	if short == nil {
 		return false
 	}
-	some := len(l.Keys(short)) > 0 || len(l.Keys(long)) == 0 || HasMember(short, "nextCursor")
+	some := len(l.Keys(short)) > 0 || len(l.Keys(long)) == 0 || check.HasMember(short, "nextCursor")
 	isElsewhere := isOneOf(l.Keys(long))
 	return some && !slices.ContainsFunc(l.Keys(short), func(key string) bool { return !isElsewhere(key) })
 }

@@ -3,18 +3,18 @@ package ping
 import (
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var Checks = Suite{
-	"ping/empty-result": Probe(func(t *T) {
+var Checks = check.Suite{
+	"ping/empty-result": check.Probe(func(t *check.T) {
 		expectEmpty(t, plainPing(t))
 	}),
 
-	"ping/prompt": Probe(func(t *T) {
+	"ping/prompt": check.Probe(func(t *check.T) {
 		requirePing(t) // the first one may load what the others need
 		const pings, prompt = 10, time.Second
 		lent := t.Session
@@ -25,62 +25,64 @@ var Checks = Suite{
 		var late []time.Duration
 		for n := 0; n < pings && len(late) <= pings/2; n++ {
 			begin := time.Now()
-			t.Expect(t.TryRequest(s, "ping", nil)).To(BeAnswered())
+			t.Expect(t.TryRequest(s, "ping", nil)).To(check.BeAnswered())
 			if took := time.Since(begin); took > prompt {
 				late = append(late, took.Round(time.Millisecond))
 			}
 		}
-		t.ExpectShould(len(late) <= pings/2).To(BeTrue("half of ten pings answered within 1s", "answers after %v",
+		t.ExpectShould(len(late) <= pings/2).To(check.BeTrue("half of ten pings answered within 1s", "answers after %v",
 			late))
 	}),
 
-	"ping/params-forms": Probe(func(t *T) {
+	"ping/params-forms": check.Probe(func(t *check.T) {
 		requirePing(t)
 		s := t.Session()
-		for _, params := range []M{nil, {}} {
-			t.Expect(t.TryRequest(s, "ping", params)).To(BeResult())
+		for _, params := range []check.M{nil, {}} {
+			t.Expect(t.TryRequest(s, "ping", params)).To(check.BeResult())
 		}
-		if t.TryRequest(s, "ping", M{"_meta": protocol.UnknownMeta}).Result() == nil {
+		if t.TryRequest(s, "ping", check.M{"_meta": protocol.UnknownMeta}).Result() == nil {
 			t.Yield("it is not served with _meta")
 		}
 	}),
 
-	"ping/during-long-request": Probe(func(t *T) {
+	"ping/during-long-request": check.Probe(func(t *check.T) {
 		var slow []toolcall.ToolCall
 		for _, c := range toolcall.ValidCalls(t).List {
 			if c.IsLong {
 				slow = append(slow, c)
 			}
 			if c.IsLong && !c.PingAnsweredFirst {
-				NeedsConfirmation(t) // it may have loaded what it needs for the first time
+				check.NeedsConfirmation(t) // it may have loaded what it needs for the first time
 			}
 		}
 		if len(slow) == 0 {
-			t.WithReason(NotObserved).Inconclusive("no called tool runs long enough to test this")
+			t.WithReason(check.NotObserved).Inconclusive("no called tool runs long enough to test this")
 		}
-		tool := func(c toolcall.ToolCall) Subject { return c.Tool }
-		Each(t, slow, tool, func(t *T, c toolcall.ToolCall) {
-			t.Expect(c.PingAnsweredFirst).To(BeTrue("ping answered while the tool runs",
+		tool := func(c toolcall.ToolCall) check.Subject { return c.Tool }
+		check.Each(t, slow, tool, func(t *check.T, c toolcall.ToolCall) {
+			t.Expect(c.PingAnsweredFirst).To(check.BeTrue("ping answered while the tool runs",
 				"its answer after that of the tool, which took %v", c.Duration))
 		})
 	}),
 
-	"ping/server-ping-rate": Watch(func(t *T, w Wire) {
-		t.Judge(w.Requests().Filter("ping", func(m Message) bool { return m.Method == "ping" }), func(t *T, m Message) {
-			n, calls, seconds := countPings(m.Session)
-			t.ExpectShould(n-calls <= maxPings(seconds)).To(BeTrue("at most about one ping a second",
-				"%d pings in a session of %.1fs with %d calls", n, seconds, calls))
-		})
+	"ping/server-ping-rate": check.Watch(func(t *check.T, w check.Wire) {
+		t.Judge(w.Requests().Filter("ping", func(m check.Message) bool { return m.Method == "ping" }),
+			func(t *check.T, m check.Message) {
+				n, calls, seconds := countPings(m.Session)
+				t.ExpectShould(n-calls <= maxPings(seconds)).To(check.BeTrue("at most about one ping a second",
+					"%d pings in a session of %.1fs with %d calls", n, seconds, calls))
+			})
 	}),
 }
 
 // plainPing is the answer to a ping without params.
-func plainPing(t *T) driver.Reply {
-	return Step(t, "a plain ping", func(t *T) driver.Reply { return t.TryRequest(t.Session(), "ping", nil) })
+func plainPing(t *check.T) driver.Reply {
+	return check.Step(t, "a plain ping",
+		func(t *check.T) driver.Reply { return t.TryRequest(t.Session(), "ping", nil) })
 }
 
 // requirePing ends a check when ping is not served at all.
-func requirePing(t *T) {
+func requirePing(t *check.T) {
 	if plainPing(t).Result() == nil {
 		t.Yield("ping is not served")
 	}
@@ -105,10 +107,10 @@ func countPings(s *driver.Session) (n, calls int, seconds float64) {
 func maxPings(seconds float64) int { return 5 + int(seconds) }
 
 // expectEmpty wants a result without members; _meta is allowed everywhere.
-func expectEmpty(t *T, r driver.Reply) {
+func expectEmpty(t *check.T, r driver.Reply) {
 	protocol.SkipUnlessObject(t, r)
-	t.Expect(r).To(BeResult())
+	t.Expect(r).To(check.BeResult())
 	for name := range r.Result() {
-		t.Expect(name).To(BeOneOf("_meta"))
+		t.Expect(name).To(check.BeOneOf("_meta"))
 	}
 }

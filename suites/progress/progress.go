@@ -8,93 +8,101 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Checks are those of the area.
-var Checks = MergeSuites(tokenChecks, Suite{
-	"progress/strictly-increasing": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+var Checks = check.MergeSuites(tokenChecks, check.Suite{
+	"progress/strictly-increasing": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		pairs := reportPairs(reports(t, w))
 		if len(pairs) == 0 {
-			t.WithReason(NotObserved).Skip("no request was reported on twice")
+			t.WithReason(check.NotObserved).Skip("no request was reported on twice")
 		}
-		Each(t, pairs, reportPair.subject, func(t *T, p reportPair) {
+		check.Each(t, pairs, reportPair.subject, func(t *check.T, p reportPair) {
 			earlier, is := progressValue(p.earlier)
 			later, are := progressValue(p.later)
 			if !is || !are {
 				t.Yield("progress is not a number")
 			}
-			t.Expect(later.Cmp(earlier) > 0).To(BeTrue("more than "+earlier.String(), "%s", later.String()))
+			t.Expect(later.Cmp(earlier) > 0).To(check.BeTrue("more than "+earlier.String(), "%s", later.String()))
 		})
 	}),
 
-	"progress/stops-after-response": WatchWithSetup(callForLateReports, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*transcript.ProgressNotification).Subject, func(t *T, r *transcript.ProgressNotification) {
-			const astray = time.Second // in which what came over another stream may have crossed the answer
-			switch {
-			case r.ForRequest == nil:
-				t.Yield("it is of no request")
-			case r.EarlierResponse == nil:
-				return
-			case r.ForRequest.BecameTask():
-				t.Skip("the request goes on as a task")
-			case r.RoundTrip == r.EarlierResponse.RoundTrip:
-				t.Fail("none after the answer", "progress %s", Show(r.Params()["progress"]))
-			case r.At-r.EarlierResponse.At <= astray:
-				t.Skip("it came over another stream than the answer: there is no order between them")
-			}
-			t.FailAt(Should, "none after the answer", "progress %s over another stream, %v later",
-				Show(r.Params()["progress"]), (r.At - r.EarlierResponse.At).Round(time.Millisecond))
-		})
+	"progress/stops-after-response": check.WatchWithSetup(callForLateReports, func(t *check.T, w check.Wire) {
+		check.Each(t, reports(t, w), (*transcript.ProgressNotification).Subject,
+			func(t *check.T, r *transcript.ProgressNotification) {
+				const astray = time.Second // in which what came over another stream may have crossed the answer
+				switch {
+				case r.ForRequest == nil:
+					t.Yield("it is of no request")
+				case r.EarlierResponse == nil:
+					return
+				case r.ForRequest.BecameTask():
+					t.Skip("the request goes on as a task")
+				case r.RoundTrip == r.EarlierResponse.RoundTrip:
+					t.Fail("none after the answer", "progress %s", check.Show(r.Params()["progress"]))
+				case r.At-r.EarlierResponse.At <= astray:
+					t.Skip("it came over another stream than the answer: there is no order between them")
+				}
+				t.FailAt(catalogue.Should, "none after the answer", "progress %s over another stream, %v later",
+					check.Show(r.Params()["progress"]), (r.At - r.EarlierResponse.At).Round(time.Millisecond))
+			})
 	}),
 
-	"progress/params-valid": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*transcript.ProgressNotification).Subject, func(t *T, r *transcript.ProgressNotification) {
-			broken := protocol.Violations(t, "progress/params-valid", "ProgressNotification", r.JSON())
-			t.Expect(broken).To(BeEmptyList[string]("progress, a number, and members of the right types"))
-		})
+	"progress/params-valid": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		check.Each(t, reports(t, w), (*transcript.ProgressNotification).Subject,
+			func(t *check.T, r *transcript.ProgressNotification) {
+				broken := protocol.Violations(t, "progress/params-valid", "ProgressNotification", r.JSON())
+				t.Expect(broken).To(check.BeEmptyList[string]("progress, a number, and members of the right types"))
+			})
 	}),
 
-	"progress/rate-limited": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"progress/rate-limited": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		all := reportsByToken(t, w)
 		if len(all) == 0 {
 			reports(t, w)
 		}
-		Each(t, all, tokenReports.subject, func(t *T, f tokenReports) {
+		check.Each(t, all, tokenReports.subject, func(t *check.T, f tokenReports) {
 			n := transcript.PeakPerTwoSeconds(f.reports, func(m *driver.Frame) time.Duration { return m.At })
-			t.ExpectShould(n <= maxReports).To(BeTrue("about 50 reports a second at most", "%d within two seconds", n))
+			t.ExpectShould(n <= maxReports).To(check.BeTrue("about 50 reports a second at most",
+				"%d within two seconds", n))
 		})
 	}),
 
-	"progress/server-token-valid": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		asking := w.Requests().Negotiated(t.Revision).Filter("request that asks for progress", func(m Message) bool {
-			return HasMember(metaOf(m.Frame), "progressToken")
-		})
-		t.Judge(asking, func(t *T, m Message) {
+	"progress/server-token-valid": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		asking := w.Requests().Negotiated(t.Revision).Filter("request that asks for progress",
+			func(m check.Message) bool {
+				return check.HasMember(metaOf(m.Frame), "progressToken")
+			})
+		t.Judge(asking, func(t *check.T, m check.Message) {
 			token := metaOf(m.Frame)["progressToken"]
 			_, isText := token.(string)
-			t.Expect(isText || driver.IsInteger(jsonNumber(token))).To(BeTrue("a token that is a string or an integer",
-				"%s", Show(token)))
-			t.Expect(isTokenInUse(m)).To(BeOneOf(false), "a token that another request has which is under way")
+			t.Expect(isText ||
+				driver.IsInteger(jsonNumber(token))).To(check.BeTrue("a token that is a string or an integer",
+				"%s", check.Show(token)))
+			t.Expect(isTokenInUse(m)).To(check.BeOneOf(false), "a token that another request has which is under way")
 		})
 	}),
 
-	"progress/on-request-stream": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*transcript.ProgressNotification).Subject, func(t *T, r *transcript.ProgressNotification) {
-			switch {
-			case r.ForRequest == nil:
-				t.Yield("it is of no request")
-			case r.RoundTrip != r.ForRequest.Request.RoundTrip && !r.OnSubscriptionStream:
-				t.Yield("it is on no subscription")
-			}
-			t.Expect(r.RoundTrip == r.ForRequest.Request.RoundTrip).
-				To(BeTrue("progress on the stream that answers the request",
-					"%s on that of a subscription", Show(r.Params()["progress"])))
-		})
+	"progress/on-request-stream": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		check.Each(t, reports(t, w), (*transcript.ProgressNotification).Subject,
+			func(t *check.T, r *transcript.ProgressNotification) {
+				switch {
+				case r.ForRequest == nil:
+					t.Yield("it is of no request")
+				case r.RoundTrip != r.ForRequest.Request.RoundTrip && !r.OnSubscriptionStream:
+					t.Yield("it is on no subscription")
+				}
+				t.Expect(r.RoundTrip == r.ForRequest.Request.RoundTrip).
+					To(check.BeTrue("progress on the stream that answers the request",
+						"%s on that of a subscription", check.Show(r.Params()["progress"])))
+			})
 	}),
 })
 
@@ -102,11 +110,11 @@ var Checks = MergeSuites(tokenChecks, Suite{
 const maxReports = 100
 
 // reports are those of the run. Without any, a check does not apply.
-func reports(t *T, w Wire) []*transcript.ProgressNotification {
+func reports(t *check.T, w check.Wire) []*transcript.ProgressNotification {
 	all := transcript.ProgressNotifications(t, w)
 	if len(all) == 0 {
 		if len(reportsByToken(t, w)) > 0 {
-			t.WithReason(Limit).Inconclusive("progress came in sessions of which mcpcheck keeps the end only")
+			t.WithReason(check.Limit).Inconclusive("progress came in sessions of which mcpcheck keeps the end only")
 		}
 		toolcall.SkipNotObserved(t, "progress was reported", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}
@@ -115,11 +123,11 @@ func reports(t *T, w Wire) []*transcript.ProgressNotification {
 
 // callForLateReports calls tools and, when any of them reports its progress, has the run wait for reports that come
 // late.
-func callForLateReports(t *T) {
+func callForLateReports(t *check.T) {
 	calls := toolcall.ValidCalls(t)
 	for _, c := range calls.List {
 		if len(transcript.ProgressIn(c.Session, c.Session.FramesSince(0))) > 0 {
-			ObserveLate(t, calls.EndTime)
+			check.ObserveLate(t, calls.EndTime)
 			return
 		}
 	}
@@ -130,8 +138,8 @@ type reportPair struct {
 	earlier, later *transcript.ProgressNotification
 }
 
-func (p reportPair) subject() Subject {
-	return Subject{Frames: []*driver.Frame{p.earlier.Frame, p.later.Frame}}
+func (p reportPair) subject() check.Subject {
+	return check.Subject{Frames: []*driver.Frame{p.earlier.Frame, p.later.Frame}}
 }
 
 // reportPairs pairs each report with the last one before it on its channel.
@@ -159,13 +167,13 @@ type tokenReports struct{ reports []*driver.Frame }
 
 // subject shows the first of them. That mcpcheck has not kept others is no excuse for a flood, so it is shown by its
 // JSON, and not as part of a stream.
-func (f tokenReports) subject() Subject {
-	return Subject{Value: f.reports[0].JSON(), SourceFrames: f.reports[:1]}
+func (f tokenReports) subject() check.Subject {
+	return check.Subject{Value: f.reports[0].JSON(), SourceFrames: f.reports[:1]}
 }
 
 // reportsByToken are those of the run, also in sessions of which only the end is kept: a flood is one there, too. What
 // is under a token that nobody has given is left to progress/known-token.
-func reportsByToken(t *T, w Wire) (all []tokenReports) {
+func reportsByToken(t *check.T, w check.Wire) (all []tokenReports) {
 	for _, s := range transcript.EstablishedSessions(t, w) {
 		given, under := transcript.ProgressTokens(s), map[string][]*driver.Frame{}
 		transcript.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, _ []*transcript.TrackedRequest) {
@@ -198,32 +206,32 @@ func jsonNumber(v any) json.Number {
 }
 
 // metaOf is the _meta of the params of a message.
-func metaOf(f *driver.Frame) M {
-	params, _ := f.JSON()["params"].(M)
+func metaOf(f *driver.Frame) check.M {
+	params, _ := f.JSON()["params"].(check.M)
 	return protocol.MetaOf(params)
 }
 
 // isTokenInUse reports whether an earlier request of the server in the session has the same token, and no answer yet
 // when a request came.
-func isTokenInUse(m Message) bool {
+func isTokenInUse(m check.Message) bool {
 	open := map[string]json.RawMessage{} // tokens by ids of requests
 	for _, f := range m.Session.FramesSince(0) {
 		for _, x := range f.Messages() {
 			switch {
 			case f == m.Frame || f.At == m.At && x.Raw.Equal(m.Raw):
 				for _, token := range open {
-					if driver.SameID(token, CompactJSON(metaOf(m.Frame)["progressToken"])) {
+					if driver.SameID(token, text.CompactJSON(metaOf(m.Frame)["progressToken"])) {
 						return true
 					}
 				}
 				return false
-			case f.Side == driver.FromServer && x.IsRequest() && HasMember(metaOf(x), "progressToken"):
-				open[driver.IDKey(x.ID)] = CompactJSON(metaOf(x)["progressToken"])
+			case f.Side == driver.FromServer && x.IsRequest() && check.HasMember(metaOf(x), "progressToken"):
+				open[driver.IDKey(x.ID)] = text.CompactJSON(metaOf(x)["progressToken"])
 			case f.Side == driver.FromClient && x.IsResponse():
 				delete(open, driver.IDKey(x.ID))
 			case x.Method == "notifications/cancelled":
-				params, _ := x.JSON()["params"].(M)
-				delete(open, driver.IDKey(CompactJSON(params["requestId"])))
+				params, _ := x.JSON()["params"].(check.M)
+				delete(open, driver.IDKey(text.CompactJSON(params["requestId"])))
 			}
 		}
 	}

@@ -3,82 +3,85 @@ package progress
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // tokenChecks are the checks of the tokens by which reports say what they are about.
-var tokenChecks = Suite{
-	"progress/known-token": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*transcript.ProgressNotification).Subject, func(t *T, r *transcript.ProgressNotification) {
-			switch {
-			case r.ForRequest != nil && r.EarlierResponse != nil:
-				t.Skip("the request was answered before")
-			case r.SimilarTokenRequest != nil:
-				t.Yield("its token is of another type")
-			case r.TokenNotRequested:
-				t.Yield("it is about a request without a token")
-			}
-			t.Expect(r.ForRequest != nil).To(BeTrue("a token that the client has given", "%s", Show(r.Token())))
-		})
+var tokenChecks = check.Suite{
+	"progress/known-token": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		check.Each(t, reports(t, w), (*transcript.ProgressNotification).Subject,
+			func(t *check.T, r *transcript.ProgressNotification) {
+				switch {
+				case r.ForRequest != nil && r.EarlierResponse != nil:
+					t.Skip("the request was answered before")
+				case r.SimilarTokenRequest != nil:
+					t.Yield("its token is of another type")
+				case r.TokenNotRequested:
+					t.Yield("it is about a request without a token")
+				}
+				t.Expect(r.ForRequest != nil).To(check.BeTrue("a token that the client has given", "%s",
+					check.Show(r.Token())))
+			})
 	}),
 
-	"progress/token-type-preserved": WatchWithSetup(callWithTokens, func(t *T, w Wire) {
+	"progress/token-type-preserved": check.WatchWithSetup(callWithTokens, func(t *check.T, w check.Wire) {
 		stray := func(r *transcript.ProgressNotification) bool {
 			return r.ForRequest == nil && r.SimilarTokenRequest == nil
 		}
 		given, subject := slices.DeleteFunc(reports(t, w), stray), (*transcript.ProgressNotification).Subject
-		Judge(t, "progress for a token that was given", given, subject, func(t *T, r *transcript.ProgressNotification) {
-			t.Expect(r.ForRequest != nil).To(BeTrue("the token as it was given", "%s", Show(r.Token())))
-		})
+		check.Judge(t, "progress for a token that was given", given, subject,
+			func(t *check.T, r *transcript.ProgressNotification) {
+				t.Expect(r.ForRequest != nil).To(check.BeTrue("the token as it was given", "%s", check.Show(r.Token())))
+			})
 		if !usesBothTokenTypes(t) {
 			t.Inconclusive("no progress was reported for tokens of both types")
 		}
 	}),
 
-	"progress/not-without-token": WatchWithSetup(callWithoutToken, func(t *T, w Wire) {
+	"progress/not-without-token": check.WatchWithSetup(callWithoutToken, func(t *check.T, w check.Wire) {
 		for _, r := range transcript.ProgressNotifications(t, w) {
 			if r.TokenNotRequested {
-				Each(t, []*transcript.ProgressNotification{r}, (*transcript.ProgressNotification).Subject,
-					func(t *T, r *transcript.ProgressNotification) {
-						t.Fail("no progress of a request without a token", "some for %s", Show(r.Token()))
+				check.Each(t, []*transcript.ProgressNotification{r}, (*transcript.ProgressNotification).Subject,
+					func(t *check.T, r *transcript.ProgressNotification) {
+						t.Fail("no progress of a request without a token", "some for %s", check.Show(r.Token()))
 					})
 			}
 		}
 		callWithoutToken(t) // there was one, of what reports its progress
 	}),
 
-	"progress/token-types-accepted": Probe(func(t *T) {
+	"progress/token-types-accepted": check.Probe(func(t *check.T) {
 		s := t.Session()
 		method, params := s.NoOp()
 		if t.Request(s, method, params).Result() == nil {
 			t.Yield("it is not served without a token either")
 		}
 		for _, token := range []any{"mcpcheck-a", 70101} {
-			r := t.Request(s, method, M{"_meta": M{"progressToken": token}})
-			t.Expect(r).To(BeResult(), "%s with the token %v", method, token)
+			r := t.Request(s, method, check.M{"_meta": check.M{"progressToken": token}})
+			t.Expect(r).To(check.BeResult(), "%s with the token %v", method, token)
 		}
 	}),
 }
 
 // usesBothTokenTypes calls a tool that reports its progress with tokens of both types, side by side, and tells whether
 // it did so for each type, be the token of another one.
-func usesBothTokenTypes(t *T) bool {
-	return Step(t, "calls with tokens of both types", func(t *T) bool {
+func usesBothTokenTypes(t *check.T) bool {
+	return check.Step(t, "calls with tokens of both types", func(t *check.T) bool {
 		call, s := toolcall.CallWithProgress(t), t.Session()
 		mark := s.Mark()
 		var sent []driver.Pending
 		for _, token := range []any{0, 70102, "70103"} {
-			sent = append(sent, call.Repeat(s, M{"progressToken": token}))
+			sent = append(sent, call.Repeat(s, check.M{"progressToken": token}))
 		}
 		for _, p := range sent {
-			RequireServerReply(t, s.AwaitLongRunning(p))
+			check.RequireServerReply(t, s.AwaitLongRunning(p))
 		}
 		var number, text bool
 		for _, r := range transcript.ProgressIn(s, s.FramesSince(mark)) {
-			switch Show(r.Token()) {
+			switch check.Show(r.Token()) {
 			case "0", "70102", `"0"`, `"70102"`:
 				number = true
 			case "70103", `"70103"`:
@@ -89,15 +92,15 @@ func usesBothTokenTypes(t *T) bool {
 	})
 }
 
-func callWithTokens(t *T) { usesBothTokenTypes(t) }
+func callWithTokens(t *check.T) { usesBothTokenTypes(t) }
 
 // callWithoutToken calls a tool that reports its progress without a token.
-func callWithoutToken(t *T) {
-	Step(t, "a call without a token", func(t *T) driver.Reply {
+func callWithoutToken(t *check.T) {
+	check.Step(t, "a call without a token", func(t *check.T) driver.Reply {
 		call, s := toolcall.CallWithProgress(t), t.Session()
-		r := RequireServerReply(t, s.AwaitLongRunning(call.Repeat(s, nil)))
+		r := check.RequireServerReply(t, s.AwaitLongRunning(call.Repeat(s, nil)))
 		if !r.Answered() {
-			t.Retry("%v", Explain(r.Err))
+			t.Retry("%v", check.Explain(r.Err))
 		}
 		return r
 	})

@@ -4,46 +4,47 @@ import (
 	"bytes"
 	"regexp"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // contentChecks are the checks of what comes of getting prompts.
-var contentChecks = Suite{
-	"prompts/get-result-schema": Probe(func(t *T) {
-		eachResult(t, func(t *T, result M) {
+var contentChecks = check.Suite{
+	"prompts/get-result-schema": check.Probe(func(t *check.T) {
+		eachResult(t, func(t *check.T, result check.M) {
 			rules := protocol.Violations(t, "prompts/get-result-schema", "GetPromptResult", result)
-			t.Expect(rules).To(BeEmptyList[string]("a valid GetPromptResult"))
+			t.Expect(rules).To(check.BeEmptyList[string]("a valid GetPromptResult"))
 		})
 	}),
 
-	"prompts/message-role": Probe(func(t *T) {
-		role := func(message M) bool { _, isString := message["role"].(string); return isString }
-		eachMessage(t, "role", role, func(t *T, message M) {
-			t.Expect(message["role"]).To(BeOneOf[any]("user", "assistant"))
+	"prompts/message-role": check.Probe(func(t *check.T) {
+		role := func(message check.M) bool { _, isString := message["role"].(string); return isString }
+		eachMessage(t, "role", role, func(t *check.T, message check.M) {
+			t.Expect(message["role"]).To(check.BeOneOf[any]("user", "assistant"))
 		})
 	}),
 
-	"prompts/content-types": Probe(func(t *T) {
-		eachBlock(t, "", func(t *T, block M) {
-			t.Expect(Member(block, "type")).To(BeOneOf(toolcall.ContentTypes(t.Revision)...))
+	"prompts/content-types": check.Probe(func(t *check.T) {
+		eachBlock(t, "", func(t *check.T, block check.M) {
+			t.Expect(check.Member(block, "type")).To(check.BeOneOf(toolcall.ContentTypes(t.Revision)...))
 		})
 	}),
 
-	"prompts/image-content": Probe(func(t *T) {
-		eachBlock(t, "image", func(t *T, block M) { expectMedia(t, block, "image/") })
+	"prompts/image-content": check.Probe(func(t *check.T) {
+		eachBlock(t, "image", func(t *check.T, block check.M) { expectMedia(t, block, "image/") })
 	}),
 
-	"prompts/audio-content": Probe(func(t *T) {
-		eachBlock(t, "audio", func(t *T, block M) { expectMedia(t, block, "audio/") })
+	"prompts/audio-content": check.Probe(func(t *check.T) {
+		eachBlock(t, "audio", func(t *check.T, block check.M) { expectMedia(t, block, "audio/") })
 	}),
 
-	"prompts/embedded-resource": Probe(func(t *T) {
-		eachBlock(t, "resource", func(t *T, block M) {
+	"prompts/embedded-resource": check.Probe(func(t *check.T) {
+		eachBlock(t, "resource", func(t *check.T, block check.M) {
 			resource := toolcall.ExpectEmbeddedResource(t, block)
-			t.Expect(resource["uri"]).To(Satisfy("an absolute URI", toolcall.IsAbsoluteURI))
-			t.ExpectShould(Member(resource, "mimeType")).To(BeString())
+			t.Expect(resource["uri"]).To(check.Satisfy("an absolute URI", toolcall.IsAbsoluteURI))
+			t.ExpectShould(check.Member(resource, "mimeType")).To(check.BeString())
 		})
 	}),
 }
@@ -52,42 +53,45 @@ var contentChecks = Suite{
 var mediaTypePattern = regexp.MustCompile("^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+([ \t]*;.*)?$")
 
 // expectMedia wants base64 data of a type that is one, and begins so.
-func expectMedia(t *T, block M, prefix string) {
-	t.Expect(Member(block, "mimeType")).To(Satisfy("a MIME type, type/subtype", mediaTypePattern.MatchString))
+func expectMedia(t *check.T, block check.M, prefix string) {
+	t.Expect(check.Member(block, "mimeType")).To(check.Satisfy("a MIME type, type/subtype",
+		mediaTypePattern.MatchString))
 	toolcall.ExpectMedia(t, block, prefix)
 }
 
 // eachResult tries a check on what came of prompts.
-func eachResult(t *T, run func(*T, M)) {
-	eachPromptResult(t, func(t *T, _ *toolcall.FetchedPrompt, result M) { run(t, result) })
+func eachResult(t *check.T, run func(*check.T, check.M)) {
+	eachPromptResult(t, func(t *check.T, _ *toolcall.FetchedPrompt, result check.M) { run(t, result) })
 }
 
 // eachPromptResult is eachResult for who wants to know what was asked for.
-func eachPromptResult(t *T, run func(*T, *toolcall.FetchedPrompt, M)) {
-	Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject, func(t *T, got *toolcall.FetchedPrompt) {
-		result := got.Result(t)
-		if result == nil {
-			t.Yield("no prompt was got")
-		}
-		run(t, got, result)
-	})
+func eachPromptResult(t *check.T, run func(*check.T, *toolcall.FetchedPrompt, check.M)) {
+	check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
+		func(t *check.T, got *toolcall.FetchedPrompt) {
+			result := got.Result(t)
+			if result == nil {
+				t.Yield("no prompt was got")
+			}
+			run(t, got, result)
+		})
 }
 
 // eachMessage tries a check on the messages of a kind in all results; what names them in the reason. Content may be
 // made of the arguments: nothing is held against one that has a value which mcpcheck has made up.
-func eachMessage(t *T, what string, of func(message M) bool, run func(*T, M)) {
-	eachPromptResult(t, func(t *T, got *toolcall.FetchedPrompt, result M) {
-		var seen []Subject
+func eachMessage(t *check.T, what string, of func(message check.M) bool, run func(*check.T, check.M)) {
+	eachPromptResult(t, func(t *check.T, got *toolcall.FetchedPrompt, result check.M) {
+		var seen []check.Subject
 		for i, message := range protocol.ObjectsIn(result["messages"]) {
 			if of(message) {
-				seen = append(seen, Subject{Name: "message " + Show(i+1), Value: message})
+				seen = append(seen, check.Subject{Name: "message " + check.Show(i+1), Value: message})
 			}
 		}
 		if len(seen) == 0 {
-			t.WithReason(NotObserved).Skip("no %s was seen in a prompt", what)
+			t.WithReason(check.NotObserved).Skip("no %s was seen in a prompt", what)
 		}
-		t.Each(seen, func(t *T, message Subject) {
-			if got.HasPlaceholder && bytes.Contains(CompactJSON(message.Value), CompactJSON(toolcall.Placeholder)) {
+		t.Each(seen, func(t *check.T, message check.Subject) {
+			if got.HasPlaceholder && bytes.Contains(text.CompactJSON(message.Value),
+				text.CompactJSON(toolcall.Placeholder)) {
 				t.Inconclusive("it has a value that mcpcheck has made up for an argument: %s", toolcall.Placeholder)
 			}
 			run(t, message.Value)
@@ -96,13 +100,13 @@ func eachMessage(t *T, what string, of func(message M) bool, run func(*T, M)) {
 }
 
 // eachBlock tries a check on the content of a type in all messages; the empty type means all of it.
-func eachBlock(t *T, kind string, run func(*T, M)) {
-	what, of := kind+" content", func(message M) bool {
-		block, ok := message["content"].(M)
+func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
+	what, of := kind+" content", func(message check.M) bool {
+		block, ok := message["content"].(check.M)
 		return ok && (kind == "" || block["type"] == kind)
 	}
 	if kind == "" {
 		what = "content"
 	}
-	eachMessage(t, what, of, func(t *T, message M) { run(t, message["content"].(M)) })
+	eachMessage(t, what, of, func(t *check.T, message check.M) { run(t, message["content"].(check.M)) })
 }

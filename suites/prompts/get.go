@@ -6,54 +6,56 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // getChecks are the checks of requests for prompts that the server lists.
-var getChecks = Suite{
-	"prompts/get-works": Probe(func(t *T) {
-		Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject, func(t *T, got *toolcall.FetchedPrompt) {
-			if got.Result(t) != nil {
-				return
-			}
-			code, _ := got.LastReply.Code()
-			if got.HasPlaceholder && code != -32601 {
-				t.Inconclusive("mcpcheck had to make an argument up: %s", Got(got.LastReply))
-			}
-			if len(got.InputReplies) > 0 && code == -32602 {
-				t.WithReason(OtherCheck).Inconclusive("it asked for input, and then brought %s", Got(got.LastReply))
-			}
-			if clientErrorPattern.MatchString(got.LastReply.MessageText()) {
-				t.Inconclusive("it seems to want something of the client: %s", Got(got.LastReply))
-			}
-			if schemas.ValidateMessage(t.Revision, "Prompt", got.Prompt.Value) != nil {
-				t.Yield("what the prompt requires is not known")
-			}
-			if !slices.Contains(listedAfterGet(t), got.Prompt.Name) {
-				t.Skip("the prompt has left the list")
-			}
-			t.Expect(got.LastReply).To(BeResult())
-		})
+var getChecks = check.Suite{
+	"prompts/get-works": check.Probe(func(t *check.T) {
+		check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
+			func(t *check.T, got *toolcall.FetchedPrompt) {
+				if got.Result(t) != nil {
+					return
+				}
+				code, _ := got.LastReply.Code()
+				if got.HasPlaceholder && code != -32601 {
+					t.Inconclusive("mcpcheck had to make an argument up: %s", check.Got(got.LastReply))
+				}
+				if len(got.InputReplies) > 0 && code == -32602 {
+					t.WithReason(check.OtherCheck).Inconclusive("it asked for input, and then brought %s",
+						check.Got(got.LastReply))
+				}
+				if clientErrorPattern.MatchString(got.LastReply.MessageText()) {
+					t.Inconclusive("it seems to want something of the client: %s", check.Got(got.LastReply))
+				}
+				if schemas.ValidateMessage(t.Revision, "Prompt", got.Prompt.Value) != nil {
+					t.Yield("what the prompt requires is not known")
+				}
+				if !slices.Contains(listedAfterGet(t), got.Prompt.Name) {
+					t.Skip("the prompt has left the list")
+				}
+				t.Expect(got.LastReply).To(check.BeResult())
+			})
 	}),
 
-	"prompts/missing-required-argument": Probe(func(t *T) {
-		eachPromptWithRequired(t, func(t *T, prompt Subject, s *driver.Session) {
-			for _, params := range []M{{"name": prompt.Name}, {"name": prompt.Name, "arguments": M{}}} {
+	"prompts/missing-required-argument": check.Probe(func(t *check.T) {
+		eachPromptWithRequired(t, func(t *check.T, prompt check.Subject, s *driver.Session) {
+			for _, params := range []check.M{{"name": prompt.Name}, {"name": prompt.Name, "arguments": check.M{}}} {
 				r := invalid.RequestInvalid(t, s, "prompts/get", toolcall.WithAllCapabilities(t, params))
 				if toolcall.IsInputRequired(t, r) {
 					t.Skip("the server asks for what is missing")
 				}
-				t.Expect(r).To(BeError(-32602))
+				t.Expect(r).To(check.BeError(-32602))
 			}
 		})
 	}),
 
-	"prompts/unknown-argument": Probe(func(t *T) {
-		eachPrompt(t, func(t *T, got *toolcall.FetchedPrompt) {
+	"prompts/unknown-argument": check.Probe(func(t *check.T) {
+		eachPrompt(t, func(t *check.T, got *toolcall.FetchedPrompt) {
 			s := t.Session()
 			usual := protocol.AskFunc(t, s, "prompts/get", got.Params)
 			other := func() driver.Reply {
@@ -63,25 +65,25 @@ var getChecks = Suite{
 			alike := func(a, b driver.Reply) bool { return breaks(a) == breaks(b) }
 			r, _ := protocol.Compare(t, alike, got.LastReply, usual, other)
 			invalid.SkipUnlessServerRejects(t, r)
-			t.Expect(r).To(BeAnswered())
-			t.Expect(!breaks(r)).To(BeTrue("a result, or error -32602", "%s", r))
+			t.Expect(r).To(check.BeAnswered())
+			t.Expect(!breaks(r)).To(check.BeTrue("a result, or error -32602", "%s", r))
 		})
 	}),
 
-	"prompts/non-string-argument": Probe(func(t *T) {
+	"prompts/non-string-argument": check.Probe(func(t *check.T) {
 		var got *toolcall.FetchedPrompt
 		argument := ""
-		eachPrompt(t, func(_ *T, one *toolcall.FetchedPrompt) {
+		eachPrompt(t, func(_ *check.T, one *toolcall.FetchedPrompt) {
 			if names := namesOf(protocol.ObjectsIn(one.Prompt.Value["arguments"])); got == nil && len(names) > 0 {
 				got, argument = one, names[0]
 			}
 		})
 		if got == nil {
-			t.WithReason(NotOffered).Skip("no prompt that was got has arguments")
+			t.WithReason(check.NotOffered).Skip("no prompt that was got has arguments")
 		}
 		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", withArgument(got.Params, argument, 5))
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(BeError())
+		t.Expect(r).To(check.BeError())
 	}),
 }
 
@@ -90,49 +92,50 @@ var clientErrorPattern = regexp.MustCompile(
 	`(?i)elicitation|sampling|\broots\b|capabilit|client does(?: not|n't) support`)
 
 // eachPrompt tries a check on the prompts that were got, as far as there is time.
-func eachPrompt(t *T, run func(*T, *toolcall.FetchedPrompt)) {
+func eachPrompt(t *check.T, run func(*check.T, *toolcall.FetchedPrompt)) {
 	allowance := toolcall.NewCallBudget()
-	Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject, func(t *T, got *toolcall.FetchedPrompt) {
-		if got.Result(t) == nil {
-			t.Yield("no prompt was got")
-		}
-		if why := allowance.ExhaustedReason(); why != "" {
-			t.WithReason(Limit).Inconclusive("%s", why)
-		}
-		run(t, got)
-	})
+	check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
+		func(t *check.T, got *toolcall.FetchedPrompt) {
+			if got.Result(t) == nil {
+				t.Yield("no prompt was got")
+			}
+			if why := allowance.ExhaustedReason(); why != "" {
+				t.WithReason(check.Limit).Inconclusive("%s", why)
+			}
+			run(t, got)
+		})
 }
 
 // listedAfterGet are the names that are listed once what is listed was got.
-func listedAfterGet(t *T) []string {
+func listedAfterGet(t *check.T) []string {
 	toolcall.GetPrompts(t)
-	return Step(t, "prompts listed, once they were got", func(t *T) []string {
-		return protocol.ItemNames(t, t.Session(), "prompts", M{})
+	return check.Step(t, "prompts listed, once they were got", func(t *check.T) []string {
+		return protocol.ItemNames(t, t.Session(), "prompts", check.M{})
 	})
 }
 
 // eachPromptWithRequired tries a check on the prompts that require arguments, as far as there is time.
-func eachPromptWithRequired(t *T, run func(*T, Subject, *driver.Session)) {
+func eachPromptWithRequired(t *check.T, run func(*check.T, check.Subject, *driver.Session)) {
 	allowance := toolcall.NewCallBudget()
-	prompts := slices.DeleteFunc(toolcall.ListedPrompts(t), func(prompt Subject) bool {
+	prompts := slices.DeleteFunc(toolcall.ListedPrompts(t), func(prompt check.Subject) bool {
 		_, named := prompt.Value["name"].(string)
 		return !named || len(toolcall.RequiredArguments(prompt)) == 0
 	})
 	if len(prompts) == 0 {
-		t.WithReason(NotOffered).Skip("no prompt requires an argument")
+		t.WithReason(check.NotOffered).Skip("no prompt requires an argument")
 	}
 	s := t.Session()
-	t.Each(prompts, func(t *T, prompt Subject) {
+	t.Each(prompts, func(t *check.T, prompt check.Subject) {
 		if why := allowance.ExhaustedReason(); why != "" {
-			t.WithReason(Limit).Inconclusive("%s", why)
+			t.WithReason(check.Limit).Inconclusive("%s", why)
 		}
 		run(t, prompt, s)
 	})
 }
 
 // withArgument are params of prompts/get with an argument more, or another one.
-func withArgument(params M, name string, value any) M {
-	arguments, _ := params["arguments"].(M)
+func withArgument(params check.M, name string, value any) check.M {
+	arguments, _ := params["arguments"].(check.M)
 	params, arguments = maps.Clone(params), maps.Clone(arguments)
 	arguments[name] = value
 	params["arguments"] = arguments

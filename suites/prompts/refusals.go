@@ -1,48 +1,48 @@
 package prompts
 
 import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // refusalChecks are the checks of requests that name no prompt of the server.
-var refusalChecks = Suite{
-	"prompts/unknown-name-is-error": Probe(func(t *T) {
+var refusalChecks = check.Suite{
+	"prompts/unknown-name-is-error": check.Probe(func(t *check.T) {
 		r := unknownPromptReply(t)
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(BeError())
+		t.Expect(r).To(check.BeError())
 	}),
 
-	"prompts/unknown-name-code": Probe(func(t *T) {
+	"prompts/unknown-name-code": check.Probe(func(t *check.T) {
 		r := unknownPromptReply(t)
 		if r.Message()["error"] == nil {
 			t.Yield("no error came")
 		}
-		t.Expect(r).To(BeError(-32602))
+		t.Expect(r).To(check.BeError(-32602))
 	}),
 
-	"prompts/get-missing-name": Probe(func(t *T) {
-		if err := KnownUnanswered(t, "prompts/get"); err != nil {
-			NoAnswer(t, "%v", err)
+	"prompts/get-missing-name": check.Probe(func(t *check.T) {
+		if err := check.KnownUnanswered(t, "prompts/get"); err != nil {
+			check.NoAnswer(t, "%v", err)
 		}
 		codes := []int{-32602}
 		if t.IsModern() && t.Server.Transport == "http" {
 			codes = append(codes, protocol.HeaderMismatch)
 		}
-		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", M{})
+		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", check.M{})
 		invalid.SkipUnlessServerRejects(t, r)
-		invalid.SkipUnlessServed(t, r, M{"name": toolcall.UnknownPromptName(t)})
-		t.Expect(r).To(BeError())
-		t.ExpectShould(r).To(BeError(codes...))
+		invalid.SkipUnlessServed(t, r, check.M{"name": toolcall.UnknownPromptName(t)})
+		t.Expect(r).To(check.BeError())
+		t.ExpectShould(r).To(check.BeError(codes...))
 	}),
 }
 
 // unknownPromptReply is the answer to a request for a prompt that does not exist.
-func unknownPromptReply(t *T) driver.Reply {
-	return Step(t, "unknown prompt", func(t *T) driver.Reply {
-		return invalid.RequestInvalid(t, t.Session(), "prompts/get", M{"name": toolcall.UnknownPromptName(t)})
+func unknownPromptReply(t *check.T) driver.Reply {
+	return check.Step(t, "unknown prompt", func(t *check.T) driver.Reply {
+		return invalid.RequestInvalid(t, t.Session(), "prompts/get", check.M{"name": toolcall.UnknownPromptName(t)})
 	})
 }

@@ -7,20 +7,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // contentChecks are the checks of what comes of reading resources.
-var contentChecks = Suite{
-	"resources/read-listed": Probe(func(t *T) {
-		eachRead(t, func(t *T, r readResult) {
+var contentChecks = check.Suite{
+	"resources/read-listed": check.Probe(func(t *check.T) {
+		eachRead(t, func(t *check.T, r readResult) {
 			switch code, isError := r.reply.Code(); {
 			case !r.reply.Answered():
-				t.Inconclusive("%v", Explain(r.reply.Err))
+				t.Inconclusive("%v", check.Explain(r.reply.Err))
 			case toolcall.IsInputRequired(t, r.reply):
 				t.Inconclusive("it asks for input that mcpcheck could not give")
 			case r.reply.Result() != nil:
@@ -28,42 +28,43 @@ var contentChecks = Suite{
 					t.Yield("the result has no array contents")
 				}
 			case !isError || !slices.Contains(notFoundCodes, code):
-				t.Inconclusive("it is refused, but not as unknown: %s", Got(r.reply))
+				t.Inconclusive("it is refused, but not as unknown: %s", check.Got(r.reply))
 			case r.askedForInput:
-				t.WithReason(OtherCheck).Inconclusive("it asked for input, and then brought %s", Got(r.reply))
+				t.WithReason(check.OtherCheck).Inconclusive("it asked for input, and then brought %s",
+					check.Got(r.reply))
 			case strings.HasPrefix(strings.ToLower(r.uri), "https:"):
-				t.Inconclusive("clients fetch it from the web: %s", Got(r.reply))
+				t.Inconclusive("clients fetch it from the web: %s", check.Got(r.reply))
 			case !slices.Contains(listedAfterRead(t), r.uri):
-				t.Inconclusive("it has left the list: %s", Got(r.reply))
+				t.Inconclusive("it has left the list: %s", check.Got(r.reply))
 			default:
 				t.Fail("contents, since it is listed", "%s", r.reply)
 			}
 		})
 	}),
 
-	"resources/read-result-schema": WatchWithSetup(readAll, func(t *T, w Wire) {
-		t.Judge(finalReadResults(t, w), func(t *T, m Message) {
+	"resources/read-result-schema": check.WatchWithSetup(readAll, func(t *check.T, w check.Wire) {
+		t.Judge(finalReadResults(t, w), func(t *check.T, m check.Message) {
 			broken := protocol.Violations(t, "resources/read-result-schema", "ReadResourceResult", protocol.ResultOf(m))
-			t.Expect(broken).To(BeEmptyList[string]("a valid ReadResourceResult"))
+			t.Expect(broken).To(check.BeEmptyList[string]("a valid ReadResourceResult"))
 		})
 	}),
 
-	"resources/read-text-or-blob": WatchWithSetup(readAll, func(t *T, w Wire) {
-		t.Judge(finalReadResults(t, w), func(t *T, m Message) {
+	"resources/read-text-or-blob": check.WatchWithSetup(readAll, func(t *check.T, w check.Wire) {
+		t.Judge(finalReadResults(t, w), func(t *check.T, m check.Message) {
 			for _, content := range protocol.ObjectsIn(protocol.ResultOf(m)["contents"]) {
-				t.Expect(HasMember(content, "text") && HasMember(content, "blob")).To(BeOneOf(false),
+				t.Expect(check.HasMember(content, "text") && check.HasMember(content, "blob")).To(check.BeOneOf(false),
 					"both text and blob")
 			}
 		})
 	}),
 
-	"resources/blob-base64": Probe(func(t *T) {
-		eachRead(t, func(t *T, r readResult) {
+	"resources/blob-base64": check.Probe(func(t *check.T) {
+		eachRead(t, func(t *check.T, r readResult) {
 			all := protocol.ObjectsIn(r.reply.Result()["contents"])
 			seen := false
 			for _, content := range all {
 				blob, isString := content["blob"].(string)
-				if !isString || HasMember(content, "text") {
+				if !isString || check.HasMember(content, "text") {
 					continue
 				}
 				seen = true
@@ -73,7 +74,7 @@ var contentChecks = Suite{
 				}
 			}
 			if !seen {
-				t.WithReason(NotObserved).Skip("no blob was seen")
+				t.WithReason(check.NotObserved).Skip("no blob was seen")
 			}
 		})
 	}),
@@ -85,30 +86,30 @@ var notFoundCodes = []int{-32002, protocol.InvalidParams, -32601}
 // readResult is a resource of the list, and what came of reading it.
 type readResult struct {
 	uri           string
-	resource      M
+	resource      check.M
 	askedForInput bool // for input, which it was given
 	reply         driver.Reply
 }
 
-func (r readResult) subject() Subject {
-	return Subject{Name: r.uri, Frames: []*driver.Frame{r.reply.Request, r.reply.Frame}}
+func (r readResult) subject() check.Subject {
+	return check.Subject{Name: r.uri, Frames: []*driver.Frame{r.reply.Request, r.reply.Frame}}
 }
 
 // readResults are what is listed, read once for all checks: as much as there is time and room for, what is known to be
 // long in the end. Who asks for input gets it.
-func readResults(t *T) []readResult {
-	all := Step(t, "listed resources, read", func(t *T) (all []readResult) {
+func readResults(t *check.T) []readResult {
+	all := check.Step(t, "listed resources, read", func(t *check.T) (all []readResult) {
 		const long = 1 << 20
-		isLong := func(resource M) bool { return numberIn(resource["size"]) > long }
+		isLong := func(resource check.M) bool { return numberIn(resource["size"]) > long }
 		allowance, s := toolcall.NewCallBudget(), t.Session()
 		for _, late := range []bool{false, true} {
 			for _, resource := range t.Server.Resources {
 				uri, isString := resource["uri"].(string)
-				spent := allowance.ExhaustedReason() != "" || KnownUnanswered(t, readMethod) != nil
+				spent := allowance.ExhaustedReason() != "" || check.KnownUnanswered(t, readMethod) != nil
 				if !isString || isLong(resource) != late || spent {
 					continue
 				}
-				c := toolcall.RunInputLoop(t, s, readMethod, toolcall.WithAllCapabilities(t, M{"uri": uri}))
+				c := toolcall.RunInputLoop(t, s, readMethod, toolcall.WithAllCapabilities(t, check.M{"uri": uri}))
 				r := readResult{uri: uri, resource: resource, askedForInput: len(c.InputReplies) > 0,
 					reply: c.LastReply}
 				all = append(all, r)
@@ -127,44 +128,45 @@ func readResults(t *T) []readResult {
 }
 
 // listedAfterRead are the URIs that are listed once what is listed was read.
-func listedAfterRead(t *T) []string {
+func listedAfterRead(t *check.T) []string {
 	readAll(t)
-	return Step(t, "listed resources, once they were read", func(t *T) []string { return listedURIs(t, t.Session()) })
+	return check.Step(t, "listed resources, once they were read",
+		func(t *check.T) []string { return listedURIs(t, t.Session()) })
 }
 
 // readAll sees to it that what is listed was read.
-func readAll(t *T) { readResults(t) }
+func readAll(t *check.T) { readResults(t) }
 
 // eachRead tries a check on each resource that was read.
-func eachRead(t *T, run func(*T, readResult)) {
+func eachRead(t *check.T, run func(*check.T, readResult)) {
 	if len(t.Server.Resources) == 0 {
-		t.WithReason(NotOffered).Skip("the server lists no resource")
+		t.WithReason(check.NotOffered).Skip("the server lists no resource")
 	}
 	all := readResults(t)
 	if len(all) == 0 {
-		t.Retry("no resource was read: %v", KnownUnanswered(t, readMethod))
+		t.Retry("no resource was read: %v", check.KnownUnanswered(t, readMethod))
 	}
-	Each(t, all, readResult.subject, run)
+	check.Each(t, all, readResult.subject, run)
 }
 
 // finalReadResults are the results of readings in the whole run, but those that ask for input.
-func finalReadResults(t *T, w Wire) Messages {
+func finalReadResults(t *check.T, w check.Wire) check.Messages {
 	meaningless := invalid.SameAsUnknownMethod(w)
-	return w.ResultsOf(readMethod).Negotiated(t.Revision).Filter("result of "+readMethod, func(m Message) bool {
+	return w.ResultsOf(readMethod).Negotiated(t.Revision).Filter("result of "+readMethod, func(m check.Message) bool {
 		result := protocol.ResultOf(m)
 		return toolcall.ResultType(result) == "complete" && !meaningless(result)
 	})
 }
 
 // expectSize wants a blob to be as long as the list says, unless it has changed since.
-func expectSize(t *T, r readResult, blob string) {
+func expectSize(t *check.T, r readResult, blob string) {
 	size, listed := r.resource["size"].(json.Number)
 	raw, err := base64.StdEncoding.DecodeString(blob)
 	if !listed || err != nil || numberIn(size) == float64(len(raw)) {
 		return
 	}
 	var now any
-	FollowPages(t, t.Session(), listMethod, "resources", func(result M) {
+	check.FollowPages(t, t.Session(), listMethod, "resources", func(result check.M) {
 		for _, resource := range protocol.ObjectsIn(result["resources"]) {
 			if resource["uri"] == r.uri {
 				now = resource["size"]
@@ -172,9 +174,10 @@ func expectSize(t *T, r readResult, blob string) {
 		}
 	})
 	if now != any(size) {
-		t.Inconclusive("its size changes: %s, then %s", size, Show(now))
+		t.Inconclusive("its size changes: %s, then %s", size, check.Show(now))
 	}
-	t.ExpectShould(json.Number(strconv.Itoa(len(raw)))).To(BeOneOf(size), "the number of bytes, as the list has it")
+	t.ExpectShould(json.Number(strconv.Itoa(len(raw)))).To(check.BeOneOf(size),
+		"the number of bytes, as the list has it")
 }
 
 // numberIn is a JSON number; 0 when it is none.

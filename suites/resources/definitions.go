@@ -6,61 +6,62 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // definitionChecks are the checks of what is said of each resource and template.
-var definitionChecks = Suite{
-	"resources/uri-valid": Probe(func(t *T) {
-		eachResource(t, func(t *T, resource M) {
+var definitionChecks = check.Suite{
+	"resources/uri-valid": check.Probe(func(t *check.T) {
+		eachResource(t, func(t *check.T, resource check.M) {
 			uri, isString := resource["uri"].(string)
 			if !isString {
 				t.Yield("the URI is not a string")
 			}
-			t.Expect(uri).To(Satisfy("an absolute URI by RFC 3986", func(uri string) bool {
+			t.Expect(uri).To(check.Satisfy("an absolute URI by RFC 3986", func(uri string) bool {
 				return absoluteURIPattern.MatchString(nonASCIIPattern.ReplaceAllString(uri, "x"))
 			}))
-			t.ExpectShould(uri).To(Satisfy("a URI of ASCII characters, the others percent-encoded",
+			t.ExpectShould(uri).To(check.Satisfy("a URI of ASCII characters, the others percent-encoded",
 				absoluteURIPattern.MatchString))
 		})
 	}),
 
-	"resources/size-type": Probe(func(t *T) {
-		eachResource(t, func(t *T, resource M) {
-			if !HasMember(resource, "size") {
-				t.WithReason(NotOffered).Skip("no resource has a size")
+	"resources/size-type": check.Probe(func(t *check.T) {
+		eachResource(t, func(t *check.T, resource check.M) {
+			if !check.HasMember(resource, "size") {
+				t.WithReason(check.NotOffered).Skip("no resource has a size")
 			}
 			size, isNumber := resource["size"].(json.Number)
-			t.Expect(isNumber).To(BeTrue("a number as the size", "%s", Show(resource["size"])))
+			t.Expect(isNumber).To(check.BeTrue("a number as the size", "%s", check.Show(resource["size"])))
 			n, _ := size.Float64()
-			t.ExpectShould(driver.IsInteger(size) && n >= 0).To(BeTrue("a whole number from 0 on as the size", "%s",
-				Show(size)))
+			t.ExpectShould(driver.IsInteger(size) && n >= 0).To(check.BeTrue("a whole number from 0 on as the size",
+				"%s",
+				check.Show(size)))
 		})
 	}),
 
-	"resources/title-type": Probe(func(t *T) {
+	"resources/title-type": check.Probe(func(t *check.T) {
 		all := slices.Concat(subjects(t.Server.Resources, "uri"), subjects(t.Server.Templates, "uriTemplate"))
-		eachItem(t, "the server lists no resource", all, func(t *T, item M) {
-			if !HasMember(item, "title") {
-				t.WithReason(NotOffered).Skip("nothing that is listed has a title")
+		eachItem(t, "the server lists no resource", all, func(t *check.T, item check.M) {
+			if !check.HasMember(item, "title") {
+				t.WithReason(check.NotOffered).Skip("nothing that is listed has a title")
 			}
-			t.Expect(item["title"]).To(BeString())
+			t.Expect(item["title"]).To(check.BeString())
 		})
 	}),
 
-	"resources/mime-type-format": Probe(func(t *T) {
+	"resources/mime-type-format": check.Probe(func(t *check.T) {
 		all := slices.Concat(subjects(t.Server.Resources, "uri"), subjects(t.Server.Templates, "uriTemplate"))
 		for _, r := range readResults(t) {
 			all = append(all, subjects(protocol.ObjectsIn(r.reply.Result()["contents"]), "uri")...)
 		}
-		eachItem(t, "the server lists no resource", all, func(t *T, item M) {
+		eachItem(t, "the server lists no resource", all, func(t *check.T, item check.M) {
 			mimeType, isString := item["mimeType"].(string)
 			if !isString {
-				t.WithReason(NotObserved).Skip("no mimeType was seen")
+				t.WithReason(check.NotObserved).Skip("no mimeType was seen")
 			}
-			t.Expect(mimeType).To(Satisfy("a media type, type/subtype", mediaTypePattern.MatchString))
+			t.Expect(mimeType).To(check.Satisfy("a media type, type/subtype", mediaTypePattern.MatchString))
 		})
 	}),
 }

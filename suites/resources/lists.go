@@ -1,72 +1,74 @@
 package resources
 
 import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var listChecks = Suite{
-	"resources/capability-declared": Probe(func(t *T) {
-		if HasMember(t.Server.Capabilities, "resources") { // as what, schema/capability-shapes judges
+var listChecks = check.Suite{
+	"resources/capability-declared": check.Probe(func(t *check.T) {
+		if check.HasMember(t.Server.Capabilities, "resources") { // as what, schema/capability-shapes judges
 			return
 		}
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		for _, l := range []protocol.PagedList{resourceList, templateList} {
-			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), l.Method, M{})
-			t.Expect(l.Keys(r.Result())).To(BeEmptyList[string](
+			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), l.Method, check.M{})
+			t.Expect(l.Keys(r.Result())).To(check.BeEmptyList[string](
 				"nothing in the answer to " + l.Method + ", since the capability is not declared"))
-			t.ExpectShould(r).To(BeError(), l.Method)
+			t.ExpectShould(r).To(check.BeError(), l.Method)
 		}
 	}),
 
-	"resources/list-works": Probe(func(t *T) { toolcall.ExpectList(t, "resources") }),
+	"resources/list-works": check.Probe(func(t *check.T) { toolcall.ExpectList(t, "resources") }),
 
-	"resources/templates-list-works": Probe(func(t *T) {
-		r := t.TryRequest(t.Session(), templatesMethod, M{})
-		t.Expect(r).To(BeResult())
-		t.Expect(Member(r.Result(), "resourceTemplates")).To(BeArray())
+	"resources/templates-list-works": check.Probe(func(t *check.T) {
+		r := t.TryRequest(t.Session(), templatesMethod, check.M{})
+		t.Expect(r).To(check.BeResult())
+		t.Expect(check.Member(r.Result(), "resourceTemplates")).To(check.BeArray())
 	}),
 
-	"resources/list-params-optional": Probe(func(t *T) { protocol.ExpectParamsOptional(t, resourceList) }),
+	"resources/list-params-optional": check.Probe(func(t *check.T) { protocol.ExpectParamsOptional(t, resourceList) }),
 
-	"resources/list-result-schema": Probe(func(t *T) {
+	"resources/list-result-schema": check.Probe(func(t *check.T) {
 		expectValidPages(t, resourceList, "resources/list-result-schema", "ListResourcesResult")
 	}),
 
-	"resources/templates-result-schema": Probe(func(t *T) {
+	"resources/templates-result-schema": check.Probe(func(t *check.T) {
 		expectValidPages(t, templateList, "resources/templates-result-schema", "ListResourceTemplatesResult")
 	}),
 
-	"resources/uri-unique": Probe(func(t *T) {
+	"resources/uri-unique": check.Probe(func(t *check.T) {
 		s := t.Session()
 		uris := listedURIs(t, s)
 		if len(uris) == 0 {
-			t.WithReason(NotOffered).Skip("the server lists no resource")
+			t.WithReason(check.NotOffered).Skip("the server lists no resource")
 		}
 		if len(toolcall.Duplicates(uris)) > 0 { // where the list changes meanwhile, one may come twice
 			uris = listedURIs(t, s)
 		}
-		t.Expect(toolcall.Duplicates(uris)).To(BeEmptyList[string]("each URI once"))
+		t.Expect(toolcall.Duplicates(uris)).To(check.BeEmptyList[string]("each URI once"))
 	}),
 }
 
 // listPage is a page of a list, and the rules of its schema that it breaks.
 type listPage struct {
 	number     int
-	result     M
+	result     check.M
 	violations []string
 }
 
-func (p listPage) subject() Subject { return Subject{Name: "page " + Show(p.number), Value: p.result} }
+func (p listPage) subject() check.Subject {
+	return check.Subject{Name: "page " + check.Show(p.number), Value: p.result}
+}
 
 // expectValidPages wants the pages of a list to be as the schema has them, as far as no other entry says so.
-func expectValidPages(t *T, l protocol.PagedList, id, definition string) {
-	pages := Step(t, "pages of "+l.Method, func(t *T) (pages []listPage) {
-		FollowPages(t, t.Session(), l.Method, l.Member, func(result M) {
+func expectValidPages(t *check.T, l protocol.PagedList, id, definition string) {
+	pages := check.Step(t, "pages of "+l.Method, func(t *check.T) (pages []listPage) {
+		check.FollowPages(t, t.Session(), l.Method, l.Member, func(result check.M) {
 			p := listPage{number: len(pages) + 1, violations: protocol.Violations(t, id, definition, result)}
 			if p.violations != nil {
 				p.result = result // a long list is not kept for nothing
@@ -75,14 +77,14 @@ func expectValidPages(t *T, l protocol.PagedList, id, definition string) {
 		})
 		return pages
 	})
-	Each(t, pages, listPage.subject, func(t *T, p listPage) {
-		t.Expect(p.violations).To(BeEmptyList[string]("a valid " + definition))
+	check.Each(t, pages, listPage.subject, func(t *check.T, p listPage) {
+		t.Expect(p.violations).To(check.BeEmptyList[string]("a valid " + definition))
 	})
 }
 
 // listedURIs are the URIs of the resources as they are listed now.
-func listedURIs(t *T, s *driver.Session) (uris []string) {
-	FollowPages(t, s, listMethod, "resources", func(result M) {
+func listedURIs(t *check.T, s *driver.Session) (uris []string) {
+	check.FollowPages(t, s, listMethod, "resources", func(result check.M) {
 		for _, resource := range protocol.ObjectsIn(result["resources"]) {
 			if uri, isString := resource["uri"].(string); isString {
 				uris = append(uris, uri)

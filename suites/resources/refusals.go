@@ -1,75 +1,76 @@
 package resources
 
 import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // refusalChecks are the checks of readings that are to be refused.
-var refusalChecks = Suite{
-	"resources/not-found-is-error": Probe(func(t *T) {
+var refusalChecks = check.Suite{
+	"resources/not-found-is-error": check.Probe(func(t *check.T) {
 		r := unknownResourceReply(t)
 		switch {
 		case r.Result() != nil && matchesTemplate(t, unknownURI(t)):
-			t.Inconclusive("a template of the server matches any URI, and it made contents for this one: %s", Got(r))
+			t.Inconclusive("a template of the server matches any URI, and it made contents for this one: %s",
+				check.Got(r))
 		case toolcall.IsInputRequired(t, r):
-			t.Inconclusive("it asks for input first: %s", Got(r))
+			t.Inconclusive("it asks for input first: %s", check.Got(r))
 		}
-		t.Expect(r).To(BeError())
+		t.Expect(r).To(check.BeError())
 	}),
 
-	"resources/not-found-code": Probe(func(t *T) {
+	"resources/not-found-code": check.Probe(func(t *check.T) {
 		r := requireUnknownError(t)
 		if code, _ := r.Code(); t.IsModern() && protocol.IsRetiredCode(code) {
 			t.Yield("%d is of earlier revisions", code)
 		}
 		if t.IsModern() {
-			t.Expect(r).To(BeError(protocol.InvalidParams))
+			t.Expect(r).To(check.BeError(protocol.InvalidParams))
 			return
 		}
-		t.Expect(r).To(BeError(-32002, protocol.InvalidParams))
-		t.ExpectAdvice(r).To(BeError(-32002))
+		t.Expect(r).To(check.BeError(-32002, protocol.InvalidParams))
+		t.ExpectAdvice(r).To(check.BeError(-32002))
 	}),
 
-	"resources/not-found-data-uri": Probe(func(t *T) {
-		data, _ := requireUnknownError(t).Error()["data"].(M)
-		t.Expect(Member(data, "uri")).To(BeOneOf[any](unknownURI(t)), "data.uri")
+	"resources/not-found-data-uri": check.Probe(func(t *check.T) {
+		data, _ := requireUnknownError(t).Error()["data"].(check.M)
+		t.Expect(check.Member(data, "uri")).To(check.BeOneOf[any](unknownURI(t)), "data.uri")
 	}),
 
-	"resources/read-uri-required": Probe(func(t *T) {
-		all := []M{{}}
+	"resources/read-uri-required": check.Probe(func(t *check.T) {
+		all := []check.M{{}}
 		if t.IsModern() {
-			all = append(all, M{"uri": 5})
+			all = append(all, check.M{"uri": 5})
 		}
 		codes := append(protocol.HeaderErrorCodes(t), protocol.InvalidParams)
 		for _, params := range all {
 			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), readMethod, params)
 			requireRefusals(t, r)
-			t.Expect(r).To(BeError())
-			t.ExpectShould(r).To(BeError(codes...))
+			t.Expect(r).To(check.BeError())
+			t.ExpectShould(r).To(check.BeError(codes...))
 		}
 	}),
 
-	"resources/invalid-uri-rejected": Probe(func(t *T) {
-		var all []Subject
+	"resources/invalid-uri-rejected": check.Probe(func(t *check.T) {
+		var all []check.Subject
 		for _, uri := range []string{"not a uri", "", "http://[bad"} {
-			all = append(all, Subject{Name: Show(uri), Value: M{"uri": uri}, FromClient: true})
+			all = append(all, check.Subject{Name: check.Show(uri), Value: check.M{"uri": uri}, FromClient: true})
 		}
-		t.Each(all, func(t *T, s Subject) {
+		t.Each(all, func(t *check.T, s check.Subject) {
 			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), readMethod, s.Value)
 			requireRefusals(t, r)
 			if r.Result() == nil {
-				t.Expect(r).To(BeError())
+				t.Expect(r).To(check.BeError())
 				return
 			}
 			if unknownResourceReply(t).Result() != nil {
 				t.Yield("no URI is refused")
 			}
 			if matchesTemplate(t, s.Value["uri"].(string)) {
-				t.Inconclusive("a template of the server matches it: %s", Got(r))
+				t.Inconclusive("a template of the server matches it: %s", check.Got(r))
 			}
 			t.Fail("an error, since it is not a URI", "%s", r)
 		})
@@ -77,20 +78,20 @@ var refusalChecks = Suite{
 }
 
 // requireRefusals ends a check of a reading to be refused when the server refuses nothing, or answers no reading.
-func requireRefusals(t *T, r driver.Reply) {
+func requireRefusals(t *check.T, r driver.Reply) {
 	invalid.SkipUnlessServerRejects(t, r)
-	invalid.SkipUnlessServed(t, r, M{"uri": unknownURI(t)})
+	invalid.SkipUnlessServed(t, r, check.M{"uri": unknownURI(t)})
 }
 
 // unknownResourceReply is what comes of reading a resource that no server has.
-func unknownResourceReply(t *T) driver.Reply {
-	return Step(t, "unknown resource", func(t *T) driver.Reply {
-		return invalid.RequestInvalid(t, t.Session(), readMethod, M{"uri": unknownURI(t)})
+func unknownResourceReply(t *check.T) driver.Reply {
+	return check.Step(t, "unknown resource", func(t *check.T) driver.Reply {
+		return invalid.RequestInvalid(t, t.Session(), readMethod, check.M{"uri": unknownURI(t)})
 	})
 }
 
 // requireUnknownError is the error for that.
-func requireUnknownError(t *T) driver.Reply {
+func requireUnknownError(t *check.T) driver.Reply {
 	r := unknownResourceReply(t)
 	if r.Message()["error"] == nil {
 		t.Yield("the unknown resource was not answered with an error")

@@ -7,31 +7,32 @@ import (
 
 	"github.com/yosida95/uritemplate/v3"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // templateChecks are the checks of templates of resources.
-var templateChecks = Suite{
-	"resources/template-syntax": Probe(func(t *T) {
+var templateChecks = check.Suite{
+	"resources/template-syntax": check.Probe(func(t *check.T) {
 		express := regexp.MustCompile(`^[^{}]*/:[A-Za-z_][^{}]*$`)
-		eachItem(t, "the server lists no template", subjects(t.Server.Templates, "uriTemplate"), func(t *T, item M) {
-			text, isString := item["uriTemplate"].(string)
-			if !isString {
-				t.Yield("uriTemplate is not a string")
-			}
-			_, err := uritemplate.New(text)
-			t.Expect(err == nil).To(BeTrue("a URI template by RFC 6570", "%s: %v", text, err))
-			t.ExpectShould(!express.MatchString(text)).To(BeTrue("parameters in braces", "%s", text))
-		})
+		eachItem(t, "the server lists no template", subjects(t.Server.Templates, "uriTemplate"),
+			func(t *check.T, item check.M) {
+				text, isString := item["uriTemplate"].(string)
+				if !isString {
+					t.Yield("uriTemplate is not a string")
+				}
+				_, err := uritemplate.New(text)
+				t.Expect(err == nil).To(check.BeTrue("a URI template by RFC 6570", "%s: %v", text, err))
+				t.ExpectShould(!express.MatchString(text)).To(check.BeTrue("parameters in braces", "%s", text))
+			})
 	}),
 
-	"resources/template-readable": Probe(func(t *T) {
+	"resources/template-readable": check.Probe(func(t *check.T) {
 		all := parsedTemplates(t)
 		if len(all) == 0 {
-			t.WithReason(NotOffered).Skip("the server lists no template that can be expanded")
+			t.WithReason(check.NotOffered).Skip("the server lists no template that can be expanded")
 		}
-		Each(t, all, template.subject, func(t *T, x template) {
+		check.Each(t, all, template.subject, func(t *check.T, x template) {
 			if r, read := x.readListed(t); read {
 				if r.reply.Result() == nil {
 					t.Yield("what is listed of it cannot be read")
@@ -48,9 +49,9 @@ type template struct {
 	*uritemplate.Template
 }
 
-func (x template) subject() Subject { return NamedSubject(x.Raw()) }
+func (x template) subject() check.Subject { return check.NamedSubject(x.Raw()) }
 
-func parsedTemplates(t *T) (all []template) {
+func parsedTemplates(t *check.T) (all []template) {
 	for _, item := range t.Server.Templates {
 		text, _ := item["uriTemplate"].(string)
 		if parsed, err := uritemplate.New(text); err == nil && len(parsed.Varnames()) > 0 {
@@ -61,12 +62,12 @@ func parsedTemplates(t *T) (all []template) {
 }
 
 // matchesTemplate reports whether a template of the server has a URI among its expansions.
-func matchesTemplate(t *T, uri string) bool {
+func matchesTemplate(t *check.T, uri string) bool {
 	return slices.ContainsFunc(parsedTemplates(t), func(x template) bool { return x.Match(uri) != nil })
 }
 
 // readListed is the reading of a resource of the list that is an expansion of the template.
-func (x template) readListed(t *T) (r readResult, read bool) {
+func (x template) readListed(t *check.T) (r readResult, read bool) {
 	for _, r := range readResults(t) {
 		if r.reply.Answered() && x.Match(r.uri) != nil {
 			return r, true
@@ -76,14 +77,14 @@ func (x template) readListed(t *T) (r readResult, read bool) {
 }
 
 // expectReadable wants what the server completes the variables of the template to be readable: one of the first values.
-func (x template) expectReadable(t *T) {
+func (x template) expectReadable(t *check.T) {
 	if !t.Server.Declares("completions") {
-		t.WithReason(NotGiven).Skip("nothing tells what values the template may have")
+		t.WithReason(check.NotGiven).Skip("nothing tells what values the template may have")
 	}
 	name := x.Varnames()[0]
 	var last readResult
-	for _, value := range x.completeVariable(t, name, M{}) {
-		values, context := uritemplate.Values{name: uritemplate.String(value)}, M{name: value}
+	for _, value := range x.completeVariable(t, name, check.M{}) {
+		values, context := uritemplate.Values{name: uritemplate.String(value)}, check.M{name: value}
 		for _, other := range x.Varnames()[1:] {
 			if further := x.completeVariable(t, other, context); len(further) > 0 {
 				values[other], context[other] = uritemplate.String(further[0]), further[0]
@@ -94,7 +95,8 @@ func (x template) expectReadable(t *T) {
 			t.Inconclusive("it cannot be expanded: %v", err)
 		}
 		last = readResult{uri: uri,
-			reply: toolcall.RunInputLoop(t, t.Session(), readMethod, toolcall.WithAllCapabilities(t, M{"uri": uri})).LastReply}
+			reply: toolcall.RunInputLoop(t, t.Session(), readMethod,
+				toolcall.WithAllCapabilities(t, check.M{"uri": uri})).LastReply}
 		if code, _ := last.reply.Code(); !slices.Contains(notFoundCodes, code) {
 			break
 		}
@@ -102,24 +104,24 @@ func (x template) expectReadable(t *T) {
 	code, _ := last.reply.Code()
 	switch {
 	case last.uri == "":
-		t.WithReason(NotGiven).Skip("the server completes no values of the template")
+		t.WithReason(check.NotGiven).Skip("the server completes no values of the template")
 	case last.reply.Result() == nil && !slices.Contains(notFoundCodes, code):
-		t.Inconclusive("%s is refused, but not as unknown: %s", last.uri, Got(last.reply))
+		t.Inconclusive("%s is refused, but not as unknown: %s", last.uri, check.Got(last.reply))
 	}
-	t.Expect(last.reply).To(BeResult(), "%s, made of what the server itself completes", cmp.Or(last.uri, x.Raw()))
+	t.Expect(last.reply).To(check.BeResult(), "%s, made of what the server itself completes", cmp.Or(last.uri, x.Raw()))
 }
 
 // completeVariable are the first values that the server completes for a variable.
-func (x template) completeVariable(t *T, name string, others M) (values []string) {
+func (x template) completeVariable(t *check.T, name string, others check.M) (values []string) {
 	const most = 3
-	params := M{
-		"ref":      M{"type": "ref/resource", "uri": x.Raw()},
-		"argument": M{"name": name, "value": ""},
+	params := check.M{
+		"ref":      check.M{"type": "ref/resource", "uri": x.Raw()},
+		"argument": check.M{"name": name, "value": ""},
 	}
 	if len(others) > 0 && t.Revision >= "2025-06-18" {
-		params["context"] = M{"arguments": others}
+		params["context"] = check.M{"arguments": others}
 	}
-	completion, _ := t.Request(t.Session(), "completion/complete", params).Result()["completion"].(M)
+	completion, _ := t.Request(t.Session(), "completion/complete", params).Result()["completion"].(check.M)
 	all, _ := completion["values"].([]any)
 	for _, v := range all[:min(len(all), most)] {
 		if text, isString := v.(string); isString && text != "" {

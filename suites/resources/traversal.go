@@ -8,26 +8,27 @@ import (
 
 	"github.com/yosida95/uritemplate/v3"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // traversalChecks is the check of what lies beside what a server serves.
-var traversalChecks = Suite{
-	"resources/path-traversal-refused": Probe(func(t *T) {
+var traversalChecks = check.Suite{
+	"resources/path-traversal-refused": check.Probe(func(t *check.T) {
 		ways := traversalURIs(t)
 		if len(ways) == 0 {
-			t.WithReason(NotOffered).Skip("the server has no file:// resource and no template")
+			t.WithReason(check.NotOffered).Skip("the server has no file:// resource and no template")
 		}
 		s := t.Session()
-		if matchesTemplate(t, outsideURI) && hasOutsideFile(invalid.TryInvalid(t, s, readMethod, M{"uri": outsideURI})) {
+		if matchesTemplate(t, outsideURI) && hasOutsideFile(invalid.TryInvalid(t, s, readMethod,
+			check.M{"uri": outsideURI})) {
 			t.Skip("the server serves the whole file system by a template")
 		}
-		t.Each(ways, func(t *T, way Subject) {
-			r := invalid.RequestInvalid(t, s, readMethod, M{"uri": way.Name})
-			t.Expect(!hasOutsideFile(r)).To(BeTrue("no content from outside the served directory",
+		t.Each(ways, func(t *check.T, way check.Subject) {
+			r := invalid.RequestInvalid(t, s, readMethod, check.M{"uri": way.Name})
+			t.Expect(!hasOutsideFile(r)).To(check.BeTrue("no content from outside the served directory",
 				"what looks like the %s of the machine", outsidePath))
 		})
 	}),
@@ -45,7 +46,7 @@ var passwdPattern = regexp.MustCompile(`(?m)^root:[^:\n]*:0:0:`)
 // traversalURIs are URIs that lead there from what is listed: out of the directory of a file, and out of the place that
 // a variable of a template has, with dots as they are and percent-encoded once and twice. What the server lists is not
 // among them. None is kept with what came of it: reports show no foreign file.
-func traversalURIs(t *T) (all []Subject) {
+func traversalURIs(t *check.T) (all []check.Subject) {
 	const most = 2 // resources and templates from which it is tried
 	up := strings.Repeat("../", 12) + outsidePath
 	forms := []string{up, strings.ReplaceAll(up, "../", "%2e%2e%2f"), strings.ReplaceAll(up, "../", "%252e%252e%252f")}
@@ -75,9 +76,9 @@ func traversalURIs(t *T) (all []Subject) {
 		}
 	}
 	for _, uri := range uris {
-		isListed := slices.ContainsFunc(t.Server.Resources, func(r M) bool { return r["uri"] == uri })
+		isListed := slices.ContainsFunc(t.Server.Resources, func(r check.M) bool { return r["uri"] == uri })
 		if !isListed {
-			all = append(all, Subject{Name: uri, Value: M{"uri": uri}, FromClient: true})
+			all = append(all, check.Subject{Name: uri, Value: check.M{"uri": uri}, FromClient: true})
 		}
 	}
 	return all
@@ -85,7 +86,7 @@ func traversalURIs(t *T) (all []Subject) {
 
 // hasOutsideFile reports whether a result has the file that lies outside.
 func hasOutsideFile(r driver.Reply) bool {
-	return slices.ContainsFunc(protocol.ObjectsIn(r.Result()["contents"]), func(content M) bool {
+	return slices.ContainsFunc(protocol.ObjectsIn(r.Result()["contents"]), func(content check.M) bool {
 		text, _ := content["text"].(string)
 		blob, _ := content["blob"].(string)
 		raw, _ := base64.StdEncoding.DecodeString(blob)

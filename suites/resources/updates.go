@@ -5,24 +5,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 const updatedMethod = "notifications/resources/updated"
 
 // updateChecks are the checks of what a server says of changes.
-var updateChecks = Suite{
-	"resources/updated-schema": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		t.Judge(updatesIn(t, w), func(t *T, m Message) {
-			t.Expect(Member(m.JSON(), "params")).To(BeObject(), "params")
-			t.Expect(Member(paramsOf(m.Frame), "uri")).To(BeString(), "params.uri")
+var updateChecks = check.Suite{
+	"resources/updated-schema": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		t.Judge(updatesIn(t, w), func(t *check.T, m check.Message) {
+			t.Expect(check.Member(m.JSON(), "params")).To(check.BeObject(), "params")
+			t.Expect(check.Member(paramsOf(m.Frame), "uri")).To(check.BeString(), "params.uri")
 		})
 	}),
 
-	"resources/updated-only-if-subscribed": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		t.Judge(updatesIn(t, w), func(t *T, m Message) {
+	"resources/updated-only-if-subscribed": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		t.Judge(updatesIn(t, w), func(t *check.T, m check.Message) {
 			uri, isString := paramsOf(m.Frame)["uri"].(string)
 			switch asked := subscribedBefore(m); {
 			case !isString:
@@ -33,7 +33,7 @@ var updateChecks = Suite{
 			case len(asked) > 0 && !isListed(t, uri):
 				t.Inconclusive("%s may be a part of a resource that was subscribed to", uri)
 			case !m.Session.HasBeginning():
-				t.WithReason(Limit).
+				t.WithReason(check.Limit).
 					Inconclusive("mcpcheck does not keep what was asked for at first: too much came since")
 			default:
 				t.Fail("updates of resources that were subscribed to", "one of %s", uri)
@@ -41,7 +41,7 @@ var updateChecks = Suite{
 		})
 	}),
 
-	"resources/updated-sent": Probe(func(t *T) {
+	"resources/updated-sent": check.Probe(func(t *check.T) {
 		skipUnlessSubscribe(t)
 		toolcall.SkipUnlessCanNotify(t)
 		calls := toolcall.ValidCalls(t)
@@ -49,38 +49,39 @@ var updateChecks = Suite{
 			return !x.Changed && !x.Notified
 		})
 		if len(touched) == 0 {
-			toolcall.SkipNotObserved(t, "call has changed a resource that was subscribed to", calls.Uncalled, toolcall.AnyTool)
+			toolcall.SkipNotObserved(t, "call has changed a resource that was subscribed to", calls.Uncalled,
+				toolcall.AnyTool)
 		}
-		Each(t, touched, toolcall.SubscribedResource.Subject, func(t *T, x toolcall.SubscribedResource) {
+		check.Each(t, touched, toolcall.SubscribedResource.Subject, func(t *check.T, x toolcall.SubscribedResource) {
 			if x.LimitErr != nil && !x.Notified {
 				t.Inconclusive("%v", x.LimitErr)
 			}
-			t.Expect(x.Notified).To(BeTrue(updatedMethod, "none, although its contents have changed"))
+			t.Expect(x.Notified).To(check.BeTrue(updatedMethod, "none, although its contents have changed"))
 		})
 	}),
 
-	"resources/list-changed-sent": Probe(func(t *T) { toolcall.ExpectListChangeNotified(t, "resources") }),
+	"resources/list-changed-sent": check.Probe(func(t *check.T) { toolcall.ExpectListChangeNotified(t, "resources") }),
 }
 
 // updatesIn are the updates of the run.
-func updatesIn(t *T, w Wire) Messages {
-	return w.Notifications().Negotiated(t.Revision).Filter("update of a resource", func(m Message) bool {
+func updatesIn(t *check.T, w check.Wire) check.Messages {
+	return w.Notifications().Negotiated(t.Revision).Filter("update of a resource", func(m check.Message) bool {
 		return m.Method == updatedMethod
 	})
 }
 
-func paramsOf(f *driver.Frame) M {
-	params, _ := f.JSON()["params"].(M)
+func paramsOf(f *driver.Frame) check.M {
+	params, _ := f.JSON()["params"].(check.M)
 	return params
 }
 
-func isListed(t *T, uri string) bool {
-	return slices.ContainsFunc(t.Server.Resources, func(resource M) bool { return resource["uri"] == uri })
+func isListed(t *check.T, uri string) bool {
+	return slices.ContainsFunc(t.Server.Resources, func(resource check.M) bool { return resource["uri"] == uri })
 }
 
 // subscribedBefore are the resources that were subscribed to in the session of an update when it came. One that was
 // taken back counts for a moment more, in which updates may have been on their way.
-func subscribedBefore(m Message) (uris []string) {
+func subscribedBefore(m check.Message) (uris []string) {
 	const moment = time.Second
 	taken := map[string]time.Duration{}
 	for _, f := range m.Session.FramesSince(0) {

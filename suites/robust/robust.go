@@ -8,37 +8,40 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-var Checks = Suite{
-	"robust/survives-malformed-json": Probe(func(t *T) {
+var Checks = check.Suite{
+	"robust/survives-malformed-json": check.Probe(func(t *check.T) {
 		names := slices.Sorted(maps.Keys(invalid.MalformedLines))
 		if t.Revision != "2025-03-26" { // arrays have checks of their own
 			names = slices.DeleteFunc(names, func(name string) bool {
 				return strings.HasPrefix(invalid.MalformedLines[name], "[")
 			})
 		}
-		Each(t, names, NamedSubject,
-			func(t *T, name string) { expectSurvival(t, invalid.SendMalformed(t, invalid.MalformedLines[name])) })
+		check.Each(t, names, check.NamedSubject,
+			func(t *check.T, name string) {
+				expectSurvival(t, invalid.SendMalformed(t, invalid.MalformedLines[name]))
+			})
 	}),
 
-	"robust/survives-invalid-utf8": Probe(func(t *T) {
+	"robust/survives-invalid-utf8": check.Probe(func(t *check.T) {
 		expectSurvival(t, invalid.SendMalformed(t, requestWithMeta("mcpcheck-utf8", "\"\xff\"")))
 	}),
 
-	"robust/survives-deep-nesting": Probe(func(t *T) {
+	"robust/survives-deep-nesting": check.Probe(func(t *check.T) {
 		const depth = 5000
 		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
 		expectSurvival(t, invalid.SendMalformed(t, requestWithMeta("mcpcheck-deep", deep)))
 	}),
 
-	"robust/survives-unknown-messages": Probe(func(t *T) {
+	"robust/survives-unknown-messages": check.Probe(func(t *check.T) {
 		for _, line := range []string{
 			invalid.RequestWithoutID,
 			`{"jsonrpc":"2.0","id":"mcpcheck-unknown","method":"mcpcheck/no-such-method"}`,
@@ -53,51 +56,51 @@ var Checks = Suite{
 		expectSurvival(t, p)
 	}),
 
-	"robust/survives-client-errors-to-server-requests": ProcessProbe(func(t *T) {
+	"robust/survives-client-errors-to-server-requests": check.ProcessProbe(func(t *check.T) {
 		o := handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
 		o.RequireConnected(t)
 		switch {
 		case len(o.ServerRequests) == 0 && o.LastNoOpReply.Err != nil:
-			t.Retry("the session did not last until the server could ask: %v", Explain(o.LastNoOpReply.Err))
+			t.Retry("the session did not last until the server could ask: %v", check.Explain(o.LastNoOpReply.Err))
 		case len(o.ServerRequests) == 0:
-			t.WithReason(NotObserved).Skip("the server asked the client for nothing")
+			t.WithReason(check.NotObserved).Skip("the server asked the client for nothing")
 		}
-		t.Expect(o.LastNoOpReply).To(BeAnswered(), "%s after the client refused a request of the server",
+		t.Expect(o.LastNoOpReply).To(check.BeAnswered(), "%s after the client refused a request of the server",
 			o.LastNoOpReply.Method)
 	}),
 
-	"robust/startup-time": Probe(func(t *T) {
+	"robust/startup-time": check.Probe(func(t *check.T) {
 		const quick = 5 * time.Second
 		if first := t.Server.ConnectReply; first.Answered() && startupTime(first) <= quick {
 			return // although other processes were starting
 		}
-		RequireTime(t)
-		RequireSerial(t, t.Server.ConnectMethod())
+		check.RequireTime(t)
+		check.RequireSerial(t, t.Server.ConnectMethod())
 		r := t.NewProcess().Connect(driver.ConnectParams(t.Revision))
 		if !r.Answered() {
-			t.Retry("%v", Explain(r.Err))
+			t.Retry("%v", check.Explain(r.Err))
 		}
 		took := startupTime(r)
 		const alone = " within 5s, in a second start while nothing else runs"
-		t.Expect(took <= quick).To(BeTrue("an answer to "+r.Method+alone, "%v", took.Round(100*time.Millisecond)))
+		t.Expect(took <= quick).To(check.BeTrue("an answer to "+r.Method+alone, "%v", took.Round(100*time.Millisecond)))
 	}),
 
-	"robust/repeatable-session": WatchWithSetup(handshake.PrepareUnusedSession, func(t *T, w Wire) {
-		plain := func(m Message) bool { return hasNoCapabilities(m.Session) }
+	"robust/repeatable-session": check.WatchWithSetup(handshake.PrepareUnusedSession, func(t *check.T, w check.Wire) {
+		plain := func(m check.Message) bool { return hasNoCapabilities(m.Session) }
 		ordinary := w.ResultsOf("initialize").Negotiated(t.Revision).Filter("session", plain)
 		if len(ordinary.List) < 2 {
-			t.WithReason(NotObserved).Skip("there was one session only")
+			t.WithReason(check.NotObserved).Skip("there was one session only")
 		}
 		one := ordinary.List[0].Session
-		t.Judge(ordinary, func(t *T, m Message) {
-			capabilities := string(CompactJSON(m.Session.Capabilities))
-			t.Expect(capabilities).To(BeOneOf(string(CompactJSON(one.Capabilities))), "capabilities")
+		t.Judge(ordinary, func(t *check.T, m check.Message) {
+			capabilities := string(text.CompactJSON(m.Session.Capabilities))
+			t.Expect(capabilities).To(check.BeOneOf(string(text.CompactJSON(one.Capabilities))), "capabilities")
 			if haveToolsChanged(m.Session) || haveToolsChanged(one) {
-				t.WithReason(NotObserved).Skip("the server said that its tools had changed")
+				t.WithReason(check.NotObserved).Skip("the server said that its tools had changed")
 			}
 			here, there := toolListings(m.Session), toolListings(one)
 			if len(here) > 0 && len(there) > 0 {
-				t.Expect(slices.ContainsFunc(here, isOneOf(there))).To(BeTrue("the same tools in every session",
+				t.Expect(slices.ContainsFunc(here, isOneOf(there))).To(check.BeTrue("the same tools in every session",
 					"%s", protocol.Difference(there[0], here[0])))
 			}
 		})
@@ -111,8 +114,8 @@ func requestWithMeta(id, value string) string {
 }
 
 // expectSurvival wants the session to go on.
-func expectSurvival(t *T, p invalid.MalformedResult) {
-	t.Expect(p.SessionErr == nil).To(BeTrue("the following request answered", "%s", Explain(p.SessionErr)))
+func expectSurvival(t *check.T, p invalid.MalformedResult) {
+	t.Expect(p.SessionErr == nil).To(check.BeTrue("the following request answered", "%s", check.Explain(p.SessionErr)))
 }
 
 // startupTime is how long the answer to the greeting took: since the process was started or, over HTTP, since it was
@@ -126,7 +129,7 @@ func startupTime(r driver.Reply) time.Duration {
 
 // hasNoCapabilities reports whether a session declared no client capability.
 func hasNoCapabilities(s *driver.Session) bool {
-	client, _ := s.ConnectParams["capabilities"].(M)
+	client, _ := s.ConnectParams["capabilities"].(check.M)
 	return len(client) == 0
 }
 
@@ -146,7 +149,8 @@ func haveToolsChanged(s *driver.Session) bool {
 // which may change them.
 func toolListings(s *driver.Session) (all [][]string) {
 	asked := transcript.SessionTranscript(s).Calls
-	if at := slices.IndexFunc(asked, func(x *transcript.Call) bool { return x.Request.Method == "tools/call" }); at >= 0 {
+	if at := slices.IndexFunc(asked,
+		func(x *transcript.Call) bool { return x.Request.Method == "tools/call" }); at >= 0 {
 		asked = asked[:at]
 	}
 	for {
@@ -168,7 +172,7 @@ func toolListing(asked []*transcript.Call) (names []string, whole bool) {
 		if at < 0 || asked[at].Response == nil {
 			return nil, false
 		}
-		page, _ := asked[at].Response.JSON()["result"].(M)
+		page, _ := asked[at].Response.JSON()["result"].(check.M)
 		if _, listed := page["tools"].([]any); !listed {
 			return nil, false
 		}
@@ -188,7 +192,7 @@ func toolListing(asked []*transcript.Call) (names []string, whole bool) {
 // server makes of others, tools/list-params-optional and schema/request-meta-tolerated try.
 func isToolsRequest(cursor any) func(*transcript.Call) bool {
 	return func(x *transcript.Call) bool {
-		params, given := x.Request.JSON()["params"].(M)
+		params, given := x.Request.JSON()["params"].(check.M)
 		return x.Request.Method == "tools/list" && params["cursor"] == cursor && given == (cursor != nil)
 	}
 }

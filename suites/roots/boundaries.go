@@ -12,34 +12,35 @@ import (
 	"slices"
 	"strings"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // boundaryChecks are the checks of what a server does outside of the roots.
-var boundaryChecks = Suite{
-	"roots/boundaries-respected": ProcessProbe(func(t *T) {
+var boundaryChecks = check.Suite{
+	"roots/boundaries-respected": check.ProcessProbe(func(t *check.T) {
 		readers := fileReaders(t)
 		p, err := newTestDirectory()
 		if err != nil {
-			t.WithReason(Limit).Inconclusive("no files could be made: %v", err)
+			t.WithReason(check.Limit).Inconclusive("no files could be made: %v", err)
 		}
 		defer p.remove()
 		c := reuseRootsClient(t, newRootsResponse(fileURI(p.root)))
 		if !c.wasAsked() {
-			t.WithReason(NotObserved).Skip("the server does not ask for roots once the session is established")
+			t.WithReason(check.NotObserved).Skip("the server does not ask for roots once the session is established")
 		}
-		Barrier(t, c.Session, 0) // over HTTP a call may overtake the answer with the roots
+		check.Barrier(t, c.Session, 0) // over HTTP a call may overtake the answer with the roots
 		readers = slices.DeleteFunc(readers, func(r *fileReader) bool { return !r.canReadInside(t, c, p) })
 		if len(readers) == 0 {
-			t.WithReason(NotObserved).Skip("no tool was found that reads a file in the roots by its path")
+			t.WithReason(check.NotObserved).Skip("no tool was found that reads a file in the roots by its path")
 		}
-		Each(t, readers[:min(len(readers), maxTools)], (*fileReader).subject, func(t *T, r *fileReader) {
+		check.Each(t, readers[:min(len(readers), maxTools)], (*fileReader).subject, func(t *check.T, r *fileReader) {
 			for _, path := range p.outsidePaths() {
 				isShown := r.returnsText(t, c, path, p.outsideText)
 				isShown = isShown && r.returnsText(t, c, path, p.outsideText) // the roots may have come meanwhile
-				t.Expect(!isShown).To(BeTrue("a refusal of "+path+", outside of the root "+p.root, "what is in it"))
+				t.Expect(!isShown).To(check.BeTrue("a refusal of "+path+", outside of the root "+p.root,
+					"what is in it"))
 			}
 		})
 	}),
@@ -106,13 +107,13 @@ func fileURI(path string) string {
 
 // fileReader is a tool that may read a file, by the argument that may be its path.
 type fileReader struct {
-	tool      Subject
+	tool      check.Subject
 	argument  string
-	arguments M
+	arguments check.M
 	lastCall  *client.InteractiveCall
 }
 
-func (r *fileReader) subject() Subject { return r.lastCall.Subject() }
+func (r *fileReader) subject() check.Subject { return r.lastCall.Subject() }
 
 // pathPattern are names of arguments that are paths or URIs of files.
 var pathPattern = regexp.MustCompile(`(?i)^(file|path|uri|file_?(path|name|uri)|path_?name)$`)
@@ -121,13 +122,13 @@ var pathPattern = regexp.MustCompile(`(?i)^(file|path|uri|file_?(path|name|uri)|
 const maxReaders = 10
 
 // fileReaders are the tools that may be called and that have an argument that may be a path.
-func fileReaders(t *T) (readers []*fileReader) {
+func fileReaders(t *check.T) (readers []*fileReader) {
 	var uncalled []toolcall.Uncalled
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
-		schema, _ := tool.Value["inputSchema"].(M)
-		properties, _ := schema["properties"].(M)
+		schema, _ := tool.Value["inputSchema"].(check.M)
+		properties, _ := schema["properties"].(check.M)
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(properties)), func(name string) bool {
-			property, _ := properties[name].(M)
+			property, _ := properties[name].(check.M)
 			return !pathPattern.MatchString(name) || property["type"] != "string"
 		})
 		if len(names) == 0 {
@@ -151,7 +152,7 @@ func fileReaders(t *T) (readers []*fileReader) {
 
 // canReadInside reports whether the tool shows what is in the file in the root, at the second try if not at the first:
 // a server may take a moment to learn of the roots. Tools may change the file, which is written anew.
-func (r *fileReader) canReadInside(t *T, c *rootsClient, p *testDirectory) bool {
+func (r *fileReader) canReadInside(t *check.T, c *rootsClient, p *testDirectory) bool {
 	for range 2 {
 		if writeFile(p.insideFile, p.insideText) == nil && r.returnsText(t, c, p.insideFile, p.insideText) {
 			return true
@@ -161,7 +162,7 @@ func (r *fileReader) canReadInside(t *T, c *rootsClient, p *testDirectory) bool 
 }
 
 // returnsText reports whether the tool shows a text when it is called with the path of the file in which that is.
-func (r *fileReader) returnsText(t *T, c *rootsClient, path, text string) bool {
+func (r *fileReader) returnsText(t *check.T, c *rootsClient, path, text string) bool {
 	if strings.HasSuffix(strings.ToLower(r.argument), "uri") {
 		path = fileURI(path)
 	}
@@ -169,7 +170,7 @@ func (r *fileReader) returnsText(t *T, c *rootsClient, path, text string) bool {
 	arguments[r.argument] = path
 	r.lastCall = c.CallTool(t, r.tool, arguments, c.responder(t))
 	if r.lastCall.Reply.Err != nil {
-		t.Retry("%v", Explain(r.lastCall.Reply.Err))
+		t.Retry("%v", check.Explain(r.lastCall.Reply.Err))
 	}
 	return bytes.Contains(r.lastCall.Reply.Frame.Raw.Bytes(), []byte(text))
 }

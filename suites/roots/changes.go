@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
@@ -14,29 +14,31 @@ import (
 )
 
 // changes are the checks of roots that change, or are not to be had.
-var changeChecks = Suite{
-	"roots/error-tolerated": ProcessProbe(func(t *T) {
+var changeChecks = check.Suite{
+	"roots/error-tolerated": check.ProcessProbe(func(t *check.T) {
 		l := tryWithoutRoots(t)
-		Each(t, append(l.results, l.resultWithoutResponse(t)), clientResult.subject, func(t *T, x clientResult) {
-			if !x.wasAsked {
-				toolcall.SkipNotObserved(t, "request for roots came", client.CallInteractively(t).Uncalled, toolcall.AnyTool)
-			}
-			if x.call != nil {
-				t.Expect(x.call.Reply).To(BeAnswered(), "tools/call of %s with "+x.name, x.call.Tool.Name)
-			}
-			t.Expect(x.pingReply).To(BeAnswered(), "after "+x.name)
-			if method, served := protocol.ListMethod(t); served {
-				t.Expect(x.listReply).To(BeResult(), "%s after "+x.name, method)
-			}
-		})
+		check.Each(t, append(l.results, l.resultWithoutResponse(t)), clientResult.subject,
+			func(t *check.T, x clientResult) {
+				if !x.wasAsked {
+					toolcall.SkipNotObserved(t, "request for roots came", client.CallInteractively(t).Uncalled,
+						toolcall.AnyTool)
+				}
+				if x.call != nil {
+					t.Expect(x.call.Reply).To(check.BeAnswered(), "tools/call of %s with "+x.name, x.call.Tool.Name)
+				}
+				t.Expect(x.pingReply).To(check.BeAnswered(), "after "+x.name)
+				if method, served := protocol.ListMethod(t); served {
+					t.Expect(x.listReply).To(check.BeResult(), "%s after "+x.name, method)
+				}
+			})
 	}),
 
-	"roots/list-changed-tolerated": ProcessProbe(func(t *T) {
+	"roots/list-changed-tolerated": check.ProcessProbe(func(t *check.T) {
 		c := reuseRootsClient(t, newRootsResponse("file:///mcpcheck/one"))
 		s := c.Session
 		asked := c.wasAsked()
-		if r := TryNoOp(t, s); !r.Answered() { // it may end by itself when nothing has come for a while
-			t.Retry("the session did not last until the roots changed: %v", Explain(r.Err))
+		if r := check.TryNoOp(t, s); !r.Answered() { // it may end by itself when nothing has come for a while
+			t.Retry("the session did not last until the roots changed: %v", check.Explain(r.Err))
 		}
 		c.setResponse(newRootsResponse("file:///mcpcheck/two"))
 		mark := s.Mark()
@@ -44,10 +46,11 @@ var changeChecks = Suite{
 		_, err := s.Barrier(mark)
 		invalid.ExpectAlive(t, err)
 		invalid.ExpectIgnored(t, s, mark)
-		t.Expect(TryNoOp(t, s)).To(BeAnswered(), "after "+listChangedMethod)
+		t.Expect(check.TryNoOp(t, s)).To(check.BeAnswered(), "after "+listChangedMethod)
 		if asked {
-			_, err = s.Wait(mark, LateWindow, isRootsRequest)
-			t.DecidedBy(sent).ExpectAdvice(err == nil).To(BeTrue("a request for the roots that have changed", "none"))
+			_, err = s.Wait(mark, check.LateWindow, isRootsRequest)
+			t.DecidedBy(sent).ExpectAdvice(err == nil).To(check.BeTrue("a request for the roots that have changed",
+				"none"))
 		}
 	}),
 }
@@ -72,7 +75,7 @@ type rootsResponse struct {
 	response client.ClientResponse
 }
 
-func (m rootsResponse) subject() Subject { return NamedSubject(m.name) }
+func (m rootsResponse) subject() check.Subject { return check.NamedSubject(m.name) }
 
 var (
 	errorResponse    = rootsResponse{"error -32601 for roots/list", client.NewErrorResponse(-32601, "Method not found")}
@@ -85,7 +88,7 @@ var (
 
 // tryWithoutRoots answers requests for roots with errors, and then with none. Where the server does not ask by itself,
 // a tool may.
-func tryWithoutRoots(t *T) (l withoutRootsResults) {
+func tryWithoutRoots(t *check.T) (l withoutRootsResults) {
 	o := connectRefusingRoots(t)
 	if l.asksOnConnect = asksOnConnect(o); l.asksOnConnect {
 		first := clientResult{rootsResponse: errorResponse, wasAsked: true, pingReply: o.LastNoOpReply,
@@ -98,7 +101,7 @@ func tryWithoutRoots(t *T) (l withoutRootsResults) {
 }
 
 // connectRefusingRoots is what came of a client that has roots, and answers requests for them with an error.
-func connectRefusingRoots(t *T) handshake.ScenarioResult {
+func connectRefusingRoots(t *check.T) handshake.ScenarioResult {
 	o := handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
 	o.RequireConnected(t)
 	return o
@@ -111,8 +114,8 @@ func asksOnConnect(o handshake.ScenarioResult) bool {
 
 // resultsWithoutRoots is what came of a client that has lost its roots. What goes wrong then, the change may have
 // caused: a client that had none from the beginning shows that.
-func resultsWithoutRoots(t *T) []clientResult {
-	return Step(t, "client without roots", func(t *T) (all []clientResult) {
+func resultsWithoutRoots(t *check.T) []clientResult {
+	return check.Step(t, "client without roots", func(t *check.T) (all []clientResult) {
 		c := reuseRootsClient(t, noRootsResponses[0].response)
 		for i, m := range noRootsResponses {
 			x := clientResult{rootsResponse: m, wasAsked: true}
@@ -130,8 +133,8 @@ func resultsWithoutRoots(t *T) []clientResult {
 }
 
 // resultsOfCalls is what came of clients that are asked by a tool.
-func resultsOfCalls(t *T, tool *client.InteractiveCall) []clientResult {
-	return Step(t, "client without roots that a tool asks", func(t *T) (all []clientResult) {
+func resultsOfCalls(t *check.T, tool *client.InteractiveCall) []clientResult {
+	return check.Step(t, "client without roots that a tool asks", func(t *check.T) (all []clientResult) {
 		c := reuseRootsClient(t, noRootsResponses[0].response)
 		for _, m := range noRootsResponses {
 			c.setResponse(m.response)
@@ -144,7 +147,7 @@ func resultsOfCalls(t *T, tool *client.InteractiveCall) []clientResult {
 
 // resultWithoutResponse is what comes of a client that gives no answer, which no client may, of a server that asks by
 // itself.
-func (l withoutRootsResults) resultWithoutResponse(t *T) clientResult {
+func (l withoutRootsResults) resultWithoutResponse(t *check.T) clientResult {
 	if !l.asksOnConnect {
 		return clientResult{rootsResponse: noResponse}
 	}
@@ -157,17 +160,17 @@ func (l withoutRootsResults) resultWithoutResponse(t *T) clientResult {
 }
 
 // requestAfter sees what the server serves after an answer, once that was sent.
-func (c *rootsClient) requestAfter(t *T, x clientResult) clientResult {
+func (c *rootsClient) requestAfter(t *check.T, x clientResult) clientResult {
 	for _, f := range slices.Backward(c.Session.FramesSince(0)) {
 		if isRootsRequest(f) {
-			c.Session.Wait(0, LateWindow, func(sent *driver.Frame) bool {
+			c.Session.Wait(0, check.LateWindow, func(sent *driver.Frame) bool {
 				return sent.Side == driver.FromClient && sent.IsResponse() && driver.SameID(sent.ID, f.ID)
 			})
 			break
 		}
 	}
 	c.Session.Barrier(0) // over HTTP what is sent next may overtake the answer
-	x.pingReply = TryNoOp(t, c.Session)
+	x.pingReply = check.TryNoOp(t, c.Session)
 	if method, served := protocol.ListMethod(t); served {
 		x.listReply = t.TryRequest(c.Session, method, nil)
 	}
@@ -178,9 +181,9 @@ func (c *rootsClient) requestAfter(t *T, x clientResult) clientResult {
 func newRootsResponse(uris ...string) client.ClientResponse {
 	roots := []any{}
 	for _, uri := range uris {
-		roots = append(roots, M{"uri": uri, "name": "mcpcheck"})
+		roots = append(roots, check.M{"uri": uri, "name": "mcpcheck"})
 	}
-	return client.ClientResponse{Result: M{"roots": roots}}
+	return client.ClientResponse{Result: check.M{"roots": roots}}
 }
 
 // rootsClient is one that has roots, which may change.
@@ -192,7 +195,7 @@ type rootsClient struct {
 }
 
 // newRootsClient is a client that gives one answer to who asks for its roots, and which the server has had time to ask.
-func newRootsClient(t *T, answer client.ClientResponse) *rootsClient {
+func newRootsClient(t *check.T, answer client.ClientResponse) *rootsClient {
 	c := &rootsClient{response: answer}
 	c.Client = client.NewRespondingClient(t, protocol.AllCapabilities(t.Revision), c.responder(t))
 	handshake.AwaitServerRequests(t, c.Session)
@@ -200,7 +203,7 @@ func newRootsClient(t *T, answer client.ClientResponse) *rootsClient {
 }
 
 // reuseRootsClient is newRootsClient, or one that had others before, of which a server that asks by itself knows.
-func reuseRootsClient(t *T, answer client.ClientResponse) *rootsClient {
+func reuseRootsClient(t *check.T, answer client.ClientResponse) *rootsClient {
 	asks := asksOnConnect(connectRefusingRoots(t))
 	c := &rootsClient{response: answer}
 	c.Client = client.ReusedClient(t, protocol.AllCapabilities(t.Revision), c.responder(t))
@@ -218,12 +221,12 @@ func (c *rootsClient) changeResponse(answer client.ClientResponse) bool {
 	c.setResponse(answer)
 	mark := c.Session.Mark()
 	c.Session.Notify(listChangedMethod, nil)
-	_, err := c.Session.Wait(mark, LateWindow, isRootsRequest)
+	_, err := c.Session.Wait(mark, check.LateWindow, isRootsRequest)
 	return err == nil
 }
 
 // responder answers what is asked for roots, and all else willingly.
-func (c *rootsClient) responder(t *T) client.Responder {
+func (c *rootsClient) responder(t *check.T) client.Responder {
 	others := client.AcceptAll(t)
 	return func(q client.ServerRequest) client.ClientResponse {
 		if q.Method != listMethod {
@@ -248,7 +251,7 @@ func (c *rootsClient) wasAsked() bool {
 }
 
 // rootsRequestingCall is a call of a tool that asks for roots; nil when there is none.
-func rootsRequestingCall(t *T) *client.InteractiveCall {
+func rootsRequestingCall(t *check.T) *client.InteractiveCall {
 	all := client.CallInteractively(t).List
 	if i := slices.IndexFunc(all, func(i *client.InteractiveCall) bool { return i.AsksFor(listMethod) }); i >= 0 {
 		return all[i]

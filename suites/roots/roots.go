@@ -4,8 +4,8 @@ package roots
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -13,7 +13,7 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = MergeSuites(requestChecks, changeChecks, boundaryChecks)
+var Checks = check.MergeSuites(requestChecks, changeChecks, boundaryChecks)
 
 // listMethod is the request that the area is about, and listChangedMethod says that another answer is to be had.
 const (
@@ -25,8 +25,8 @@ const (
 const maxTools = 3
 
 // requestChecks are the checks of requests for roots.
-var requestChecks = Suite{
-	"roots/requires-capability": WatchWithSetup(callAsClientWithoutRoots, func(t *T, w Wire) {
+var requestChecks = check.Suite{
+	"roots/requires-capability": check.WatchWithSetup(callAsClientWithoutRoots, func(t *check.T, w check.Wire) {
 		all := client.ServerRequests(t, w, listMethod)
 		undeclared := slices.ContainsFunc(all, func(q client.ServerRequest) bool { return !hasDeclaredRoots(q) })
 		switch {
@@ -36,16 +36,17 @@ var requestChecks = Suite{
 			t.Yield("a client without roots is asked for them")
 		}
 		client.JudgeServerRequests(t, "request for roots came, not even to a client that has some", all,
-			func(t *T, q client.ServerRequest) {
-				t.Expect(hasDeclaredRoots(q)).To(BeTrue("no request for the roots of a client without them", "one"))
+			func(t *check.T, q client.ServerRequest) {
+				t.Expect(hasDeclaredRoots(q)).To(check.BeTrue("no request for the roots of a client without them",
+					"one"))
 			})
 	}),
 
-	"roots/request-schema": WatchWithSetup(triggerRootsRequests, func(t *T, w Wire) {
+	"roots/request-schema": check.WatchWithSetup(triggerRootsRequests, func(t *check.T, w check.Wire) {
 		client.JudgeServerRequests(t, "request for roots came", client.ServerRequests(t, w, listMethod),
-			func(t *T, q client.ServerRequest) {
+			func(t *check.T, q client.ServerRequest) {
 				t.Expect(protocol.Violations(t, "roots/request-schema", "ListRootsRequest", q.Value())).To(
-					BeEmptyList[string]("no params, or an object"))
+					check.BeEmptyList[string]("no params, or an object"))
 			})
 	}),
 }
@@ -55,7 +56,7 @@ func hasDeclaredRoots(q client.ServerRequest) bool { return q.ClientCapabilities
 
 // triggerRootsRequests sees to it that a server that asks for roots has asked a client that has some: most do so once
 // the session is established, others when a tool is called.
-func triggerRootsRequests(t *T) {
+func triggerRootsRequests(t *check.T) {
 	if !t.IsModern() {
 		handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
 	}
@@ -63,7 +64,7 @@ func triggerRootsRequests(t *T) {
 }
 
 // callAsClientWithoutRoots sees to it that it has met a client that has none, too.
-func callAsClientWithoutRoots(t *T) {
+func callAsClientWithoutRoots(t *check.T) {
 	triggerRootsRequests(t)
 	toolcall.CallTools(t)
 	if !t.IsModern() {

@@ -1,20 +1,20 @@
 package sampling
 
 import (
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // contentChecks are the checks of what the messages of requests contain.
-var contentChecks = Suite{
+var contentChecks = check.Suite{
 	"sampling/content-types": schemaCheck("sampling/content-types", "request for a message came",
 		"blocks of the types that messages may have in the revision", isAny),
 
-	"sampling/binary-base64": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
+	"sampling/binary-base64": check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
 		some := func(q client.ServerRequest) bool { return len(mediaIn(q.Params)) > 0 }
-		eachRequest(t, w, "request with an image or audio came", some, func(t *T, q client.ServerRequest) {
+		eachRequest(t, w, "request with an image or audio came", some, func(t *check.T, q client.ServerRequest) {
 			for _, block := range mediaIn(q.Params) {
 				toolcall.ExpectMedia(t, block, block["type"].(string)+"/")
 			}
@@ -23,7 +23,7 @@ var contentChecks = Suite{
 }
 
 // mediaIn are the images and the audio in messages, and in the results of tools that these have.
-func mediaIn(params M) (media []M) {
+func mediaIn(params check.M) (media []check.M) {
 	for _, message := range protocol.ObjectsIn(params["messages"]) {
 		all := contentBlocks(message["content"])
 		for _, result := range blocksOfType(all, "tool_result") {

@@ -1,12 +1,12 @@
 package sampling
 
 import (
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 )
 
 // requestChecks are the checks of the params of requests for messages.
-var requestChecks = Suite{
+var requestChecks = check.Suite{
 	"sampling/request-schema": schemaCheck("sampling/request-schema", "request for a message came",
 		"messages, maxTokens, and members of the right types", isAny),
 
@@ -17,11 +17,13 @@ var requestChecks = Suite{
 		"request with includeContext came",
 		"none, thisServer or allServers", hasParam("includeContext")),
 
-	"sampling/include-context-needs-capability": WatchWithSetup(callAsPlainClient, func(t *T, w Wire) {
-		eachPlainRequest(t, w, "context", hasParam("includeContext"), func(t *T, q client.ServerRequest) {
-			context := q.Params["includeContext"]
-			t.Expect(context != "thisServer" && context != "allServers").To(
-				BeTrue("no includeContext, or none, for a client without sampling.context", "%s", Show(context)))
-		})
-	}),
+	"sampling/include-context-needs-capability": check.WatchWithSetup(callAsPlainClient,
+		func(t *check.T, w check.Wire) {
+			eachPlainRequest(t, w, "context", hasParam("includeContext"), func(t *check.T, q client.ServerRequest) {
+				context := q.Params["includeContext"]
+				t.Expect(context != "thisServer" && context != "allServers").To(
+					check.BeTrue("no includeContext, or none, for a client without sampling.context", "%s",
+						check.Show(context)))
+			})
+		}),
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -13,32 +13,33 @@ import (
 )
 
 // responseChecks are the checks of what a server makes of what a model says.
-var responseChecks = Suite{
-	"sampling/iteration-limit": Probe(func(t *T) {
-		eachSamplingTool(t, func(t *T, x *samplingTool) {
+var responseChecks = check.Suite{
+	"sampling/iteration-limit": check.Probe(func(t *check.T) {
+		eachSamplingTool(t, func(t *check.T, x *samplingTool) {
 			switch {
 			case x.turns == 0:
-				t.WithReason(NotObserved).Skip("it offers no tools")
+				t.WithReason(check.NotObserved).Skip("it offers no tools")
 			case x.turns < maxTurns && !x.withEndlessToolUse.Reply.Answered():
-				t.WithReason(Limit).Inconclusive("it was asked %d times, and then there was no more time", x.turns)
+				t.WithReason(check.Limit).Inconclusive("it was asked %d times, and then there was no more time",
+					x.turns)
 			case x.turns == 1:
-				t.WithReason(NotObserved).Skip("it does not go on once the model has used a tool")
+				t.WithReason(check.NotObserved).Skip("it does not go on once the model has used a tool")
 			}
-			t.Expect(x.turns < maxTurns).To(BeTrue("an end of its own, whatever the model wants to use",
+			t.Expect(x.turns < maxTurns).To(check.BeTrue("an end of its own, whatever the model wants to use",
 				"a request with tools after %d uses of tools", x.turns))
 		})
 	}),
 
-	"sampling/rejection-handled": Probe(func(t *T) {
-		eachSamplingTool(t, func(t *T, x *samplingTool) {
+	"sampling/rejection-handled": check.Probe(func(t *check.T) {
+		eachSamplingTool(t, func(t *check.T, x *samplingTool) {
 			switch {
 			case !x.Reply.Answered():
 				t.Yield("it has no answer either when it gets a message")
 			case !x.rejected.AsksFor(createMessageMethod):
-				t.Retry("it asked for a message before, and now there is %s", Got(x.rejected.Reply))
+				t.Retry("it asked for a message before, and now there is %s", check.Got(x.rejected.Reply))
 			}
 			x.rejected.RequireAnswered(t, createMessageMethod)
-			t.Expect(x.rejected.Reply).To(BeAnswered(), "tools/call whose request for a message was refused")
+			t.Expect(x.rejected.Reply).To(check.BeAnswered(), "tools/call whose request for a message was refused")
 		})
 	}),
 }
@@ -59,7 +60,7 @@ type samplingTool struct {
 	turns              int                     // how often it did
 }
 
-func (x *samplingTool) subject() Subject {
+func (x *samplingTool) subject() check.Subject {
 	if x.rejected == nil {
 		return x.InteractiveCall.Subject()
 	}
@@ -68,7 +69,7 @@ func (x *samplingTool) subject() Subject {
 
 // requireSamplingCalls are the first tools that ask a willing client for messages: of those that there are, first those
 // that let the model use tools, or want more context.
-func requireSamplingCalls(t *T) []*client.InteractiveCall {
+func requireSamplingCalls(t *check.T) []*client.InteractiveCall {
 	a := client.CallInteractively(t)
 	all := slices.DeleteFunc(slices.Clone(a.List),
 		func(i *client.InteractiveCall) bool { return !i.AsksFor(createMessageMethod) })
@@ -86,17 +87,17 @@ func requireSamplingCalls(t *T) []*client.InteractiveCall {
 }
 
 // eachSamplingTool tries a check on the trials.
-func eachSamplingTool(t *T, run func(*T, *samplingTool)) {
-	Each(t, samplingTools(t), (*samplingTool).subject, run)
+func eachSamplingTool(t *check.T, run func(*check.T, *samplingTool)) {
+	check.Each(t, samplingTools(t), (*samplingTool).subject, run)
 }
 
 // callWithOtherResponses sees to it that the tools that sample have been answered otherwise than usual.
-func callWithOtherResponses(t *T) { samplingTools(t) }
+func callWithOtherResponses(t *check.T) { samplingTools(t) }
 
 // samplingTools call the tools that sample again.
-func samplingTools(t *T) []*samplingTool {
+func samplingTools(t *check.T) []*samplingTool {
 	all := requireSamplingCalls(t)
-	return Step(t, "client whose model answers otherwise", func(t *T) (trials []*samplingTool) {
+	return check.Step(t, "client whose model answers otherwise", func(t *check.T) (trials []*samplingTool) {
 		c := client.ReusedClient(t, protocol.AllCapabilities(t.Revision), client.AcceptAll(t))
 		c.MaxRounds = maxTurns + toolcall.MaxInputRounds
 		call := func(i *client.InteractiveCall, answering client.Responder) *client.InteractiveCall {
@@ -124,13 +125,13 @@ func samplingTools(t *T) []*samplingTool {
 
 // toolUsingModel is a model that uses tools where it may, so many at once, in so many turns.
 type toolUsingModel struct {
-	t                     *T
+	t                     *check.T
 	usesPerTurn, maxTurns int
 	turns                 atomic.Int32
 	fallback              client.Responder
 }
 
-func newToolUsingModel(t *T, at, most int) *toolUsingModel {
+func newToolUsingModel(t *check.T, at, most int) *toolUsingModel {
 	return &toolUsingModel{t: t, usesPerTurn: at, maxTurns: most, fallback: client.AcceptAll(t)}
 }
 
@@ -144,19 +145,19 @@ func (u *toolUsingModel) answer(q client.ServerRequest) client.ClientResponse {
 
 // mayUseTools reports whether the model is let use tools.
 func mayUseTools(q client.ServerRequest) bool {
-	choice, _ := q.Params["toolChoice"].(M)
+	choice, _ := q.Params["toolChoice"].(check.M)
 	return len(protocol.ObjectsIn(q.Params["tools"])) > 0 && choice["mode"] != "none"
 }
 
 // callAsPlainClient sees to it that the tools that sample have been called by a client that can do no more than that.
 // Where there is a handshake, the client with tasks is one.
-func callAsPlainClient(t *T) {
+func callAsPlainClient(t *check.T) {
 	all := requireSamplingCalls(t)
 	if !t.IsModern() {
 		taskrun.CollectClientTasks(t)
 		return
 	}
-	Step(t, "client that samples, and no more", func(t *T) bool {
+	check.Step(t, "client that samples, and no more", func(t *check.T) bool {
 		c := client.NewClient(t, handshake.BasicCapabilities)
 		for _, i := range all {
 			if c.CallTool(t, i.Tool, i.Arguments, client.AcceptAll(t)).IsSilent() || !c.Session.IsUsable() {
@@ -169,10 +170,13 @@ func callAsPlainClient(t *T) {
 
 // eachPlainRequest tries a check on the requests for messages of clients that sample, but not with something more. A
 // server that wants that of other clients only has passed.
-func eachPlainRequest(t *T, w Wire, more string, wants func(client.ServerRequest) bool, run func(*T, client.ServerRequest)) {
+func eachPlainRequest(
+	t *check.T, w check.Wire, more string, wants func(client.ServerRequest) bool,
+	run func(*check.T, client.ServerRequest),
+) {
 	lacks := func(q client.ServerRequest) bool {
-		sampling, declared := q.ClientCapabilities()["sampling"].(M)
-		return declared && !HasMember(sampling, more)
+		sampling, declared := q.ClientCapabilities()["sampling"].(check.M)
+		return declared && !check.HasMember(sampling, more)
 	}
 	refrains := func(i *client.InteractiveCall) bool {
 		return slices.ContainsFunc(i.RequestsFor(createMessageMethod), wants)

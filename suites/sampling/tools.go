@@ -3,17 +3,18 @@ package sampling
 import (
 	"slices"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // toolChecks are the checks of the tools that a server lets the model use, and of what it makes of their use.
-var toolChecks = Suite{
-	"sampling/tools-need-capability": WatchWithSetup(callAsPlainClient, func(t *T, w Wire) {
-		eachPlainRequest(t, w, "tools", hasParam("tools", "toolChoice"), func(t *T, q client.ServerRequest) {
+var toolChecks = check.Suite{
+	"sampling/tools-need-capability": check.WatchWithSetup(callAsPlainClient, func(t *check.T, w check.Wire) {
+		eachPlainRequest(t, w, "tools", hasParam("tools", "toolChoice"), func(t *check.T, q client.ServerRequest) {
 			for _, member := range []string{"tools", "toolChoice"} {
-				t.Expect(Member(q.Params, member)).To(BeOneOf(Absent{}), member+" for a client without sampling.tools")
+				t.Expect(check.Member(q.Params, member)).To(check.BeOneOf(check.Absent{}),
+					member+" for a client without sampling.tools")
 			}
 		})
 	}),
@@ -24,29 +25,32 @@ var toolChecks = Suite{
 	"sampling/tool-definitions-valid": schemaCheck("sampling/tool-definitions-valid", "request with tools came",
 		"tools as their schema has them: a name, an inputSchema of type object", hasParam("tools")),
 
-	"sampling/tool-results-unmixed": WatchWithSetup(callWithOtherResponses, func(t *T, w Wire) {
-		eachRequest(t, w, toolResultRequest, hasBlocks("tool_result"), func(t *T, q client.ServerRequest) {
-			mixed := slices.DeleteFunc(protocol.ObjectsIn(q.Params["messages"]), func(message M) bool {
+	"sampling/tool-results-unmixed": check.WatchWithSetup(callWithOtherResponses, func(t *check.T, w check.Wire) {
+		eachRequest(t, w, toolResultRequest, hasBlocks("tool_result"), func(t *check.T, q client.ServerRequest) {
+			mixed := slices.DeleteFunc(protocol.ObjectsIn(q.Params["messages"]), func(message check.M) bool {
 				all := contentBlocks(message["content"])
 				results := blocksOfType(all, "tool_result")
 				return message["role"] != "user" || len(results) == 0 || len(results) == len(all)
 			})
-			t.Expect(mixed).To(BeEmptyList[M]("nothing but tool results in messages that have some"))
+			t.Expect(mixed).To(check.BeEmptyList[check.M]("nothing but tool results in messages that have some"))
 		})
 	}),
 
-	"sampling/tool-results-balanced": WatchWithSetup(callWithOtherResponses, func(t *T, w Wire) {
-		eachRequest(t, w, toolResultRequest, hasBlocks("tool_use", "tool_result"), func(t *T, q client.ServerRequest) {
-			unanswered, strange := unmatchedToolUses(protocol.ObjectsIn(q.Params["messages"]))
-			t.Expect(unanswered).To(BeEmptyList[any]("a result for each use of a tool, in the user's next message"))
-			t.Expect(strange).To(BeEmptyList[any]("a use of a tool for each result, in the message before it"))
-		})
+	"sampling/tool-results-balanced": check.WatchWithSetup(callWithOtherResponses, func(t *check.T, w check.Wire) {
+		eachRequest(t, w, toolResultRequest, hasBlocks("tool_use", "tool_result"),
+			func(t *check.T, q client.ServerRequest) {
+				unanswered, strange := unmatchedToolUses(protocol.ObjectsIn(q.Params["messages"]))
+				t.Expect(unanswered).
+					To(check.BeEmptyList[any]("a result for each use of a tool, in the user's next message"))
+				t.Expect(strange).
+					To(check.BeEmptyList[any]("a use of a tool for each result, in the message before it"))
+			})
 	}),
 }
 
 // unmatchedToolUses are the ids of the uses of tools without a result where that has to be, and of results without a
 // use.
-func unmatchedToolUses(messages []M) (unanswered, strange []any) {
+func unmatchedToolUses(messages []check.M) (unanswered, strange []any) {
 	var used []any // in the message before
 	for _, message := range append(messages, nil) {
 		results := blockIDs("user", message, "tool_result", "toolUseId")
@@ -70,7 +74,7 @@ const toolResultRequest = "request with what came of the use of tools came"
 // hasBlocks is for requests whose messages have blocks of one of the types.
 func hasBlocks(kinds ...string) func(client.ServerRequest) bool {
 	return func(q client.ServerRequest) bool {
-		return slices.ContainsFunc(protocol.ObjectsIn(q.Params["messages"]), func(message M) bool {
+		return slices.ContainsFunc(protocol.ObjectsIn(q.Params["messages"]), func(message check.M) bool {
 			return slices.ContainsFunc(kinds, func(kind string) bool {
 				return len(blocksOfType(contentBlocks(message["content"]), kind)) > 0
 			})
@@ -79,7 +83,7 @@ func hasBlocks(kinds ...string) func(client.ServerRequest) bool {
 }
 
 // blockIDs are what the blocks of a type in a message of a role have as their id.
-func blockIDs(role string, message M, kind, member string) (ids []any) {
+func blockIDs(role string, message check.M, kind, member string) (ids []any) {
 	if message["role"] != role {
 		return nil
 	}

@@ -10,68 +10,68 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-var iconChecks = Suite{
-	"schema/icon-shape": Watch(func(t *T, w Wire) {
+var iconChecks = check.Suite{
+	"schema/icon-shape": check.Watch(func(t *check.T, w check.Wire) {
 		expectNoViolations(t, "schema/icon-shape", "a list of well-formed icons", "icon",
 			validateMessages(t, w).Filter(hasPart("icons")))
 	}),
 
-	"schema/icon-src-scheme": Watch(func(t *T, w Wire) {
-		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
-			src, ok := icon.value.(M)["src"].(string)
+	"schema/icon-src-scheme": check.Watch(func(t *check.T, w check.Wire) {
+		check.Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *check.T, icon part) {
+			src, ok := icon.value.(check.M)["src"].(string)
 			if !ok {
 				t.Yield("src is not a string")
 			}
-			t.Expect(src).To(Satisfy("an https or data URI", func(src string) bool {
+			t.Expect(src).To(check.Satisfy("an https or data URI", func(src string) bool {
 				return slices.Contains([]string{"https", "data"}, schemeOf(src))
 			}))
 		})
 	}),
 
-	"schema/icon-same-origin": Watch(func(t *T, w Wire) {
+	"schema/icon-same-origin": check.Watch(func(t *check.T, w check.Wire) {
 		own := serverDomain(t)
-		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
-			src, _ := icon.value.(M)["src"].(string)
+		check.Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *check.T, icon part) {
+			src, _ := icon.value.(check.M)["src"].(string)
 			u, err := url.Parse(src)
 			switch {
 			case err != nil || u.Hostname() == "" || !strings.HasPrefix(schemeOf(src), "http"):
-				t.WithReason(NotOffered).Skip("no icon is at an http or https URL")
+				t.WithReason(check.NotOffered).Skip("no icon is at an http or https URL")
 			case own == "":
 				t.Skip("the server is tried at an address that is not its public one, and names no websiteUrl")
 			}
-			t.Expect(domainOf(u.Hostname())).To(BeOneOf(own), "of the icon at %s", u.Redacted())
+			t.Expect(domainOf(u.Hostname())).To(check.BeOneOf(own), "of the icon at %s", u.Redacted())
 		})
 	}),
 
-	"schema/icon-data-uri-base64": Watch(func(t *T, w Wire) {
-		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
-			src, _ := icon.value.(M)["src"].(string)
+	"schema/icon-data-uri-base64": check.Watch(func(t *check.T, w check.Wire) {
+		check.Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *check.T, icon part) {
+			src, _ := icon.value.(check.M)["src"].(string)
 			if schemeOf(src) != "data" {
-				t.WithReason(NotOffered).Skip("no icon is a data URI")
+				t.WithReason(check.NotOffered).Skip("no icon is a data URI")
 			}
 			mimeType, image, problem := readDataURI(src)
-			if override, ok := icon.value.(M)["mimeType"].(string); ok && isGeneric(mimeType) {
+			if override, ok := icon.value.(check.M)["mimeType"].(string); ok && isGeneric(mimeType) {
 				mimeType = override
 			}
-			t.Expect(problem == "").To(BeTrue("a data URI with base64 image data", "%s", problem))
-			t.ExpectShould(isImage(mimeType, image)).To(BeTrue("image data of type "+mimeType,
+			t.Expect(problem == "").To(check.BeTrue("a data URI with base64 image data", "%s", problem))
+			t.ExpectShould(isImage(mimeType, image)).To(check.BeTrue("image data of type "+mimeType,
 				"data that begins with %.8q", image))
 		})
 	}),
 
-	"schema/icon-sizes-format": Watch(func(t *T, w Wire) {
-		Judge(t, "icon with sizes", iconsWith(t, w, "sizes"), part.Subject, func(t *T, icon part) {
-			sizes, ok := icon.value.(M)["sizes"].([]any)
+	"schema/icon-sizes-format": check.Watch(func(t *check.T, w check.Wire) {
+		check.Judge(t, "icon with sizes", iconsWith(t, w, "sizes"), part.Subject, func(t *check.T, icon part) {
+			sizes, ok := icon.value.(check.M)["sizes"].([]any)
 			if !ok {
 				t.Yield("sizes is not an array")
 			}
 			for _, size := range sizes {
 				if _, ok := size.(string); ok { // else schema/icon-shape
-					t.Expect(size).To(Satisfy("a size of the form WxH, or any", iconSizePattern.MatchString))
+					t.Expect(size).To(check.Satisfy("a size of the form WxH, or any", iconSizePattern.MatchString))
 				}
 			}
 		})
@@ -84,11 +84,11 @@ func isWebURL(text string) bool {
 }
 
 // iconsWith are the icons, one by one, that have the member.
-func iconsWith(t *T, w Wire, member string) (icons []part) {
+func iconsWith(t *check.T, w check.Wire, member string) (icons []part) {
 	for _, p := range validateMessages(t, w).Parts("icons") {
 		list, _ := p.value.([]any)
-		for _, icon := range Objects(list) {
-			if HasMember(icon, member) {
+		for _, icon := range check.Objects(list) {
+			if check.HasMember(icon, member) {
 				icons = append(icons, part{p.kind, "icon", p.name, icon, p.message})
 			}
 		}
@@ -98,7 +98,7 @@ func iconsWith(t *T, w Wire, member string) (icons []part) {
 
 // serverDomain is the domain of the server: that of its URL or, where that is an address for tests, the one of its
 // websiteUrl; empty when neither tells.
-func serverDomain(t *T) string {
+func serverDomain(t *check.T) string {
 	if host := roundtrip.ServerURL(t).Hostname(); isPublicName(host) {
 		return domainOf(host)
 	}

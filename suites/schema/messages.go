@@ -8,16 +8,17 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var messageChecks = Suite{
-	"schema/all-server-messages-valid": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+var messageChecks = check.Suite{
+	"schema/all-server-messages-valid": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		meaningless := invalid.SameAsUnknownMethod(w)
 		meant := validateMessages(t, w).Filter(func(x validatedMessage) bool {
 			return x.violations == nil || !x.HasResult || !meaningless(protocol.ResultOf(x.Message))
@@ -25,23 +26,23 @@ var messageChecks = Suite{
 		expectNoViolations(t, "schema/all-server-messages-valid", "a message that its schema allows", "message", meant)
 	}),
 
-	"schema/optional-members-not-null": Watch(func(t *T, w Wire) {
+	"schema/optional-members-not-null": check.Watch(func(t *check.T, w check.Wire) {
 		expectNoViolations(t, "schema/optional-members-not-null", "optional members set or left out", "message",
 			validateMessages(t, w))
 	}),
 
-	"schema/unknown-server-methods": Watch(func(t *T, w Wire) {
-		isCall := func(m Message) bool { return m.Method != "" }
+	"schema/unknown-server-methods": check.Watch(func(t *check.T, w check.Wire) {
+		isCall := func(m check.Message) bool { return m.Method != "" }
 		sent := w.Messages().Negotiated(t.Revision).Filter("request and no notification", isCall)
 		t.Judge(sent, expectKnownMethod)
 	}),
 
-	"schema/capability-shapes": Watch(func(t *T, w Wire) {
+	"schema/capability-shapes": check.Watch(func(t *check.T, w check.Wire) {
 		expectNoViolations(t, "schema/capability-shapes", "capabilities that are objects with boolean flags",
 			"capabilities", validateMessages(t, w).Filter(hasPart("capabilities")))
 	}),
 
-	"schema/instructions-type": Watch(func(t *T, w Wire) {
+	"schema/instructions-type": check.Watch(func(t *check.T, w check.Wire) {
 		definition, what := "InitializeResult", "result of initialize"
 		if t.IsModern() {
 			definition, what = "DiscoverResult", "result of server/discover"
@@ -50,37 +51,40 @@ var messageChecks = Suite{
 		expectNoViolations(t, "schema/instructions-type", "instructions that are a string, or none", what, welcomes)
 	}),
 
-	"schema/implementation-website-url": Watch(func(t *T, w Wire) {
-		Judge(t, "websiteUrl", validateMessages(t, w).Parts("websiteUrl"), part.Subject, func(t *T, p part) {
-			text, ok := p.value.(string)
-			if !ok {
-				t.Yield("websiteUrl is not a string")
-			}
-			t.Expect(text).To(Satisfy("an absolute http or https URL", isWebURL))
-		})
+	"schema/implementation-website-url": check.Watch(func(t *check.T, w check.Wire) {
+		check.Judge(t, "websiteUrl", validateMessages(t, w).Parts("websiteUrl"), part.Subject,
+			func(t *check.T, p part) {
+				text, ok := p.value.(string)
+				if !ok {
+					t.Yield("websiteUrl is not a string")
+				}
+				t.Expect(text).To(check.Satisfy("an absolute http or https URL", isWebURL))
+			})
 	}),
 
-	"schema/unknown-client-capabilities-tolerated": ProcessProbe(func(t *T) {
-		t.Expect(handshake.RunScenario(t, handshake.Scenario{UnknownCapabilities: true}).ConnectReply).To(BeResult())
-	}).InModern(Probe(func(t *T) {
+	"schema/unknown-client-capabilities-tolerated": check.ProcessProbe(func(t *check.T) {
+		t.Expect(handshake.RunScenario(t,
+			handshake.Scenario{UnknownCapabilities: true}).ConnectReply).To(check.BeResult())
+	}).InModern(check.Probe(func(t *check.T) {
 		s := t.Session()
-		eachServed(t, s, M{"_meta": M{driver.MetaCapabilities: protocol.UnknownCapabilities}}, func(r driver.Reply) {
-			t.Expect(r).To(BeResult())
-		})
+		eachServed(t, s, check.M{"_meta": check.M{driver.MetaCapabilities: protocol.UnknownCapabilities}},
+			func(r driver.Reply) {
+				t.Expect(r).To(check.BeResult())
+			})
 	})),
 
-	"schema/request-meta-tolerated": Probe(func(t *T) {
-		eachServed(t, t.Session(), M{"_meta": protocol.UnknownMeta}, func(r driver.Reply) {
-			t.Expect(r).To(BeResult())
+	"schema/request-meta-tolerated": check.Probe(func(t *check.T) {
+		eachServed(t, t.Session(), check.M{"_meta": protocol.UnknownMeta}, func(r driver.Reply) {
+			t.Expect(r).To(check.BeResult())
 		})
 	}),
 }
 
 // expectNoViolations wants messages without violations that the entry owns; what names them in reasons.
-func expectNoViolations(t *T, id, want, what string, messages validatedMessages) {
-	Judge(t, what, messages, validatedMessage.Subject, func(t *T, x validatedMessage) {
+func expectNoViolations(t *check.T, id, want, what string, messages validatedMessages) {
+	check.Judge(t, what, messages, validatedMessage.Subject, func(t *check.T, x validatedMessage) {
 		broken := x.ViolationsOwnedBy(id)
-		t.Expect(len(broken) == 0).To(BeTrue(want, "%s", violationsText(broken)))
+		t.Expect(len(broken) == 0).To(check.BeTrue(want, "%s", violationsText(broken)))
 	})
 }
 
@@ -130,7 +134,7 @@ func hasPart(member string) func(validatedMessage) bool {
 }
 
 // expectKnownMethod wants a method that the revision defines for servers.
-func expectKnownMethod(t *T, m Message) {
+func expectKnownMethod(t *check.T, m check.Message) {
 	_, request := schemas.RequestDefinition(t.Revision, m.Method)
 	_, notification := schemas.NotificationDefinition(t.Revision, m.Method)
 	if request || notification {
@@ -143,16 +147,16 @@ func expectKnownMethod(t *T, m Message) {
 		t.Skip("the server declares an extension, which may define %s", m.Method)
 	}
 	if m.IsNotification() {
-		t.FailAt(Advice, "a notification that servers send in "+t.Revision, "%s", m.Method)
+		t.FailAt(catalogue.Advice, "a notification that servers send in "+t.Revision, "%s", m.Method)
 	}
 	t.Fail("a request that servers send in "+t.Revision, "%s", m.Method)
 }
 
 // hasExtension reports whether the capabilities name something that no revision of the handshake defines.
-func hasExtension(capabilities M) bool {
+func hasExtension(capabilities check.M) bool {
 	defined := []string{"logging", "completions", "prompts", "resources", "tools", "tasks"}
 	for name, v := range capabilities {
-		experimental, _ := v.(M)
+		experimental, _ := v.(check.M)
 		if name == "experimental" && len(experimental) > 0 ||
 			name != "experimental" && !slices.Contains(defined, name) {
 			return true
@@ -162,10 +166,10 @@ func hasExtension(capabilities M) bool {
 }
 
 // eachServed makes requests with params that ought to make no difference, of each kind that the server serves without.
-func eachServed(t *T, s *driver.Session, params M, run func(r driver.Reply)) {
+func eachServed(t *check.T, s *driver.Session, params check.M, run func(r driver.Reply)) {
 	served := false
 	for _, method := range plainMethods(t, s) {
-		usual := protocol.AskFunc(t, s, method, M{})
+		usual := protocol.AskFunc(t, s, method, check.M{})
 		plain := usual()
 		if plain.Result() == nil {
 			continue // what is wrong with it, its own area says
@@ -175,12 +179,12 @@ func eachServed(t *T, s *driver.Session, params M, run func(r driver.Reply)) {
 		run(r)
 	}
 	if !served {
-		t.Inconclusive("no request is served without %s either", Show(params))
+		t.Inconclusive("no request is served without %s either", check.Show(params))
 	}
 }
 
 // plainMethods are requests that the server serves without any params.
-func plainMethods(t *T, s *driver.Session) []string {
+func plainMethods(t *check.T, s *driver.Session) []string {
 	harmless, _ := s.NoOp()
 	methods := []string{harmless}
 	for _, family := range []string{"tools", "resources", "prompts"} {

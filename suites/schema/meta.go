@@ -5,43 +5,46 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-var metaChecks = Suite{
-	"schema/meta-is-object": Watch(func(t *T, w Wire) {
+var metaChecks = check.Suite{
+	"schema/meta-is-object": check.Watch(func(t *check.T, w check.Wire) {
 		expectNoViolations(t, "schema/meta-is-object", "_meta that is an object", "_meta",
 			validateMessages(t, w).Filter(hasPart("_meta")))
 	}),
 
-	"schema/meta-key-format": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key", anyKey, func(t *T, key, where string) {
-			t.Expect(protocol.IsMetaKey(key)).To(BeTrue("a _meta key of the form prefix/name", "%q in %s", key, where))
+	"schema/meta-key-format": check.Watch(func(t *check.T, w check.Wire) {
+		eachMetaKey(t, w, "_meta key", anyKey, func(t *check.T, key, where string) {
+			t.Expect(protocol.IsMetaKey(key)).To(check.BeTrue("a _meta key of the form prefix/name", "%q in %s", key,
+				where))
 		})
 	}),
 
-	"schema/meta-reserved-prefix": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key with a prefix", protocol.IsPrefixedMetaKey, func(t *T, key, where string) {
+	"schema/meta-reserved-prefix": check.Watch(func(t *check.T, w check.Wire) {
+		eachMetaKey(t, w, "_meta key with a prefix", protocol.IsPrefixedMetaKey, func(t *check.T, key, where string) {
 			free := !isReserved(prefixLabels(key), t.Revision) || isDefined(t, key)
 			tolerated := free || isPublished(t, key)
-			t.Expect(tolerated).To(BeTrue("a _meta key under a prefix that is not reserved", "%q in %s", key, where))
-			t.ExpectAdvice(free).To(BeTrue("a _meta key that this revision defines", "%q in %s", key, where))
+			t.Expect(tolerated).To(check.BeTrue("a _meta key under a prefix that is not reserved", "%q in %s", key,
+				where))
+			t.ExpectAdvice(free).To(check.BeTrue("a _meta key that this revision defines", "%q in %s", key, where))
 		})
 	}),
 
-	"schema/meta-reverse-dns-prefix": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key with a prefix", protocol.IsPrefixedMetaKey, func(t *T, key, where string) {
+	"schema/meta-reverse-dns-prefix": check.Watch(func(t *check.T, w check.Wire) {
+		eachMetaKey(t, w, "_meta key with a prefix", protocol.IsPrefixedMetaKey, func(t *check.T, key, where string) {
 			if t.IsModern() && key == "ui/resourceUri" {
 				t.Skip("%s is an old key of the extension of apps", key)
 			}
 			labels := prefixLabels(key)
 			reversed := isTopLevelDomain(labels[0])
 			forward := !reversed && slices.Contains(frequentTLDs, labels[len(labels)-1])
-			t.Expect(!forward).To(BeTrue("a _meta prefix in reverse DNS order, such as com.example/",
+			t.Expect(!forward).To(check.BeTrue("a _meta prefix in reverse DNS order, such as com.example/",
 				"%q in %s", key, where))
-			t.ExpectAdvice(reversed).To(BeTrue("a _meta prefix that begins with a top-level domain", "%q in %s", key,
+			t.ExpectAdvice(reversed).To(check.BeTrue("a _meta prefix that begins with a top-level domain", "%q in %s",
+				key,
 				where))
 		})
 	}),
@@ -55,27 +58,29 @@ type metaEntry struct {
 }
 
 // Subject names the key and shows the _meta.
-func (k metaEntry) Subject() Subject {
+func (k metaEntry) Subject() check.Subject {
 	s := k.part.Subject()
 	s.Name = k.key
 	return s
 }
 
 // eachMetaKey tries a check on every key of a _meta that passes the test, once for each key; where says what has it.
-func eachMetaKey(t *T, w Wire, what string, test func(string) bool, run func(t *T, key, where string)) {
+func eachMetaKey(
+	t *check.T, w check.Wire, what string, test func(string) bool, run func(t *check.T, key, where string),
+) {
 	seen := map[string]bool{}
 	keys := slices.DeleteFunc(metaEntries(t, w, test), func(k metaEntry) bool {
 		again := seen[k.key]
 		seen[k.key] = true
 		return again
 	})
-	Judge(t, what, keys, metaEntry.Subject, func(t *T, k metaEntry) { run(t, k.key, k.part.name) })
+	check.Judge(t, what, keys, metaEntry.Subject, func(t *check.T, k metaEntry) { run(t, k.key, k.part.name) })
 }
 
 // metaEntries are the members of every _meta whose key passes the test.
-func metaEntries(t *T, w Wire, test func(string) bool) (members []metaEntry) {
+func metaEntries(t *check.T, w check.Wire, test func(string) bool) (members []metaEntry) {
 	for _, p := range validateMessages(t, w).Parts("_meta") {
-		meta, _ := p.value.(M)
+		meta, _ := p.value.(check.M)
 		for _, key := range slices.Sorted(maps.Keys(meta)) {
 			if test(key) {
 				members = append(members, metaEntry{key, meta[key], p})
@@ -105,16 +110,16 @@ func isReserved(labels []string, revision string) bool {
 
 // isDefined reports whether a key under a reserved prefix is one of the revision, or of an extension that the server
 // declares.
-func isDefined(t *T, key string) bool {
+func isDefined(t *check.T, key string) bool {
 	if !t.IsModern() {
 		return slices.Contains(legacyMetaKeys, key)
 	}
-	declared, _ := t.Server.Capabilities["extensions"].(M)
+	declared, _ := t.Server.Capabilities["extensions"].(check.M)
 	return slices.Contains(modernMetaKeys, key) || isOfExtension(key, slices.Collect(maps.Keys(declared)))
 }
 
 // isPublished reports whether a key under a reserved prefix is one of a later revision, or of a published extension.
-func isPublished(t *T, key string) bool {
+func isPublished(t *check.T, key string) bool {
 	if !t.IsModern() {
 		return slices.Contains(modernMetaKeys, key) || slices.Contains([]string{tasksExtension, appsExtension}, key)
 	}

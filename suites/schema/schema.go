@@ -2,7 +2,9 @@
 // annotations.
 package schema
 
-import . "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
 // Checks are the checks of the area.
-var Checks = MergeSuites(messageChecks, metaChecks, traceChecks, iconChecks, annotationChecks)
+var Checks = check.MergeSuites(messageChecks, metaChecks, traceChecks, iconChecks, annotationChecks)

@@ -4,23 +4,23 @@ import (
 	"regexp"
 	"strings"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-var traceChecks = Suite{
-	"schema/trace-context-format": WatchWithSetup(sendTrace, func(t *T, w Wire) {
+var traceChecks = check.Suite{
+	"schema/trace-context-format": check.WatchWithSetup(sendTrace, func(t *check.T, w check.Wire) {
 		isTrace := func(key string) bool { return traceFormats[key] != nil }
-		Judge(t, "trace context", metaEntries(t, w, isTrace), metaEntry.Subject, func(t *T, k metaEntry) {
+		check.Judge(t, "trace context", metaEntries(t, w, isTrace), metaEntry.Subject, func(t *check.T, k metaEntry) {
 			text, isString := k.value.(string)
-			t.Expect(isString && traceFormats[k.key](text)).To(BeTrue("a "+k.key+" in the format of the W3C",
-				"%s in %s", Show(k.value), k.part.name))
+			t.Expect(isString && traceFormats[k.key](text)).To(check.BeTrue("a "+k.key+" in the format of the W3C",
+				"%s in %s", check.Show(k.value), k.part.name))
 		})
 	}),
 }
 
 // sendTrace makes a request that is part of a trace, which servers may go on with.
-func sendTrace(t *T) {
-	t.TryRequest(t.Session(), "server/discover", M{"_meta": M{
+func sendTrace(t *check.T) {
+	t.TryRequest(t.Session(), "server/discover", check.M{"_meta": check.M{
 		"traceparent": "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
 		"tracestate":  "mcpcheck=1",
 		"baggage":     "mcpcheck=1",

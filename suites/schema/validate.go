@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
@@ -18,7 +18,7 @@ import (
 // validatedMessage is what is known of one message of the server: which rules of its schema it breaks, and which
 // members it has that rules of their own hold for.
 type validatedMessage struct {
-	Message
+	check.Message
 	definition string // of what it was judged by: "ListToolsResult"
 	*findings
 }
@@ -35,12 +35,12 @@ type part struct {
 	member  string // "_meta"
 	name    string // of what has the member, for people: `tool "add"`
 	value   any
-	message Message // the first that has it
+	message check.Message // the first that has it
 }
 
 // Subject names what has the part, and shows the part.
-func (p part) Subject() Subject {
-	return Subject{Name: p.name, Value: M{p.member: p.value}, SourceFrames: p.message.Subject().Frames}
+func (p part) Subject() check.Subject {
+	return check.Subject{Name: p.name, Value: check.M{p.member: p.value}, SourceFrames: p.message.Subject().Frames}
 }
 
 // validatedMessages are messages of the server that the revision defines.
@@ -54,8 +54,8 @@ type findingsKey struct {
 
 // validateMessages looks at each message of the run once, for all watches. Of lists that came several times it keeps
 // one.
-func validateMessages(t *T, w Wire) validatedMessages {
-	return Memo(t, "all messages", func() (all validatedMessages) {
+func validateMessages(t *check.T, w check.Wire) validatedMessages {
+	return check.Memo(t, "all messages", func() (all validatedMessages) {
 		known := map[findingsKey]*findings{}
 		for _, m := range w.Messages().Negotiated(t.Revision).List {
 			definition := definitionOf(m, t.Revision)
@@ -79,7 +79,7 @@ func validateMessages(t *T, w Wire) validatedMessages {
 
 // definitionOf is what the schema of the revision calls a message; empty where it has no word for it, or where other
 // areas have an entry for each of its members.
-func definitionOf(m Message, revision string) (definition string) {
+func definitionOf(m check.Message, revision string) (definition string) {
 	ok := false
 	switch {
 	case m.IsResponse() && m.HasResult && m.Request != nil:
@@ -104,7 +104,7 @@ func definitionOf(m Message, revision string) (definition string) {
 
 // resultDefinition is what the schema calls a result, by its type where results have one. A type that the revision does
 // not know, or none, is left to the area result; an extension that defines one has an area of its own.
-func resultDefinition(m Message, revision string) (definition string, ok bool) {
+func resultDefinition(m check.Message, revision string) (definition string, ok bool) {
 	if schemas.ResultTypes(revision) == nil {
 		return schemas.ResultDefinition(revision, m.Request.Method)
 	}
@@ -113,20 +113,20 @@ func resultDefinition(m Message, revision string) (definition string, ok bool) {
 }
 
 // startsTask reports whether a result is the task that the call asked for.
-func startsTask(m Message) bool {
+func startsTask(m check.Message) bool {
 	return bytes.Contains(m.Request.Raw.Bytes(), []byte(`"task"`)) && // spares the decoding
 		objectIn(m.Request.JSON(), "params")["task"] != nil && objectIn(m.JSON(), "result")["task"] != nil
 }
 
 // objectIn is a member that is an object; nil when it is none.
-func objectIn(object M, name string) M {
-	m, _ := object[name].(M)
+func objectIn(object check.M, name string) check.M {
+	m, _ := object[name].(check.M)
 	return m
 }
 
 // validatedText is the text that the definition of a message speaks of: the result of a response, else the whole
 // message.
-func validatedText(m Message) []byte {
+func validatedText(m check.Message) []byte {
 	if !m.IsResponse() {
 		return m.TextToMaxDepth()
 	}
@@ -134,7 +134,7 @@ func validatedText(m Message) []byte {
 }
 
 // titleOf names a message for people.
-func titleOf(m Message) string {
+func titleOf(m check.Message) string {
 	if m.Request != nil {
 		return "the result of " + m.Request.Method
 	}
@@ -188,7 +188,7 @@ func (c *findings) collectParts(kind, name, root, revision string, value any) {
 		}
 		return
 	}
-	object, ok := value.(M)
+	object, ok := value.(check.M)
 	if !ok {
 		return
 	}
@@ -215,9 +215,9 @@ func (c *findings) collectParts(kind, name, root, revision string, value any) {
 }
 
 // collectInputParts finds the parts in what a result asks the client for.
-func (c *findings) collectInputParts(name, root, revision string, asked M) {
+func (c *findings) collectInputParts(name, root, revision string, asked check.M) {
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
-		request, _ := asked[key].(M)
+		request, _ := asked[key].(check.M)
 		method, _ := request["method"].(string)
 		if definition, ok := schemas.InputRequestDefinition(revision, method); ok {
 			c.collectParts(definition, name, root, revision, request)
@@ -226,7 +226,7 @@ func (c *findings) collectInputParts(name, root, revision string, asked M) {
 }
 
 // nameOf names an object for people: by its own name, else by the message it is in.
-func nameOf(noun, root string, object M) string {
+func nameOf(noun, root string, object check.M) string {
 	if name, ok := object["name"].(string); ok {
 		return noun + " " + strconv.Quote(name)
 	}

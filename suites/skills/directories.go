@@ -4,36 +4,36 @@ import (
 	"slices"
 	"strings"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // directoryChecks are the checks of the directories of skills.
-var directoryChecks = Suite{
-	"skills/directory-read-implemented": eachListing(func(t *T, l directoryListing) {
-		t.Expect(l.err == nil).To(BeTrue("a result with resources", "%v", l.err))
+var directoryChecks = check.Suite{
+	"skills/directory-read-implemented": eachListing(func(t *check.T, l directoryListing) {
+		t.Expect(l.err == nil).To(check.BeTrue("a result with resources", "%v", l.err))
 	}),
 
-	"skills/directory-children": eachListing(func(t *T, l directoryListing) {
+	"skills/directory-children": eachListing(func(t *check.T, l directoryListing) {
 		l.requireRead(t)
 		missing := slices.DeleteFunc(l.expectedURIs(), func(uri string) bool { return l.child(uri) != nil })
-		t.Expect(missing).To(BeEmptyList[string]("each file and directory in it"))
+		t.Expect(missing).To(check.BeEmptyList[string]("each file and directory in it"))
 	}),
 
-	"skills/directory-direct-only": eachListing(func(t *T, l directoryListing) {
+	"skills/directory-direct-only": eachListing(func(t *check.T, l directoryListing) {
 		l.requireRead(t)
 		var others []string
 		for _, child := range l.children {
 			uri, _ := child["uri"].(string)
 			name, inside := strings.CutPrefix(uri, l.uri+"/")
 			if !inside || name == "" || strings.Contains(name, "/") {
-				others = append(others, Show(Member(child, "uri")))
+				others = append(others, check.Show(check.Member(child, "uri")))
 			}
 		}
-		t.Expect(others).To(BeEmptyList[string]("what is in the directory itself"))
+		t.Expect(others).To(check.BeEmptyList[string]("what is in the directory itself"))
 	}),
 
-	"skills/directory-marks-directories": eachListing(func(t *T, l directoryListing) {
+	"skills/directory-marks-directories": eachListing(func(t *check.T, l directoryListing) {
 		l.requireRead(t)
 		for _, uri := range l.expectedURIs() {
 			child := l.child(uri)
@@ -42,17 +42,19 @@ var directoryChecks = Suite{
 			}
 			isDirectory := !slices.Contains(l.skill.uris(), uri)
 			t.Expect((child["mimeType"] == directoryType) == isDirectory).To(
-				BeTrue("mimeType inode/directory for directories alone", "%s", Show(child)))
+				check.BeTrue("mimeType inode/directory for directories alone", "%s", check.Show(child)))
 		}
 	}),
 
-	"skills/directory-refuses-others": Probe(func(t *T) {
+	"skills/directory-refuses-others": check.Probe(func(t *check.T) {
 		all := directoryListings(t, false)
-		t.Expect(requestInvalidByURI(t, directoryMethod, all[0].uri+"/mcpcheck-no-such-directory")).To(BeError(-32602))
-		t.Expect(requestInvalidByURI(t, directoryMethod, all[0].skill.requireURI(t))).To(BeError(-32602), "of a file")
+		t.Expect(requestInvalidByURI(t, directoryMethod,
+			all[0].uri+"/mcpcheck-no-such-directory")).To(check.BeError(-32602))
+		t.Expect(requestInvalidByURI(t, directoryMethod, all[0].skill.requireURI(t))).To(check.BeError(-32602),
+			"of a file")
 	}),
 
-	"skills/manifest-complete": eachListing(func(t *T, l directoryListing) {
+	"skills/manifest-complete": eachListing(func(t *check.T, l directoryListing) {
 		l.requireRead(t)
 		var unlisted []string
 		for _, child := range l.children {
@@ -62,7 +64,7 @@ var directoryChecks = Suite{
 				unlisted = append(unlisted, uri)
 			}
 		}
-		t.Expect(unlisted).To(BeEmptyList[string]("each file of the directory in the entry of the skill"))
+		t.Expect(unlisted).To(check.BeEmptyList[string]("each file of the directory in the entry of the skill"))
 	}),
 }
 
@@ -73,8 +75,8 @@ const directoryType = "inode/directory"
 type directoryListing struct {
 	skill    skill
 	uri      string
-	children []M
-	pages    []M // without the children
+	children []check.M
+	pages    []check.M // without the children
 	err      error
 }
 
@@ -82,19 +84,19 @@ type directoryListing struct {
 const maxDirectories = 6
 
 // directoryListings are the directories of the first skills. Without any the check ends, unless it can do without.
-func directoryListings(t *T, orNone bool) []directoryListing {
-	all := Step(t, directoryMethod, readDirectories)
+func directoryListings(t *check.T, orNone bool) []directoryListing {
+	all := check.Step(t, directoryMethod, readDirectories)
 	switch {
 	case len(all) > 0 || orNone:
 		return all
 	case t.Server.Extension(extension)["directoryRead"] != true:
-		t.WithReason(NotDeclared).Skip("the server does not declare directoryRead")
+		t.WithReason(check.NotDeclared).Skip("the server does not declare directoryRead")
 	}
-	t.WithReason(NotOffered).Skip("no skill lists its files")
+	t.WithReason(check.NotOffered).Skip("no skill lists its files")
 	return nil
 }
 
-func readDirectories(t *T) (all []directoryListing) {
+func readDirectories(t *check.T) (all []directoryListing) {
 	if t.Server.Extension(extension)["directoryRead"] != true {
 		return nil
 	}
@@ -114,14 +116,15 @@ func readDirectories(t *T) (all []directoryListing) {
 }
 
 // readDirectory reads what is in a directory.
-func (s skill) readDirectory(t *T, uri string) directoryListing {
+func (s skill) readDirectory(t *check.T, uri string) directoryListing {
 	l := directoryListing{skill: s, uri: uri}
-	l.err = EachPage(t.Session(), directoryMethod, "resources", extensionParams(M{"uri": uri}), func(page M) {
-		l.children = append(l.children, protocol.ObjectsIn(page["resources"])...)
-		l.pages = append(l.pages, protocol.WithoutMember(page, "resources"))
-	})
+	l.err = check.EachPage(t.Session(), directoryMethod, "resources", extensionParams(check.M{"uri": uri}),
+		func(page check.M) {
+			l.children = append(l.children, protocol.ObjectsIn(page["resources"])...)
+			l.pages = append(l.pages, protocol.WithoutMember(page, "resources"))
+		})
 	if isLost(l.err) {
-		t.Retry("%v", Explain(l.err))
+		t.Retry("%v", check.Explain(l.err))
 	}
 	return l
 }
@@ -154,8 +157,8 @@ func (l directoryListing) expectedURIs() (uris []string) {
 }
 
 // child is what is in it under a URI; nil when nothing is.
-func (l directoryListing) child(uri string) M {
-	i := slices.IndexFunc(l.children, func(c M) bool { return c["uri"] == uri })
+func (l directoryListing) child(uri string) check.M {
+	i := slices.IndexFunc(l.children, func(c check.M) bool { return c["uri"] == uri })
 	if i < 0 {
 		return nil
 	}
@@ -163,25 +166,25 @@ func (l directoryListing) child(uri string) M {
 }
 
 // currentURIs are the files of the skill as its entry has them now.
-func (l directoryListing) currentURIs(t *T) []string {
-	return Step(t, "entry now: "+l.skill.requireURI(t), func(t *T) []string {
-		entry, _ := requestByURI(t, getMethod, l.skill.requireURI(t)).Result()["skill"].(M)
+func (l directoryListing) currentURIs(t *check.T) []string {
+	return check.Step(t, "entry now: "+l.skill.requireURI(t), func(t *check.T) []string {
+		entry, _ := requestByURI(t, getMethod, l.skill.requireURI(t)).Result()["skill"].(check.M)
 		return append(skill{entry}.uris(), l.skill.uris()...)
 	})
 }
 
 // requireRead ends a check that cannot do without the children.
-func (l directoryListing) requireRead(t *T) {
+func (l directoryListing) requireRead(t *check.T) {
 	if l.err != nil {
 		t.Yield("it is not served")
 	}
 }
 
-func (l directoryListing) subject() Subject {
-	return Subject{Name: l.uri, Value: M{"uri": l.uri, "resources": l.children}}
+func (l directoryListing) subject() check.Subject {
+	return check.Subject{Name: l.uri, Value: check.M{"uri": l.uri, "resources": l.children}}
 }
 
 // eachListing is the check that tries something on the directories.
-func eachListing(run func(*T, directoryListing)) Check {
-	return Probe(func(t *T) { Each(t, directoryListings(t, false), directoryListing.subject, run) })
+func eachListing(run func(*check.T, directoryListing)) check.Check {
+	return check.Probe(func(t *check.T) { check.Each(t, directoryListings(t, false), directoryListing.subject, run) })
 }

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // The limits of a skill that every client takes.
@@ -20,20 +20,20 @@ const (
 )
 
 // entryChecks are the checks of what entries of skills say.
-var entryChecks = Suite{
-	"skills/list-ends": Probe(func(t *T) {
-		c := Step(t, listMethod, readList)
+var entryChecks = check.Suite{
+	"skills/list-ends": check.Probe(func(t *check.T) {
+		c := check.Step(t, listMethod, readList)
 		if c.refused {
 			t.Yield("it is not served")
 		}
-		endless := (*EndlessListError)(nil)
-		t.Expect(errors.As(c.err, &endless)).To(BeOneOf(false), "%v", c.err)
+		endless := (*check.EndlessListError)(nil)
+		t.Expect(errors.As(c.err, &endless)).To(check.BeOneOf(false), "%v", c.err)
 		if len(c.pages) < 2 {
-			t.WithReason(NotOffered).Skip("the list has one page")
+			t.WithReason(check.NotOffered).Skip("the list has one page")
 		}
 	}),
 
-	"skills/entry-atomic": Probe(func(t *T) {
+	"skills/entry-atomic": check.Probe(func(t *check.T) {
 		var again []string
 		known := map[string]bool{}
 		for _, s := range allSkills(t) {
@@ -43,10 +43,10 @@ var entryChecks = Suite{
 			}
 			known[uri] = true
 		}
-		t.Expect(again).To(BeEmptyList[string]("one entry for each skill"))
+		t.Expect(again).To(check.BeEmptyList[string]("one entry for each skill"))
 	}),
 
-	"skills/names-unique": Probe(func(t *T) {
+	"skills/names-unique": check.Probe(func(t *check.T) {
 		var again []string
 		known := map[string]any{} // the uri of the skill of that name
 		for _, s := range allSkills(t) {
@@ -56,94 +56,95 @@ var entryChecks = Suite{
 			}
 			known[name] = s.entry["uri"]
 		}
-		t.Expect(again).To(BeEmptyList[string]("each name once"))
+		t.Expect(again).To(check.BeEmptyList[string]("each name once"))
 	}),
 
-	"skills/entry-uri": eachEntry(func(t *T, s skill) {
-		t.Expect(Member(s.entry, "uri")).To(BeString(), "uri")
+	"skills/entry-uri": eachEntry(func(t *check.T, s skill) {
+		t.Expect(check.Member(s.entry, "uri")).To(check.BeString(), "uri")
 		uri := s.entry["uri"].(string)
 		t.Expect(absoluteURIPattern.MatchString(uri) && strings.HasSuffix(uri, skillFile)).To(
-			BeTrue("the URI of a SKILL.md", "%s", Show(uri)))
+			check.BeTrue("the URI of a SKILL.md", "%s", check.Show(uri)))
 	}),
 
-	"skills/frontmatter-present": eachEntry(func(t *T, s skill) {
-		t.Expect(Member(s.entry, "frontmatter")).To(BeObject(), "frontmatter")
+	"skills/frontmatter-present": eachEntry(func(t *check.T, s skill) {
+		t.Expect(check.Member(s.entry, "frontmatter")).To(check.BeObject(), "frontmatter")
 		for _, field := range []string{"name", "description"} {
-			t.Expect(Member(s.frontmatter(), field)).To(BeString(), "%s in frontmatter", field)
+			t.Expect(check.Member(s.frontmatter(), field)).To(check.BeString(), "%s in frontmatter", field)
 		}
 	}),
 
-	"skills/path-matches-name": eachEntry(func(t *T, s skill) {
+	"skills/path-matches-name": eachEntry(func(t *check.T, s skill) {
 		root := s.root(t)
 		last, err := url.PathUnescape(root[strings.LastIndex(root, "/")+1:])
 		t.Expect(err == nil && last == s.requireName(t)).To(
-			BeTrue("the name "+Show(s.requireName(t))+" before /SKILL.md", "%s", Show(last)))
+			check.BeTrue("the name "+check.Show(s.requireName(t))+" before /SKILL.md", "%s", check.Show(last)))
 	}),
 
-	"skills/name-valid": eachEntry(func(t *T, s skill) {
+	"skills/name-valid": eachEntry(func(t *check.T, s skill) {
 		const longest = 64
 		name := s.requireName(t)
 		n := utf8.RuneCountInString(name)
-		t.Expect(0 < n && n <= longest).To(BeTrue("1 to 64 characters", "%d", n))
+		t.Expect(0 < n && n <= longest).To(check.BeTrue("1 to 64 characters", "%d", n))
 		odd := strings.ContainsFunc(name, func(r rune) bool {
 			return r != '-' && !unicode.IsDigit(r) && (!unicode.IsLetter(r) || unicode.IsUpper(r))
 		})
 		hyphens := strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--")
 		t.Expect(!odd && !hyphens).To(
-			BeTrue("lower-case letters, digits and single hyphens between them", "%s", Show(name)))
+			check.BeTrue("lower-case letters, digits and single hyphens between them", "%s", check.Show(name)))
 	}),
 
-	"skills/description-valid": eachEntry(func(t *T, s skill) {
+	"skills/description-valid": eachEntry(func(t *check.T, s skill) {
 		const longest = 1024
 		text, isString := s.frontmatter()["description"].(string)
 		if !isString {
 			t.Yield("there is no description")
 		}
 		n := utf8.RuneCountInString(strings.TrimSpace(text))
-		t.Expect(0 < n && n <= longest).To(BeTrue("1 to 1024 characters", "%d", n))
+		t.Expect(0 < n && n <= longest).To(check.BeTrue("1 to 1024 characters", "%d", n))
 	}),
 
-	"skills/resources-present": eachEntry(func(t *T, s skill) {
+	"skills/resources-present": eachEntry(func(t *check.T, s skill) {
 		_, isList := s.entry["resources"].([]any)
 		t.Expect(isList || s.entry["resources"] == "dynamic").To(
-			BeTrue(`a list, or "dynamic"`, "%s", Show(Member(s.entry, "resources"))))
+			check.BeTrue(`a list, or "dynamic"`, "%s", check.Show(check.Member(s.entry, "resources"))))
 	}),
 
-	"skills/resource-entries": eachManifest(func(t *T, s skill) {
+	"skills/resource-entries": eachManifest(func(t *check.T, s skill) {
 		for _, item := range s.entry["resources"].([]any) {
-			t.Expect(item).To(BeObject(), "an item of resources")
-			file := item.(M)
-			t.Expect(Member(file, "uri")).To(BeString(), "uri")
-			t.Expect(Member(file, "digest")).To(BeString(), "digest")
-			t.Expect(Member(file, "size")).To(BeInteger(), "size")
+			t.Expect(item).To(check.BeObject(), "an item of resources")
+			file := item.(check.M)
+			t.Expect(check.Member(file, "uri")).To(check.BeString(), "uri")
+			t.Expect(check.Member(file, "digest")).To(check.BeString(), "digest")
+			t.Expect(check.Member(file, "size")).To(check.BeInteger(), "size")
 		}
 	}),
 
-	"skills/digest-format": eachManifest(func(t *T, s skill) {
+	"skills/digest-format": eachManifest(func(t *check.T, s skill) {
 		for _, f := range s.manifest() {
 			if text, isString := f["digest"].(string); isString {
 				t.Expect(digestPattern.MatchString(text)).To(
-					BeTrue("sha256: and 64 lower-case hexadecimal digits", "%s", Show(text)))
+					check.BeTrue("sha256: and 64 lower-case hexadecimal digits", "%s", check.Show(text)))
 			}
 		}
 	}),
 
-	"skills/resources-include-skill-md": eachManifest(func(t *T, s skill) {
-		t.Expect(slices.Contains(s.uris(), s.requireURI(t))).To(BeTrue("the SKILL.md itself", "%s", Show(s.uris())))
+	"skills/resources-include-skill-md": eachManifest(func(t *check.T, s skill) {
+		t.Expect(slices.Contains(s.uris(), s.requireURI(t))).To(check.BeTrue("the SKILL.md itself", "%s",
+			check.Show(s.uris())))
 	}),
 
-	"skills/resources-once": eachManifest(func(t *T, s skill) {
+	"skills/resources-once": eachManifest(func(t *check.T, s skill) {
 		uris := slices.Sorted(slices.Values(s.uris()))
-		t.Expect(len(slices.Compact(slices.Clone(uris)))).To(BeOneOf(len(uris)), "different files")
+		t.Expect(len(slices.Compact(slices.Clone(uris)))).To(check.BeOneOf(len(uris)), "different files")
 	}),
 
-	"skills/resources-below-root": eachManifest(func(t *T, s skill) {
+	"skills/resources-below-root": eachManifest(func(t *check.T, s skill) {
 		root := s.root(t)
 		outside := slices.DeleteFunc(s.uris(), func(uri string) bool { return isBelow(root, uri) })
-		t.Expect(outside).To(BeEmptyList[string]("files in the directory of the skill"))
+		t.Expect(outside).To(check.BeEmptyList[string]("files in the directory of the skill"))
 	}),
 
-	"skills/nested-complete": eachManifest(func(t *T, s skill) {
+	"skills/nested-complete": eachManifest(func(t *check.T, s skill) {
 		var missing []string
 		nested := false
 		for _, inner := range allSkills(t) {
@@ -158,32 +159,32 @@ var entryChecks = Suite{
 				}
 			}
 		}
-		t.Expect(missing).To(BeEmptyList[string]("the files of skills in it as well"))
+		t.Expect(missing).To(check.BeEmptyList[string]("the files of skills in it as well"))
 		if !nested {
-			t.WithReason(NotObserved).Skip("no listed skill is within another one")
+			t.WithReason(check.NotObserved).Skip("no listed skill is within another one")
 		}
 	}),
 
-	"skills/limit-files": eachManifest(func(t *T, s skill) {
-		t.Expect(len(s.manifest()) <= maxFiles).To(BeTrue("512 files at most", "%d", len(s.manifest())))
+	"skills/limit-files": eachManifest(func(t *check.T, s skill) {
+		t.Expect(len(s.manifest()) <= maxFiles).To(check.BeTrue("512 files at most", "%d", len(s.manifest())))
 	}),
 
-	"skills/limit-size": eachManifest(func(t *T, s skill) {
+	"skills/limit-size": eachManifest(func(t *check.T, s skill) {
 		sum := 0.0
 		for _, f := range s.manifest() {
 			sum += number(f["size"])
 		}
-		t.Expect(sum <= maxBytes).To(BeTrue("16 MiB at most", "%.0f bytes", sum))
+		t.Expect(sum <= maxBytes).To(check.BeTrue("16 MiB at most", "%.0f bytes", sum))
 	}),
 
-	"skills/scheme": eachEntry(func(t *T, s skill) {
-		t.Expect(strings.HasPrefix(s.requireURI(t), "skill://")).To(BeTrue("a URI of skill://", "%s",
-			Show(s.entry["uri"])))
+	"skills/scheme": eachEntry(func(t *check.T, s skill) {
+		t.Expect(strings.HasPrefix(s.requireURI(t), "skill://")).To(check.BeTrue("a URI of skill://", "%s",
+			check.Show(s.entry["uri"])))
 	}),
 
-	"skills/path-segments": eachEntry(func(t *T, s skill) {
+	"skills/path-segments": eachEntry(func(t *check.T, s skill) {
 		_, path, _ := strings.Cut(s.root(t), "://")
-		t.Expect(skillPathPattern.MatchString(path)).To(BeTrue("segments of a URI", "%s", Show(path)))
+		t.Expect(skillPathPattern.MatchString(path)).To(check.BeTrue("segments of a URI", "%s", check.Show(path)))
 	}),
 }
 
@@ -199,7 +200,7 @@ var skillPathPattern = regexp.MustCompile(
 )
 
 // skill is an entry of the list.
-type skill struct{ entry M }
+type skill struct{ entry check.M }
 
 // skills are the entries.
 func (c skillList) skills() (all []skill) {
@@ -210,48 +211,50 @@ func (c skillList) skills() (all []skill) {
 }
 
 // allSkills are the skills of the list, for a check that cannot do without.
-func allSkills(t *T) []skill {
+func allSkills(t *check.T) []skill {
 	all := requireList(t).skills()
 	if len(all) == 0 {
-		t.WithReason(NotOffered).Skip("the server lists no skill")
+		t.WithReason(check.NotOffered).Skip("the server lists no skill")
 	}
 	return all
 }
 
 // eachSkill tries a check on the skills of the list.
-func eachSkill(t *T, run func(*T, skill)) { Each(t, allSkills(t), skill.subject, run) }
+func eachSkill(t *check.T, run func(*check.T, skill)) {
+	check.Each(t, allSkills(t), skill.subject, run)
+}
 
 // eachEntry is the check that tries something on them.
-func eachEntry(run func(*T, skill)) Check {
-	return Probe(func(t *T) { eachSkill(t, run) })
+func eachEntry(run func(*check.T, skill)) check.Check {
+	return check.Probe(func(t *check.T) { eachSkill(t, run) })
 }
 
 // eachManifest is the check that tries something on those with a list of their files.
-func eachManifest(run func(*T, skill)) Check {
-	return eachEntry(func(t *T, s skill) {
+func eachManifest(run func(*check.T, skill)) check.Check {
+	return eachEntry(func(t *check.T, s skill) {
 		if _, isList := s.entry["resources"].([]any); !isList {
-			t.WithReason(NotOffered).Skip("no skill lists its files")
+			t.WithReason(check.NotOffered).Skip("no skill lists its files")
 		}
 		run(t, s)
 	})
 }
 
 // subject is the skill as one of several.
-func (s skill) subject() Subject {
+func (s skill) subject() check.Subject {
 	uri, _ := s.entry["uri"].(string)
-	return Subject{Name: uri, Value: s.entry}
+	return check.Subject{Name: uri, Value: s.entry}
 }
 
 // frontmatter is that of the entry; nil when it has none.
-func (s skill) frontmatter() M {
-	frontmatter, _ := s.entry["frontmatter"].(M)
+func (s skill) frontmatter() check.M {
+	frontmatter, _ := s.entry["frontmatter"].(check.M)
 	return frontmatter
 }
 
 // manifest are the files that the entry lists.
-func (s skill) manifest() []M {
+func (s skill) manifest() []check.M {
 	items, _ := s.entry["resources"].([]any)
-	return Objects(items)
+	return check.Objects(items)
 }
 
 // uris are those of the files that the entry lists.
@@ -265,16 +268,16 @@ func (s skill) uris() (uris []string) {
 }
 
 // file is what the entry says of a file; nil when it does not list it.
-func (s skill) file(uri string) M {
+func (s skill) file(uri string) check.M {
 	all := s.manifest()
-	if i := slices.IndexFunc(all, func(f M) bool { return f["uri"] == uri }); i >= 0 {
+	if i := slices.IndexFunc(all, func(f check.M) bool { return f["uri"] == uri }); i >= 0 {
 		return all[i]
 	}
 	return nil
 }
 
 // requireURI is the URI of the SKILL.md, for a check that cannot do without.
-func (s skill) requireURI(t *T) string {
+func (s skill) requireURI(t *check.T) string {
 	uri, ok := s.entry["uri"].(string)
 	if !ok || !strings.HasSuffix(uri, skillFile) {
 		t.Yield("uri is not that of a SKILL.md")
@@ -283,10 +286,10 @@ func (s skill) requireURI(t *T) string {
 }
 
 // root is the URI of the directory of the skill, likewise.
-func (s skill) root(t *T) string { return strings.TrimSuffix(s.requireURI(t), skillFile) }
+func (s skill) root(t *check.T) string { return strings.TrimSuffix(s.requireURI(t), skillFile) }
 
 // requireName is the name of the skill, likewise.
-func (s skill) requireName(t *T) string {
+func (s skill) requireName(t *check.T) string {
 	name, ok := s.frontmatter()["name"].(string)
 	if !ok {
 		t.Yield("there is no name")

@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -20,33 +20,33 @@ const (
 )
 
 // fileChecks are the checks of the files of skills, as they are read.
-var fileChecks = Suite{
-	"skills/skill-md-readable": Probe(func(t *T) {
-		eachFile(t, isSkillFile, func(t *T, r fileRead) {
-			t.Expect(r.reply).To(BeResult())
-			t.Expect(r.content != nil).To(BeTrue("contents with text or blob", "%s", r.reply))
+var fileChecks = check.Suite{
+	"skills/skill-md-readable": check.Probe(func(t *check.T) {
+		eachFile(t, isSkillFile, func(t *check.T, r fileRead) {
+			t.Expect(r.reply).To(check.BeResult())
+			t.Expect(r.content != nil).To(check.BeTrue("contents with text or blob", "%s", r.reply))
 		})
 	}),
 
-	"skills/files-readable": Probe(func(t *T) {
-		eachFile(t, isOtherFile, func(t *T, r fileRead) {
-			t.Expect(r.reply).To(BeResult())
-			t.Expect(r.content != nil).To(BeTrue("contents with text or blob", "%s", r.reply))
+	"skills/files-readable": check.Probe(func(t *check.T) {
+		eachFile(t, isOtherFile, func(t *check.T, r fileRead) {
+			t.Expect(r.reply).To(check.BeResult())
+			t.Expect(r.content != nil).To(check.BeTrue("contents with text or blob", "%s", r.reply))
 		})
 	}),
 
-	"skills/skill-md-frontmatter": Probe(func(t *T) {
-		eachFile(t, isSkillFile, func(t *T, r fileRead) {
+	"skills/skill-md-frontmatter": check.Probe(func(t *check.T) {
+		eachFile(t, isSkillFile, func(t *check.T, r fileRead) {
 			node, err := frontmatterIn(string(r.requireBytes(t)))
-			t.Expect(err == nil).To(BeTrue("YAML between two lines of ---", "%v", err))
+			t.Expect(err == nil).To(check.BeTrue("YAML between two lines of ---", "%v", err))
 			for _, name := range []string{"name", "description"} {
-				t.Expect(mappingMember(node, name) != nil).To(BeTrue(name+" in the frontmatter", "none"))
+				t.Expect(mappingMember(node, name) != nil).To(check.BeTrue(name+" in the frontmatter", "none"))
 			}
 		})
 	}),
 
-	"skills/frontmatter-identical": Probe(func(t *T) {
-		eachFile(t, isSkillFile, func(t *T, r fileRead) {
+	"skills/frontmatter-identical": check.Probe(func(t *check.T) {
+		eachFile(t, isSkillFile, func(t *check.T, r fileRead) {
 			node, err := frontmatterIn(string(r.requireBytes(t)))
 			if err != nil {
 				t.Yield("%v", err)
@@ -61,41 +61,41 @@ var fileChecks = Suite{
 				}
 			}
 			at := difference(node, r.skill.frontmatter(), "")
-			t.Expect(at).To(BeOneOf(""), "where the entry has something else than SKILL.md")
+			t.Expect(at).To(check.BeOneOf(""), "where the entry has something else than SKILL.md")
 		})
 	}),
 
-	"skills/digests-match": Probe(func(t *T) {
-		eachFile(t, isListed, func(t *T, r fileRead) {
+	"skills/digests-match": check.Probe(func(t *check.T) {
+		eachFile(t, isListed, func(t *check.T, r fileRead) {
 			sum := sha256.Sum256(r.requireBytes(t))
 			digest, _ := r.file["digest"].(string)
 			if !digestPattern.MatchString(digest) {
 				t.Yield("the digest is not one")
 			}
-			t.Expect(digest).To(BeOneOf("sha256:"+hex.EncodeToString(sum[:])), "the digest of what is read")
+			t.Expect(digest).To(check.BeOneOf("sha256:"+hex.EncodeToString(sum[:])), "the digest of what is read")
 		})
 	}),
 
-	"skills/sizes-match": Probe(func(t *T) {
-		eachFile(t, isListed, func(t *T, r fileRead) {
+	"skills/sizes-match": check.Probe(func(t *check.T) {
+		eachFile(t, isListed, func(t *check.T, r fileRead) {
 			n := len(r.requireBytes(t))
 			if _, isNumber := r.file["size"].(json.Number); !isNumber {
 				t.Yield("there is no size")
 			}
-			t.Expect(number(r.file["size"])).To(BeOneOf(float64(n)), "the size of what is read")
+			t.Expect(number(r.file["size"])).To(check.BeOneOf(float64(n)), "the size of what is read")
 		})
 	}),
 
-	"skills/skill-md-mime-type": Probe(func(t *T) {
-		eachFile(t, isSkillFile, func(t *T, r fileRead) {
+	"skills/skill-md-mime-type": check.Probe(func(t *check.T) {
+		eachFile(t, isSkillFile, func(t *check.T, r fileRead) {
 			r.requireBytes(t)
 			mime, _ := r.content["mimeType"].(string)
 			kind, _, _ := strings.Cut(strings.ToLower(mime), ";")
-			t.Expect(strings.TrimSpace(kind)).To(BeOneOf("text/markdown"), "mimeType")
+			t.Expect(strings.TrimSpace(kind)).To(check.BeOneOf("text/markdown"), "mimeType")
 		})
 	}),
 
-	"skills/listed-metadata": Probe(func(t *T) {
+	"skills/listed-metadata": check.Probe(func(t *check.T) {
 		var all []listedFile
 		for _, s := range allSkills(t) {
 			for _, resource := range t.Server.Resources {
@@ -105,48 +105,49 @@ var fileChecks = Suite{
 			}
 		}
 		if len(all) == 0 {
-			t.WithReason(NotOffered).Skip("resources/list has no SKILL.md")
+			t.WithReason(check.NotOffered).Skip("resources/list has no SKILL.md")
 		}
-		Each(t, all, listedFile.subject, func(t *T, f listedFile) {
+		check.Each(t, all, listedFile.subject, func(t *check.T, f listedFile) {
 			for _, name := range []string{"name", "description"} {
-				t.Expect(Member(f.resource, name)).To(BeOneOf(f.skill.frontmatter()[name]), "%s", name)
+				t.Expect(check.Member(f.resource, name)).To(check.BeOneOf(f.skill.frontmatter()[name]), "%s", name)
 			}
 		})
 	}),
 
-	"skills/unserved-file-refused": Probe(func(t *T) {
+	"skills/unserved-file-refused": check.Probe(func(t *check.T) {
 		s := allSkills(t)[0]
-		r := invalid.RequestInvalid(t, t.Session(), "resources/read", M{"uri": s.root(t) + "/mcpcheck-no-such-file.md"})
+		r := invalid.RequestInvalid(t, t.Session(), "resources/read",
+			check.M{"uri": s.root(t) + "/mcpcheck-no-such-file.md"})
 		if code, _ := r.Code(); protocol.IsRetiredCode(code) {
 			t.Yield("%d is of earlier revisions", code)
 		}
-		t.Expect(r).To(BeError(-32602))
+		t.Expect(r).To(check.BeError(-32602))
 	}),
 }
 
 // listedFile is a SKILL.md in resources/list.
 type listedFile struct {
 	skill    skill
-	resource M
+	resource check.M
 }
 
-func (f listedFile) subject() Subject {
-	return Subject{Name: f.skill.subject().Name, Value: f.resource}
+func (f listedFile) subject() check.Subject {
+	return check.Subject{Name: f.skill.subject().Name, Value: f.resource}
 }
 
 // fileRead is a file of a skill, and what came of reading it.
 type fileRead struct {
 	skill   skill
 	uri     string
-	file    M // of the entry; nil when it does not list it
+	file    check.M // of the entry; nil when it does not list it
 	reply   driver.Reply
-	content M // nil: there is none
+	content check.M // nil: there is none
 }
 
 // fileReads are the SKILL.md of the first skills of the list, and some of their other files. What does not fit its
 // entry is read again, with the entry as it is now: the skill may have changed.
-func fileReads(t *T) []fileRead {
-	return Step(t, "files of skills", func(t *T) (all []fileRead) {
+func fileReads(t *check.T) []fileRead {
+	return check.Step(t, "files of skills", func(t *check.T) (all []fileRead) {
 		skills := allSkills(t)
 		for _, s := range skills[:min(len(skills), maxSkills)] {
 			uri, _ := s.entry["uri"].(string)
@@ -167,20 +168,21 @@ func fileReads(t *T) []fileRead {
 }
 
 // readFile reads a file.
-func (s skill) readFile(t *T, uri string) fileRead {
+func (s skill) readFile(t *check.T, uri string) fileRead {
 	r := s.readFileOnce(t, uri)
 	if r.matchesDigest() {
 		return r
 	}
 	own, _ := s.entry["uri"].(string)
-	if now, isObject := requestByURI(t, getMethod, own).Result()["skill"].(M); isObject && now["uri"] == own {
+	if now, isObject := requestByURI(t, getMethod, own).Result()["skill"].(check.M); isObject && now["uri"] == own {
 		return skill{now}.readFileOnce(t, uri)
 	}
 	return r
 }
 
-func (s skill) readFileOnce(t *T, uri string) fileRead {
-	r := fileRead{skill: s, uri: uri, file: s.file(uri), reply: t.Request(t.Session(), "resources/read", M{"uri": uri})}
+func (s skill) readFileOnce(t *check.T, uri string) fileRead {
+	r := fileRead{skill: s, uri: uri, file: s.file(uri),
+		reply: t.Request(t.Session(), "resources/read", check.M{"uri": uri})}
 	contents := protocol.ObjectsIn(r.reply.Result()["contents"])
 	for _, content := range contents {
 		if content["uri"] == uri || len(contents) == 1 {
@@ -212,7 +214,7 @@ func (r fileRead) matchesDigest() bool {
 }
 
 // requireBytes are those of the file, for a check that cannot do without.
-func (r fileRead) requireBytes(t *T) []byte {
+func (r fileRead) requireBytes(t *check.T) []byte {
 	raw, ok := r.bytes()
 	if !ok {
 		t.Yield("it cannot be read")
@@ -227,12 +229,12 @@ func isOtherFile(r fileRead) bool { return !isSkillFile(r) }
 // isListed reports whether the entry lists the file.
 func isListed(r fileRead) bool { return r.file != nil }
 
-func (r fileRead) subject() Subject {
-	return Subject{Name: r.uri, Frames: []*driver.Frame{r.reply.Request, r.reply.Frame}}
+func (r fileRead) subject() check.Subject {
+	return check.Subject{Name: r.uri, Frames: []*driver.Frame{r.reply.Request, r.reply.Frame}}
 }
 
 // eachFile tries a check on the files that are of a kind.
-func eachFile(t *T, kind func(fileRead) bool, run func(*T, fileRead)) {
+func eachFile(t *check.T, kind func(fileRead) bool, run func(*check.T, fileRead)) {
 	var all []fileRead
 	for _, r := range fileReads(t) {
 		if kind(r) {
@@ -240,7 +242,7 @@ func eachFile(t *T, kind func(fileRead) bool, run func(*T, fileRead)) {
 		}
 	}
 	if len(all) == 0 {
-		t.WithReason(NotOffered).Skip("no skill has such a file")
+		t.WithReason(check.NotOffered).Skip("no skill has such a file")
 	}
-	Each(t, all, fileRead.subject, run)
+	check.Each(t, all, fileRead.subject, run)
 }

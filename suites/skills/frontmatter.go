@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 var (
@@ -75,7 +75,7 @@ func difference(node *yaml.Node, value any, path string) string {
 }
 
 func objectDifference(node *yaml.Node, value any, path string) string {
-	object, isObject := value.(M)
+	object, isObject := value.(check.M)
 	if !isObject {
 		return path
 	}

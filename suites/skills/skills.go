@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Checks are those of the area.
-var Checks = MergeSuites(declarationChecks, entryChecks, fileChecks, directoryChecks)
+var Checks = check.MergeSuites(declarationChecks, entryChecks, fileChecks, directoryChecks)
 
 const (
 	extension       = "io.modelcontextprotocol/skills"
@@ -25,66 +26,68 @@ const (
 )
 
 // declarationChecks are the checks of what a server declares, and of the methods that it serves then.
-var declarationChecks = Suite{
-	"skills/settings-shape": Probe(func(t *T) {
-		extensions, _ := t.Server.Capabilities["extensions"].(M)
-		t.DecidedBy(t.Server.ConnectReply).Expect(extensions[extension]).To(BeObject(), extension)
-		t.DecidedBy(t.Server.ConnectReply).Expect(Member(extensions[extension].(M), "directoryRead")).To(
-			BeOneOf[any](true, false, Absent{}), "directoryRead")
+var declarationChecks = check.Suite{
+	"skills/settings-shape": check.Probe(func(t *check.T) {
+		extensions, _ := t.Server.Capabilities["extensions"].(check.M)
+		t.DecidedBy(t.Server.ConnectReply).Expect(extensions[extension]).To(check.BeObject(), extension)
+		t.DecidedBy(t.Server.ConnectReply).Expect(check.Member(extensions[extension].(check.M), "directoryRead")).To(
+			check.BeOneOf[any](true, false, check.Absent{}), "directoryRead")
 	}),
 
-	"skills/needs-resources": Probe(func(t *T) {
-		t.DecidedBy(t.Server.ConnectReply).Expect(t.Server.Declares("resources")).To(BeTrue("the capability resources",
-			"none"))
+	"skills/needs-resources": check.Probe(func(t *check.T) {
+		t.DecidedBy(t.Server.ConnectReply).Expect(t.Server.Declares("resources")).
+			To(check.BeTrue("the capability resources",
+				"none"))
 	}),
 
-	"skills/list-implemented": Probe(func(t *T) {
+	"skills/list-implemented": check.Probe(func(t *check.T) {
 		r := t.TryRequest(t.Session(), listMethod, extensionParams(nil))
-		t.Expect(r).To(BeResult())
-		t.Expect(Member(r.Result(), "skills")).To(BeArray(), "skills")
+		t.Expect(r).To(check.BeResult())
+		t.Expect(check.Member(r.Result(), "skills")).To(check.BeArray(), "skills")
 	}),
 
-	"skills/get-implemented": Probe(func(t *T) {
+	"skills/get-implemented": check.Probe(func(t *check.T) {
 		c := requireList(t)
 		if len(c.entries) == 0 {
 			code, _ := requestByURI(t, getMethod, "skill://mcpcheck-no-such-skill"+skillFile).Code()
-			t.Expect(code).NotTo(BeOneOf(-32601), "the code of the error for an unknown skill")
+			t.Expect(code).NotTo(check.BeOneOf(-32601), "the code of the error for an unknown skill")
 			return
 		}
-		eachSkill(t, func(t *T, s skill) {
+		eachSkill(t, func(t *check.T, s skill) {
 			r := requestByURI(t, getMethod, s.requireURI(t))
-			t.Expect(r).To(BeResult())
-			t.Expect(Member(r.Result(), "skill")).To(BeObject(), "skill")
+			t.Expect(r).To(check.BeResult())
+			t.Expect(check.Member(r.Result(), "skill")).To(check.BeObject(), "skill")
 		})
 	}),
 
-	"skills/list-cache-hints": Probe(func(t *T) {
+	"skills/list-cache-hints": check.Probe(func(t *check.T) {
 		pages := requireList(t).pages
 		for _, page := range pages {
 			expectCacheHints(t, page)
 		}
 	}),
 
-	"skills/get-cache-hints": Probe(func(t *T) {
-		eachGetResult(t, func(t *T, _ skill, result M) { expectCacheHints(t, result) })
+	"skills/get-cache-hints": check.Probe(func(t *check.T) {
+		eachGetResult(t, func(t *check.T, _ skill, result check.M) { expectCacheHints(t, result) })
 	}),
 
-	"skills/cache-hints-valid": Probe(func(t *T) {
+	"skills/cache-hints-valid": check.Probe(func(t *check.T) {
 		results := requireList(t).pages
 		for _, g := range getResults(t) {
 			results = append(results, g.result)
 		}
 		for _, result := range results {
 			if ttl, has := result["ttlMs"]; has {
-				t.Expect(ttl).To(BeInteger(), "ttlMs")
+				t.Expect(ttl).To(check.BeInteger(), "ttlMs")
 				milliseconds, _ := ttl.(json.Number).Float64() // of too large a number: infinity
-				t.Expect(milliseconds >= 0).To(BeTrue("a number from 0 on", "%s", Show(ttl)))
+				t.Expect(milliseconds >= 0).To(check.BeTrue("a number from 0 on", "%s", check.Show(ttl)))
 			}
-			t.Expect(Member(result, "cacheScope")).To(BeOneOf[any]("public", "private", Absent{}), "cacheScope")
+			t.Expect(check.Member(result, "cacheScope")).To(check.BeOneOf[any]("public", "private", check.Absent{}),
+				"cacheScope")
 		}
 	}),
 
-	"skills/result-complete": Probe(func(t *T) {
+	"skills/result-complete": check.Probe(func(t *check.T) {
 		results := requireList(t).pages
 		for _, g := range getResults(t) {
 			results = append(results, g.result)
@@ -96,80 +99,80 @@ var declarationChecks = Suite{
 			if _, isString := result["resultType"].(string); !isString {
 				t.Yield("there is no resultType")
 			}
-			t.Expect(result["resultType"]).To(BeOneOf[any]("complete"), "resultType")
+			t.Expect(result["resultType"]).To(check.BeOneOf[any]("complete"), "resultType")
 		}
 	}),
 
-	"skills/get-same-entry": Probe(func(t *T) {
-		eachGetResult(t, func(t *T, s skill, result M) {
-			entry, isObject := result["skill"].(M)
+	"skills/get-same-entry": check.Probe(func(t *check.T) {
+		eachGetResult(t, func(t *check.T, s skill, result check.M) {
+			entry, isObject := result["skill"].(check.M)
 			if !isObject {
 				t.Yield("there is no skill")
 			}
 			if sameEntry(s.entry, entry) {
 				return
 			}
-			now := slices.ContainsFunc(readList(t).entries, func(e M) bool { return sameEntry(e, entry) })
-			t.Expect(now).To(BeTrue("the entry of skills/list: "+Show(s.entry), "%s", Show(entry)))
+			now := slices.ContainsFunc(readList(t).entries, func(e check.M) bool { return sameEntry(e, entry) })
+			t.Expect(now).To(check.BeTrue("the entry of skills/list: "+check.Show(s.entry), "%s", check.Show(entry)))
 		})
 	}),
 
-	"skills/get-unknown-refused": Probe(func(t *T) {
+	"skills/get-unknown-refused": check.Probe(func(t *check.T) {
 		r := requestInvalidByURI(t, getMethod, "skill://mcpcheck-no-such-skill"+skillFile)
 		if code, _ := r.Code(); code == -32601 {
 			t.Yield("it is not served")
 		}
-		t.Expect(r).To(BeError(-32602))
+		t.Expect(r).To(check.BeError(-32602))
 	}),
 
-	"skills/get-no-cursor": Probe(func(t *T) {
-		eachGetResult(t, func(t *T, _ skill, result M) {
-			t.Expect(Member(result, "nextCursor")).To(BeOneOf[any](Absent{}), "nextCursor")
+	"skills/get-no-cursor": check.Probe(func(t *check.T) {
+		eachGetResult(t, func(t *check.T, _ skill, result check.M) {
+			t.Expect(check.Member(result, "nextCursor")).To(check.BeOneOf[any](check.Absent{}), "nextCursor")
 		})
 	}),
 }
 
 // extensionParams are params of a request of the extension.
-func extensionParams(params M) M {
+func extensionParams(params check.M) check.M {
 	return protocol.WithCapabilities(params, protocol.ExtensionCapabilities(extension))
 }
 
 // requestByURI asks for what is under a URI.
-func requestByURI(t *T, method, uri string) driver.Reply {
-	return t.Request(t.Session(), method, extensionParams(M{"uri": uri}))
+func requestByURI(t *check.T, method, uri string) driver.Reply {
+	return t.Request(t.Session(), method, extensionParams(check.M{"uri": uri}))
 }
 
 // requestInvalidByURI asks for what is not under a URI.
-func requestInvalidByURI(t *T, method, uri string) driver.Reply {
-	return invalid.RequestInvalid(t, t.Session(), method, extensionParams(M{"uri": uri}))
+func requestInvalidByURI(t *check.T, method, uri string) driver.Reply {
+	return invalid.RequestInvalid(t, t.Session(), method, extensionParams(check.M{"uri": uri}))
 }
 
 // skillList is what skills/list says.
 type skillList struct {
-	entries []M
-	pages   []M   // without their entries
-	refused bool  // the first page is not a list
-	err     error // why it was not read to its end
+	entries []check.M
+	pages   []check.M // without their entries
+	refused bool      // the first page is not a list
+	err     error     // why it was not read to its end
 }
 
 // requireList is the list, for a check that cannot do without.
-func requireList(t *T) skillList {
-	c := Step(t, listMethod, readList)
-	var endless *EndlessListError
+func requireList(t *check.T) skillList {
+	c := check.Step(t, listMethod, readList)
+	var endless *check.EndlessListError
 	switch {
 	case c.refused:
 		t.Yield("it is not served")
 	case errors.As(c.err, &endless):
 		t.Yield("it does not come to an end")
 	case c.err != nil:
-		t.Retry("%v", Explain(c.err))
+		t.Retry("%v", check.Explain(c.err))
 	}
 	return c
 }
 
 // readList reads the list to its end.
-func readList(t *T) (c skillList) {
-	c.err = EachPage(t.Session(), listMethod, "skills", extensionParams(nil), func(page M) {
+func readList(t *check.T) (c skillList) {
+	c.err = check.EachPage(t.Session(), listMethod, "skills", extensionParams(nil), func(page check.M) {
 		c.entries = append(c.entries, protocol.ObjectsIn(page["skills"])...)
 		c.pages = append(c.pages, protocol.WithoutMember(page, "skills"))
 	})
@@ -185,9 +188,9 @@ func isLost(err error) bool {
 }
 
 // expectCacheHints wants a result to say how long and by whom it may be kept.
-func expectCacheHints(t *T, result M) {
+func expectCacheHints(t *check.T, result check.M) {
 	for _, hint := range []string{"ttlMs", "cacheScope"} {
-		t.Expect(HasMember(result, hint)).To(BeTrue("ttlMs and cacheScope", "no %s", hint))
+		t.Expect(check.HasMember(result, hint)).To(check.BeTrue("ttlMs and cacheScope", "no %s", hint))
 	}
 }
 
@@ -197,14 +200,14 @@ const maxSkills = 8
 // getResult is a skill of the list, and what skills/get says of it.
 type getResult struct {
 	skill  skill
-	result M
+	result check.M
 }
 
-func (a getResult) subject() Subject { return a.skill.subject() }
+func (a getResult) subject() check.Subject { return a.skill.subject() }
 
 // getResults are the answers of skills/get for the first skills of the list, as far as there are results.
-func getResults(t *T) []getResult {
-	return Step(t, getMethod, func(t *T) (all []getResult) {
+func getResults(t *check.T) []getResult {
+	return check.Step(t, getMethod, func(t *check.T) (all []getResult) {
 		for _, s := range requireList(t).skills() {
 			if uri, _ := s.entry["uri"].(string); strings.HasSuffix(uri, skillFile) && len(all) < maxSkills {
 				if result := requestByURI(t, getMethod, uri).Result(); result != nil {
@@ -217,27 +220,28 @@ func getResults(t *T) []getResult {
 }
 
 // eachGetResult tries a check on them.
-func eachGetResult(t *T, run func(t *T, s skill, result M)) {
+func eachGetResult(t *check.T, run func(t *check.T, s skill, result check.M)) {
 	all := getResults(t)
 	if len(all) == 0 {
-		t.WithReason(NotObserved).Skip("there was no result of skills/get")
+		t.WithReason(check.NotObserved).Skip("there was no result of skills/get")
 	}
-	Each(t, all, getResult.subject, func(t *T, a getResult) { run(t, a.skill, a.result) })
+	check.Each(t, all, getResult.subject, func(t *check.T, a getResult) { run(t, a.skill, a.result) })
 }
 
 // sameEntry reports whether two entries say the same, whatever the order of the files.
-func sameEntry(a, b M) bool {
-	sorted := func(e M) string {
+func sameEntry(a, b check.M) bool {
+	sorted := func(e check.M) string {
 		files, isList := e["resources"].([]any)
 		if !isList {
-			return string(CompactJSON(protocol.WithoutMember(e, "_meta")))
+			return string(text.CompactJSON(protocol.WithoutMember(e, "_meta")))
 		}
 		var texts []string
 		for _, file := range files {
-			texts = append(texts, string(CompactJSON(file)))
+			texts = append(texts, string(text.CompactJSON(file)))
 		}
 		slices.Sort(texts)
-		return string(CompactJSON(protocol.WithoutMember(protocol.WithoutMember(e, "_meta"), "resources"))) + strings.Join(texts,
+		return string(text.CompactJSON(protocol.WithoutMember(protocol.WithoutMember(e, "_meta"),
+			"resources"))) + strings.Join(texts,
 			"\n")
 	}
 	return sorted(a) == sorted(b)

@@ -15,17 +15,19 @@ import (
 	"github.com/onsi/ginkgo/v2/extensions/globals"
 	"github.com/onsi/ginkgo/v2/formatter"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Run runs the plan and tells each result as harness.Execution.Tell does. Ginkgo has the plan as its specs, and their
 // outcomes. An error is a fault of mcpcheck; all results are told all the same. It is not safe for concurrent use.
 func Run(
-	ctx context.Context, target driver.Target, server *harness.Server, plan []harness.Case, options harness.Options,
-	tell func(harness.Result),
-) (o harness.RunOutcome, err error) {
-	execution := harness.Execute(ctx, target, server, plan, options)
+	ctx context.Context, target driver.Target, server *check.Server, plan []check.Case, options check.Options,
+	tell func(report.Result),
+) (o check.RunOutcome, err error) {
+	execution := check.Execute(ctx, target, server, plan, options)
 	var specs sync.WaitGroup
 	specs.Go(func() { err = runSpecs(plan, execution.Result) })
 	o = execution.EachResult(tell)
@@ -36,7 +38,7 @@ func Run(
 // runSpecs runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits
 // for its result. The error is that Ginkgo panicked. Ginkgo listens to SIGINT and SIGTERM from here on, and never
 // stops: who wants them to end the program resets them.
-func runSpecs(plan []harness.Case, result func(i int) harness.Result) (err error) {
+func runSpecs(plan []check.Case, result func(i int) report.Result) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("mcpcheck failed: %v\n%s", r, debug.Stack())
@@ -48,7 +50,7 @@ func runSpecs(plan []harness.Case, result func(i int) harness.Result) (err error
 		ginkgo.Describe(area, ginkgo.Label(area), func() {
 			for i, c := range plan {
 				if c.Area() == area {
-					addSpec(c, func() harness.Result { return result(i) })
+					addSpec(c, func() report.Result { return result(i) })
 				}
 			}
 		})
@@ -60,7 +62,7 @@ func runSpecs(plan []harness.Case, result func(i int) harness.Result) (err error
 }
 
 // areasOf are the areas of a plan, in its order.
-func areasOf(plan []harness.Case) (areas []string) {
+func areasOf(plan []check.Case) (areas []string) {
 	for _, c := range plan {
 		if !slices.Contains(areas, c.Area()) {
 			areas = append(areas, c.Area())
@@ -70,12 +72,12 @@ func areasOf(plan []harness.Case) (areas []string) {
 }
 
 // addSpec is one requirement, labelled with its level.
-func addSpec(c harness.Case, result func() harness.Result) {
+func addSpec(c check.Case, result func() report.Result) {
 	ginkgo.It(c.ID, ginkgo.Label(c.Level.In(c.JudgedBy).String()), func(ginkgo.SpecContext) {
 		switch r := result(); r.Verdict {
-		case harness.Skip, harness.Inconclusive:
+		case catalogue.Skip, catalogue.Inconclusive:
 			ginkgo.Skip(r.Message)
-		case harness.Fail, harness.Error:
+		case catalogue.Fail, catalogue.Error:
 			ginkgo.Fail(r.Message)
 		}
 	})

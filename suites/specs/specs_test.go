@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Ginkgo has every case as a spec, and what it makes of their outcomes harms nobody.
@@ -18,17 +20,19 @@ func TestRunSpecs(t *testing.T) {
 			t.Skipf("Ginkgo does not run with -%s", f.Name) // with which it ends the program
 		}
 	})
-	var plan []harness.Case
-	must := harness.ByRevision[harness.Level]{Values: map[string]harness.Level{harness.NewestLegacy: harness.Must}}
+	var plan []check.Case
+	must := catalogue.ByRevision[catalogue.Level]{
+		Values: map[string]catalogue.Level{catalogue.NewestLegacy: catalogue.Must},
+	}
 	for id := range strings.FieldsSeq("a/one b/two a/three b/four b/five") {
-		plan = append(plan, harness.Case{Requirement: &harness.Requirement{ID: id, Level: must},
-			JudgedBy: harness.NewestLegacy})
+		plan = append(plan, check.Case{Requirement: &catalogue.Requirement{ID: id, Level: must},
+			JudgedBy: catalogue.NewestLegacy})
 	}
 	for range 2 { // as for --protocol all
 		var seen []int
-		err := runSpecs(plan, func(i int) harness.Result {
+		err := runSpecs(plan, func(i int) report.Result {
 			seen = append(seen, i)
-			return harness.Result{Verdict: harness.Verdicts[i], Message: "oh"}
+			return report.Result{Verdict: catalogue.Verdicts[i], Message: "oh"}
 		})
 		slices.Sort(seen)
 		if diff := cmp.Diff([]int{0, 1, 2, 3, 4}, seen); diff != "" || err != nil {
@@ -42,7 +46,7 @@ func TestRunSpecs(t *testing.T) {
 
 // A panic on the way through Ginkgo is an error, and does not end the program.
 func TestRunSpecsPanics(t *testing.T) {
-	err := runSpecs([]harness.Case{{}}, nil)
+	err := runSpecs([]check.Case{{}}, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "mcpcheck failed: ") {
 		t.Errorf("got %v", err)
 	}

@@ -9,69 +9,71 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-var Checks = Suite{
-	"sse/stream-endpoint": Probe(func(t *T) {
-		t.Expect(sharedClient(t).StreamResponse).To(Satisfy("200 and text/event-stream",
+var Checks = check.Suite{
+	"sse/stream-endpoint": check.Probe(func(t *check.T) {
+		t.Expect(sharedClient(t).StreamResponse).To(check.Satisfy("200 and text/event-stream",
 			func(a driver.HTTPResponse) bool {
 				return a.StatusCode == http.StatusOK && a.MediaType() == "text/event-stream"
 			}))
 	}).WhenConnectRefused(),
 
-	"sse/endpoint-event-first": Probe(func(t *T) {
+	"sse/endpoint-event-first": check.Probe(func(t *check.T) {
 		c := sharedClient(t).requireStream(t)
-		t.Expect(c.HasEndpoint).To(BeTrue("an endpoint event", "%s", c.describeFirstEvent()))
+		t.Expect(c.HasEndpoint).To(check.BeTrue("an endpoint event", "%s", c.describeFirstEvent()))
 	}).WhenConnectRefused(),
 
-	"sse/endpoint-event-uri": Probe(func(t *T) {
+	"sse/endpoint-event-uri": check.Probe(func(t *check.T) {
 		c := sharedClient(t).requireStream(t)
 		if !c.HasEndpoint {
 			t.Yield("there was no endpoint event")
 		}
-		t.Expect(c.EndpointErr == nil).To(BeTrue("a URI in the endpoint event", "%q: %v", c.EndpointData,
+		t.Expect(c.EndpointErr == nil).To(check.BeTrue("a URI in the endpoint event", "%q: %v", c.EndpointData,
 			c.EndpointErr))
 	}).WhenConnectRefused(),
 
-	"sse/endpoint-same-origin": Probe(func(t *T) {
+	"sse/endpoint-same-origin": check.Probe(func(t *check.T) {
 		c := sharedClient(t).requireEndpoint(t)
-		t.Expect(originOf(c.AnnouncedURL)).To(BeOneOf(originOf(roundtrip.ServerURL(t))))
+		t.Expect(originOf(c.AnnouncedURL)).To(check.BeOneOf(originOf(roundtrip.ServerURL(t))))
 	}).WhenConnectRefused(),
 
-	"sse/post-accepted": Probe(func(t *T) {
-		t.Expect(sharedInitialize(t).PostResponse).To(Satisfy("a status of success for initialize",
+	"sse/post-accepted": check.Probe(func(t *check.T) {
+		t.Expect(sharedInitialize(t).PostResponse).To(check.Satisfy("a status of success for initialize",
 			driver.HTTPResponse.OK))
 	}).WhenConnectRefused(),
 
-	"sse/responses-on-stream": Probe(func(t *T) {
+	"sse/responses-on-stream": check.Probe(func(t *check.T) {
 		g := sharedInitialize(t)
 		if !g.PostResponse.OK() {
 			t.Yield("the message was not accepted")
 		}
-		t.Expect(g.HasResponse).To(BeTrue("the response to initialize on the event stream",
+		t.Expect(g.HasResponse).To(check.BeTrue("the response to initialize on the event stream",
 			"none; the POST was answered by %s", g.PostResponse))
 		t.ExpectShould(!g.Client.responseMatcher(initializeID)(g.PostResponse.Body.Bytes())).
-			To(BeTrue("the response on the event stream alone",
+			To(check.BeTrue("the response on the event stream alone",
 				"it in the body of the POST as well: %s", g.PostResponse))
 	}).WhenConnectRefused(),
 
-	"sse/message-events": Watch(func(t *T, w Wire) {
-		t.Judge(w.Lines().Filter("message event", isMessageEvent), func(t *T, m Message) {
-			t.Expect(m.LooksLikeMessage()).To(BeTrue("a JSON-RPC message", "%s", m.Frame))
-			t.Expect(cmp.Or(m.Event.Type, "message")).To(BeOneOf("message"), "the type of the event")
+	"sse/message-events": check.Watch(func(t *check.T, w check.Wire) {
+		t.Judge(w.Lines().Filter("message event", isMessageEvent), func(t *check.T, m check.Message) {
+			t.Expect(m.LooksLikeMessage()).To(check.BeTrue("a JSON-RPC message", "%s", m.Frame))
+			t.Expect(cmp.Or(m.Event.Type, "message")).To(check.BeOneOf("message"), "the type of the event")
 		})
 	}),
 
-	"sse/multiple-clients": Probe(func(t *T) {
+	"sse/multiple-clients": check.Probe(func(t *check.T) {
 		a := initializedClient(t)
 		wrong := runTwoClients(t, a, openStream(t))
-		t.Expect(wrong == "").To(BeTrue("two clients at once, each with the answers to its own requests", "%s", wrong))
+		t.Expect(wrong == "").To(check.BeTrue("two clients at once, each with the answers to its own requests", "%s",
+			wrong))
 	}),
 
-	"sse/origin-validated": Probe(func(t *T) {
+	"sse/origin-validated": check.Probe(func(t *check.T) {
 		if !t.Site().IsLoopback() {
 			t.Inconclusive("the server is not on this machine: " +
 				"whom it serves there, its Origin check alone does not decide")
@@ -85,12 +87,12 @@ var Checks = Suite{
 		tried := []refusedRequest{{"GET of the stream", stream.AwaitHeaders()},
 			{"POST of a message", ping.AwaitHeaders()}}
 		stream.Abort()
-		Each(t, tried, refusedRequest.subject, func(t *T, a refusedRequest) {
+		check.Each(t, tried, refusedRequest.subject, func(t *check.T, a refusedRequest) {
 			t.Expect(roundtrip.RequireHTTPResponse(t, a.Response)).To(roundtrip.BeHTTPError())
 		})
 	}),
 
-	"sse/unknown-session-rejected": Probe(func(t *T) {
+	"sse/unknown-session-rejected": check.Probe(func(t *check.T) {
 		a := initializedClient(t)
 		b := openStream(t)
 		if b.Endpoint == nil {
@@ -98,23 +100,23 @@ var Checks = Suite{
 		}
 		unknown, has := otherSessionURL(a.Endpoint, b.Endpoint)
 		if !has {
-			t.WithReason(NotOffered).Skip("the endpoint carries no session key")
+			t.WithReason(check.NotOffered).Skip("the endpoint carries no session key")
 		}
 		x := roundtrip.PostRequest(a.session, roundtrip.ManualRequest{ID: unknownID, URL: unknown.String()})
 		t.Expect(responseOrTimeout(t, x.AwaitHeaders())).To(roundtrip.BeHTTPError())
 	}),
 
-	"sse/malformed-post": Probe(func(t *T) {
+	"sse/malformed-post": check.Probe(func(t *check.T) {
 		c := initializedClient(t)
 		a := roundtrip.RequireHTTPResponse(t, c.post([]byte(`{"mcpcheck" !!}`), nil).AwaitEnd())
 		c.sendRequest("", nil, lastID, nil)
-		t.Expect(c.awaitResponse(lastID)).To(BeTrue("a ping answered on the stream afterwards",
+		t.Expect(c.awaitResponse(lastID)).To(check.BeTrue("a ping answered on the stream afterwards",
 			"none; the malformed POST was answered by %s", a))
-		t.Expect(a).To(Satisfy("no failure of the server",
+		t.Expect(a).To(check.Satisfy("no failure of the server",
 			func(a driver.HTTPResponse) bool { return a.StatusCode < 500 }))
 	}),
 
-	"sse/disconnect-cleanup": Probe(func(t *T) {
+	"sse/disconnect-cleanup": check.Probe(func(t *check.T) {
 		c := initializedClient(t)
 		c.Stream.Abort()
 		c.Stream.AwaitEnd()
@@ -122,18 +124,18 @@ var Checks = Suite{
 			"a ping to the endpoint, some time after the stream was closed")
 	}),
 
-	"sse/endpoints-kept": Probe(func(t *T) {
+	"sse/endpoints-kept": check.Probe(func(t *check.T) {
 		if t.Credentials.SSEURL == "" {
-			t.WithReason(NotGiven).Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
+			t.WithReason(check.NotGiven).Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
 		}
 		x := t.NewProcess().HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.SSEURL})
 		_, came := x.AwaitEvent(driver.StreamEvent.IsEndpoint)
 		x.Abort()
-		t.ExpectAdvice(came).To(BeTrue("an endpoint event at "+t.Credentials.SSEURL, "%s", x.Response()))
+		t.ExpectAdvice(came).To(check.BeTrue("an endpoint event at "+t.Credentials.SSEURL, "%s", x.Response()))
 	}),
 
-	"sse/fallback-status": Probe(func(t *T) {
-		s := NewProcessWith(t, driver.Options{Manual: true})
+	"sse/fallback-status": check.Probe(func(t *check.T) {
+		s := check.NewProcessWith(t, driver.Options{Manual: true})
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{
 			ID: "fallback", Method: "initialize", Params: driver.ConnectParams(t.Revision),
 			URL: roundtrip.ServerURL(t).String(),
@@ -141,7 +143,7 @@ var Checks = Suite{
 		a := roundtrip.RequireHTTPResponse(t, x.AwaitHeaders())
 		x.Abort()
 		want, fits := fallbackStatuses(t.Revision)
-		t.Expect(a).To(Satisfy(want, func(a driver.HTTPResponse) bool { return fits(a.StatusCode) }))
+		t.Expect(a).To(check.Satisfy(want, func(a driver.HTTPResponse) bool { return fits(a.StatusCode) }))
 	}).WhenConnectRefused(),
 }
 
@@ -151,7 +153,7 @@ type refusedRequest struct {
 	Response driver.HTTPResponse
 }
 
-func (a refusedRequest) subject() Subject { return NamedSubject(a.Name) }
+func (a refusedRequest) subject() check.Subject { return check.NamedSubject(a.Name) }
 
 // sseClient is a client of HTTP+SSE whose requests are made by hand: a server that no session can be had with is judged
 // by it, too.
@@ -171,8 +173,8 @@ type sseClient struct {
 }
 
 // openStream opens an event stream and waits for what it says first.
-func openStream(t *T) *sseClient {
-	c := &sseClient{session: NewProcessWith(t, driver.Options{Manual: true})}
+func openStream(t *check.T) *sseClient {
+	c := &sseClient{session: check.NewProcessWith(t, driver.Options{Manual: true})}
 	c.Stream = roundtrip.Get(c.session, nil)
 	if c.StreamResponse = roundtrip.RequireHTTPResponse(t, c.Stream.AwaitHeaders()); !c.StreamResponse.IsStream {
 		return c
@@ -194,7 +196,7 @@ func openStream(t *T) *sseClient {
 }
 
 // requireStream is a client with a stream.
-func (c *sseClient) requireStream(t *T) *sseClient {
+func (c *sseClient) requireStream(t *check.T) *sseClient {
 	if !c.StreamResponse.IsStream {
 		t.Yield("there is no event stream")
 	}
@@ -202,7 +204,7 @@ func (c *sseClient) requireStream(t *T) *sseClient {
 }
 
 // requireEndpoint is a client that was told an endpoint.
-func (c *sseClient) requireEndpoint(t *T) *sseClient {
+func (c *sseClient) requireEndpoint(t *check.T) *sseClient {
 	switch c.requireStream(t); {
 	case !c.HasEndpoint:
 		t.Yield("there was no endpoint event")
@@ -213,7 +215,7 @@ func (c *sseClient) requireEndpoint(t *T) *sseClient {
 }
 
 // sharedClient is a client that connects, as several checks judge it.
-func sharedClient(t *T) *sseClient { return Step(t, "sse stream", openStream) }
+func sharedClient(t *check.T) *sseClient { return check.Step(t, "sse stream", openStream) }
 
 // initializeResult is what came of initialize.
 type initializeResult struct {
@@ -223,19 +225,21 @@ type initializeResult struct {
 }
 
 // sharedInitialize is how a server takes initialize, as several checks judge it.
-func sharedInitialize(t *T) initializeResult { return Step(t, "sse initialize", initialize) }
+func sharedInitialize(t *check.T) initializeResult {
+	return check.Step(t, "sse initialize", initialize)
+}
 
 // initialize says initialize.
-func initialize(t *T) initializeResult {
+func initialize(t *check.T) initializeResult {
 	c := openStream(t).requireEndpoint(t)
 	if c.Endpoint == nil {
-		t.WithReason(OtherCheck).Inconclusive("messages go to another origin, where nothing is sent")
+		t.WithReason(check.OtherCheck).Inconclusive("messages go to another origin, where nothing is sent")
 	}
 	return c.initialize(t)
 }
 
 // initialize says initialize, and waits as long as a server may take to load what it needs.
-func (c *sseClient) initialize(t *T) initializeResult {
+func (c *sseClient) initialize(t *check.T) initializeResult {
 	patience := c.session.StartTimeout()
 	x := c.sendRequest("initialize", driver.ConnectParams(t.Revision), initializeID, nil)
 	g := initializeResult{Client: c, PostResponse: x.AwaitEndFor(patience)}
@@ -256,7 +260,7 @@ const (
 )
 
 // initializedClient is a client that has shaken hands.
-func initializedClient(t *T) *sseClient {
+func initializedClient(t *check.T) *sseClient {
 	g := initialize(t)
 	if !g.HasResponse {
 		t.Retry("initialize was not answered on the stream: %s", g.PostResponse)
@@ -267,7 +271,7 @@ func initializedClient(t *T) *sseClient {
 
 // sendInitialized ends the handshake.
 func (c *sseClient) sendInitialized() {
-	c.post(CompactJSON(M{"jsonrpc": "2.0", "method": "notifications/initialized"}), nil).AwaitEnd()
+	c.post(text.CompactJSON(check.M{"jsonrpc": "2.0", "method": "notifications/initialized"}), nil).AwaitEnd()
 }
 
 // post posts a message to the endpoint.
@@ -276,7 +280,7 @@ func (c *sseClient) post(body []byte, header http.Header) *driver.RoundTrip {
 }
 
 // sendRequest posts a request; an empty method is some harmless one.
-func (c *sseClient) sendRequest(method string, params M, id int, header http.Header) *driver.RoundTrip {
+func (c *sseClient) sendRequest(method string, params check.M, id int, header http.Header) *driver.RoundTrip {
 	return roundtrip.PostRequest(c.session, roundtrip.ManualRequest{
 		ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String(),
 	})
@@ -292,17 +296,18 @@ func (c *sseClient) awaitResponse(id int) bool {
 // isResponse reports whether an event is a response, which after the first request of a client can only be the one to
 // that: whether it has the id, and a result, other checks say.
 func isResponse(e driver.StreamEvent) bool {
-	m, _ := driver.Decode(e.Data.Bytes()).(M)
-	return m != nil && !HasMember(m, "method")
+	m, _ := driver.Decode(e.Data.Bytes()).(check.M)
+	return m != nil && !check.HasMember(m, "method")
 }
 
 // responseMatcher tells whether a text is the response to a request. Whether its id is a number, and the right one, is
 // for another check.
-func (c *sseClient) responseMatcher(id int) (isAnswer func(text []byte) bool) {
-	known := CompactJSON(id)
-	return func(text []byte) bool {
-		m, _ := driver.Decode(text).(M)
-		return driver.SameIDText(CompactJSON(m["id"]), known) && (HasMember(m, "result") || HasMember(m, "error"))
+func (c *sseClient) responseMatcher(id int) (isAnswer func(said []byte) bool) {
+	known := text.CompactJSON(id)
+	return func(said []byte) bool {
+		m, _ := driver.Decode(said).(check.M)
+		return driver.SameIDText(text.CompactJSON(m["id"]), known) && (check.HasMember(m, "result") ||
+			check.HasMember(m, "error"))
 	}
 }
 
@@ -315,7 +320,7 @@ func (c *sseClient) describeFirstEvent() string {
 }
 
 // runTwoClients lets two clients make requests under the same ids, the first one last. It says what went wrong.
-func runTwoClients(t *T, a, b *sseClient) (wrong string) {
+func runTwoClients(t *check.T, a, b *sseClient) (wrong string) {
 	if b.Endpoint == nil {
 		return fmt.Sprintf("a second client could not connect: %s; %s", b.StreamResponse, b.describeFirstEvent())
 	}
@@ -360,7 +365,7 @@ func (c *sseClient) countResponses(id int) (n int) {
 }
 
 // responseAfterClose is the answer to a ping after the stream was closed, once the server has had time to see that.
-func (c *sseClient) responseAfterClose(t *T) driver.HTTPResponse {
+func (c *sseClient) responseAfterClose(t *check.T) driver.HTTPResponse {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	begin := time.Now()
 	for n := 1; ; n++ {
@@ -397,7 +402,7 @@ func otherSessionURL(a, b *url.URL) (other *url.URL, has bool) {
 
 // isMessageEvent reports whether a client takes an event for a message, or should have: other types are the server's
 // own affair unless a message is in them.
-func isMessageEvent(m Message) bool {
+func isMessageEvent(m check.Message) bool {
 	if m.Event == nil || m.Event.IsEndpoint() {
 		return false
 	}
@@ -413,7 +418,7 @@ func fallbackStatuses(revision string) (want string, fits func(status int) bool)
 }
 
 // responseOrTimeout is like kit.Own, but takes it for an answer to leave a client waiting.
-func responseOrTimeout(t *T, a driver.HTTPResponse) driver.HTTPResponse {
+func responseOrTimeout(t *check.T, a driver.HTTPResponse) driver.HTTPResponse {
 	if !a.Ended && a.StatusCode == 0 {
 		return a
 	}

@@ -5,35 +5,39 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // incompleteChecks are the checks of requests that do not say all that a request has to say.
-var incompleteChecks = Suite{
-	"stateless/missing-params": ProcessProbe(func(t *T) {
+var incompleteChecks = check.Suite{
+	"stateless/missing-params": check.ProcessProbe(func(t *check.T) {
 		expectVersionRequired(t,
 			handshake.RequestsWithoutMeta(t)[:1])
 	}).ReusedForInvalidInput(),
 
-	"stateless/missing-meta": Probe(func(t *T) { expectVersionRequired(t, handshake.RequestsWithoutMeta(t)[2:]) }),
+	"stateless/missing-meta": check.Probe(func(t *check.T) {
+		expectVersionRequired(t,
+			handshake.RequestsWithoutMeta(t)[2:])
+	}),
 
-	"stateless/missing-protocol-version": Probe(func(t *T) {
+	"stateless/missing-protocol-version": check.Probe(func(t *check.T) {
 		expectVersionRequired(t,
 			handshake.RequestsWithoutMeta(t)[1:2])
 	}),
 
-	"stateless/missing-client-capabilities": Probe(func(t *T) {
-		Each(t, requestsWithoutCapabilities(t), handshake.IncompleteRequest.Subject, func(t *T, r handshake.IncompleteRequest) {
-			invalid.SkipUnlessServerRejects(t, r.Reply)
-			t.Expect(r.Reply).To(BeError(protocol.InvalidParams))
-		})
+	"stateless/missing-client-capabilities": check.Probe(func(t *check.T) {
+		check.Each(t, requestsWithoutCapabilities(t), handshake.IncompleteRequest.Subject,
+			func(t *check.T, r handshake.IncompleteRequest) {
+				invalid.SkipUnlessServerRejects(t, r.Reply)
+				t.Expect(r.Reply).To(check.BeError(protocol.InvalidParams))
+			})
 	}),
 
-	"stateless/meta-rejection-http-400": Probe(func(t *T) {
+	"stateless/meta-rejection-http-400": check.Probe(func(t *check.T) {
 		var refused []handshake.IncompleteRequest
 		for _, r := range append(handshake.RequestsWithoutMeta(t), requestsWithoutCapabilities(t)...) {
 			if code, _ := r.Reply.Code(); code == protocol.InvalidParams {
@@ -43,58 +47,60 @@ var incompleteChecks = Suite{
 		if len(refused) == 0 {
 			t.Yield("nothing was refused with %d", protocol.InvalidParams)
 		}
-		Each(t, refused, handshake.IncompleteRequest.Subject, func(t *T, r handshake.IncompleteRequest) {
-			t.Expect(r.Reply.Frame.RoundTrip.Response().StatusCode).To(BeOneOf(http.StatusBadRequest), "status")
+		check.Each(t, refused, handshake.IncompleteRequest.Subject, func(t *check.T, r handshake.IncompleteRequest) {
+			t.Expect(r.Reply.Frame.RoundTrip.Response().StatusCode).To(check.BeOneOf(http.StatusBadRequest), "status")
 		})
 	}),
 
-	"stateless/client-info-optional": Probe(func(t *T) {
+	"stateless/client-info-optional": check.Probe(func(t *check.T) {
 		s := t.Session()
-		if r := RequestNoOp(t, s); r.Result() == nil {
+		if r := check.RequestNoOp(t, s); r.Result() == nil {
 			t.Yield("server/discover is not served with it either")
 		}
-		r := t.TryRequest(s, "server/discover", M{"_meta": M{driver.MetaClient: driver.Omitted}})
-		t.Expect(r).To(BeResult(), "server/discover without clientInfo")
+		r := t.TryRequest(s, "server/discover", check.M{"_meta": check.M{driver.MetaClient: driver.Omitted}})
+		t.Expect(r).To(check.BeResult(), "server/discover without clientInfo")
 	}),
 
-	"stateless/meta-wrong-types": Probe(func(t *T) {
+	"stateless/meta-wrong-types": check.Probe(func(t *check.T) {
 		s := t.SessionForInvalidInput()
 		for _, capabilities := range []any{"x", nil} {
-			r := invalid.TryInvalid(t, s, "server/discover", M{"_meta": M{driver.MetaCapabilities: capabilities}})
+			r := invalid.TryInvalid(t, s, "server/discover",
+				check.M{"_meta": check.M{driver.MetaCapabilities: capabilities}})
 			invalid.SkipUnlessServerRejects(t, r)
-			t.Expect(r).To(BeError(protocol.InvalidParams), "clientCapabilities %s", Show(capabilities))
+			t.Expect(r).To(check.BeError(protocol.InvalidParams), "clientCapabilities %s", check.Show(capabilities))
 		}
-		r := invalid.TryInvalid(t, s, "server/discover", M{"_meta": M{driver.MetaRevision: 20260728}})
+		r := invalid.TryInvalid(t, s, "server/discover", check.M{"_meta": check.M{driver.MetaRevision: 20260728}})
 		invalid.SkipUnlessServerRejects(t, r)
 		requireDecided(t, r)
-		t.Expect(r).To(BeError(noVersionCodes...), "protocolVersion 20260728")
+		t.Expect(r).To(check.BeError(noVersionCodes...), "protocolVersion 20260728")
 	}),
 
-	"stateless/meta-on-every-method": Probe(func(t *T) {
+	"stateless/meta-on-every-method": check.Probe(func(t *check.T) {
 		for _, r := range requestsWithoutCapabilities(t) {
 			if r.Reply.Result() != nil {
 				t.Yield("%s is served without", r.Method)
 			}
 		}
 		s := t.SessionForInvalidInput()
-		Each(t, declaredRequests(t), handshake.IncompleteRequest.Subject, func(t *T, r handshake.IncompleteRequest) {
-			mark := s.Mark()
-			p := s.Request(r.Method, r.Params)
-			wait := func() driver.Reply { return invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait).Reply }
-			reply := invalid.AwaitInvalid(t, s, p, wait)
-			opened := hasOpenedSince(s, mark)
-			s.Cancel(p, "it was not to be served")
-			RequireServerReply(t, reply)
-			t.DecidedBy(reply).Expect(reply.Result() == nil &&
-				!opened).To(BeTrue("no "+r.Method+" without clientCapabilities",
-				"%s", outcome(reply, opened)))
-		})
+		check.Each(t, declaredRequests(t), handshake.IncompleteRequest.Subject,
+			func(t *check.T, r handshake.IncompleteRequest) {
+				mark := s.Mark()
+				p := s.Request(r.Method, r.Params)
+				wait := func() driver.Reply { return invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait).Reply }
+				reply := invalid.AwaitInvalid(t, s, p, wait)
+				opened := hasOpenedSince(s, mark)
+				s.Cancel(p, "it was not to be served")
+				check.RequireServerReply(t, reply)
+				t.DecidedBy(reply).Expect(reply.Result() == nil &&
+					!opened).To(check.BeTrue("no "+r.Method+" without clientCapabilities",
+					"%s", outcome(reply, opened)))
+			})
 	}),
 }
 
 // requestsWithoutCapabilities are server/discover and a list without what the client can do.
-func requestsWithoutCapabilities(t *T) []handshake.IncompleteRequest {
-	return Step(t, "requests without capabilities", func(t *T) (all []handshake.IncompleteRequest) {
+func requestsWithoutCapabilities(t *check.T) []handshake.IncompleteRequest {
+	return check.Step(t, "requests without capabilities", func(t *check.T) (all []handshake.IncompleteRequest) {
 		s := t.SessionForInvalidInput()
 		methods := []string{"server/discover"}
 		if list, _ := protocol.ListMethod(t); list != "" {
@@ -102,7 +108,8 @@ func requestsWithoutCapabilities(t *T) []handshake.IncompleteRequest {
 		}
 		for _, method := range methods {
 			r := invalid.TryInvalid(t, s, method, handshake.OmittedCapabilities)
-			all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities", Method: method, Reply: r})
+			all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities", Method: method,
+				Reply: r})
 		}
 		return all
 	})
@@ -114,53 +121,54 @@ var noVersionCodes = []int{protocol.InvalidParams, protocol.HeaderMismatch}
 
 // expectVersionRequired wants requests that name no version to be refused. What is answered as server/discover without
 // _meta has the same cause.
-func expectVersionRequired(t *T, all []handshake.IncompleteRequest) {
+func expectVersionRequired(t *check.T, all []handshake.IncompleteRequest) {
 	bare := handshake.RequestsWithoutMeta(t)[2]
-	Each(t, all, handshake.IncompleteRequest.Subject, func(t *T, r handshake.IncompleteRequest) {
+	check.Each(t, all, handshake.IncompleteRequest.Subject, func(t *check.T, r handshake.IncompleteRequest) {
 		invalid.SkipUnlessServerRejects(t, r.Reply)
 		requireDecided(t, r.Reply)
 		if code, _ := r.Reply.Code(); r.Missing != bare.Missing && !slices.Contains(noVersionCodes, code) &&
 			protocol.SameKind(r.Reply, bare.Reply) {
 			t.Yield("so is server/discover without _meta answered")
 		}
-		t.Expect(r.Reply).To(BeError(noVersionCodes...))
+		t.Expect(r.Reply).To(check.BeError(noVersionCodes...))
 	})
 }
 
 // requireDecided ends a check of what a server over stdio makes of a request that names no version, when it speaks both
 // eras and does not answer as in this one: it may take the request for one of the other.
-func requireDecided(t *T, r driver.Reply) {
+func requireDecided(t *check.T, r driver.Reply) {
 	code, _ := r.Code()
-	modern := code == protocol.InvalidParams || HasMember(r.Result(), "resultType")
+	modern := code == protocol.InvalidParams || check.HasMember(r.Result(), "resultType")
 	if !modern && t.Server.Transport == "stdio" && handshake.SupportsBothEras(t) {
-		t.WithReason(Undecided).Inconclusive("the server also supports handshake revisions "+
+		t.WithReason(check.Undecided).Inconclusive("the server also supports handshake revisions "+
 			"and may have treated the request as one of those: %s",
-			Got(r))
+			check.Got(r))
 	}
 }
 
 // declaredRequests are requests of all kinds that the server declares to serve, but for those of incapable.
-func declaredRequests(t *T) (all []handshake.IncompleteRequest) {
-	add := func(method string, params M) {
+func declaredRequests(t *check.T) (all []handshake.IncompleteRequest) {
+	add := func(method string, params check.M) {
 		full := maps.Clone(handshake.OmittedCapabilities)
 		maps.Copy(full, params)
-		all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities", Method: method, Params: full})
+		all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities", Method: method,
+			Params: full})
 	}
 	lists := protocol.ListMethods(t.Server.Capabilities)
 	for _, list := range lists[min(1, len(lists)):] {
 		add(list, nil)
 	}
-	if t.Server.Declares("tools") && MayCallUnknown(t) {
-		add("tools/call", M{"name": protocol.UnknownToolName(t), "arguments": M{}})
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
+		add("tools/call", check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}})
 	}
 	if t.Server.Declares("resources") {
 		add("resources/templates/list", nil)
-		add("resources/read", M{"uri": invalid.UnknownURI})
+		add("resources/read", check.M{"uri": invalid.UnknownURI})
 	}
 	if t.Server.Declares("prompts") {
-		add("prompts/get", M{"name": protocol.UnknownToolName(t)})
+		add("prompts/get", check.M{"name": protocol.UnknownToolName(t)})
 	}
-	add("subscriptions/listen", M{"notifications": M{}})
+	add("subscriptions/listen", check.M{"notifications": check.M{}})
 	return all
 }
 

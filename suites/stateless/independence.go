@@ -5,8 +5,8 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -15,30 +15,32 @@ import (
 )
 
 // independenceChecks are the checks that requests are judged by what they say themselves.
-var independenceChecks = Suite{
-	"stateless/no-inherited-meta": Probe(func(t *T) {
+var independenceChecks = check.Suite{
+	"stateless/no-inherited-meta": check.Probe(func(t *check.T) {
 		list := protocol.RequireListMethod(t)
 		all := handshake.RequestsWithoutMeta(t)
 		fresh := all[len(all)-1].Reply // of the list
 		s := t.SessionForInvalidInput()
 		t.Request(s, list, nil)
-		r := invalid.TryInvalid(t, s, list, M{"_meta": driver.Omitted})
-		if fresh.Result() != nil && HasMember(fresh.Result(), "resultType") == HasMember(r.Result(), "resultType") {
+		r := invalid.TryInvalid(t, s, list, check.M{"_meta": driver.Omitted})
+		if fresh.Result() != nil && check.HasMember(fresh.Result(), "resultType") == check.HasMember(r.Result(),
+			"resultType") {
 			requireDecided(t, fresh)
 			t.Yield("it is served as the first request, too")
 		}
-		t.Expect(r.Result() == nil).To(BeTrue(
+		t.Expect(r.Result() == nil).To(check.BeTrue(
 			"an error for a request without _meta, also after requests that had it", "%s", r))
 	}),
 
-	"stateless/no-inherited-capabilities": Probe(func(t *T) {
+	"stateless/no-inherited-capabilities": check.Probe(func(t *check.T) {
 		for _, c := range toolcall.ValidCalls(t).List {
-			params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+			params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
 			if c.InputLoop == nil || len(c.InputLoop.InputReplies) == 0 ||
 				!requestsElicitation(c.InputLoop.InputReplies[0]) {
 				continue
 			}
-			able, unable := protocol.WithCapabilities(params, protocol.AllModernCapabilities), protocol.WithCapabilities(params, M{})
+			able, unable := protocol.WithCapabilities(params,
+				protocol.AllModernCapabilities), protocol.WithCapabilities(params, check.M{})
 			s := t.Session()
 			// maybe since another check has declared it
 			if requestsElicitation(invalid.RequestInvalid(t, s, "tools/call", unable)) {
@@ -51,59 +53,61 @@ var independenceChecks = Suite{
 			}
 			r := t.Request(s, "tools/call", unable)
 			t.Expect(!requestsElicitation(r)).
-				To(BeTrue("no elicitation by "+c.Tool.Name+" from a client that does not declare it",
+				To(check.BeTrue("no elicitation by "+c.Tool.Name+" from a client that does not declare it",
 					"%s", r))
 			return
 		}
-		t.WithReason(NotOffered).Skip("no tool that was called has elicited anything")
+		t.WithReason(check.NotOffered).Skip("no tool that was called has elicited anything")
 	}),
 
-	"stateless/version-per-request": Probe(func(t *T) {
+	"stateless/version-per-request": check.Probe(func(t *check.T) {
 		handshake.RequireVersionError(t)
-		if usual := RequestNoOp(t, t.Session()); usual.Result() == nil {
+		if usual := check.RequestNoOp(t, t.Session()); usual.Result() == nil {
 			t.Yield("server/discover is not served")
 		}
 		s := t.SessionForInvalidInput()
 		var sent []driver.Pending
 		for _, version := range []string{t.Revision, handshake.NewerVersion, t.Revision} {
-			sent = append(sent, s.Request("server/discover", M{"_meta": M{driver.MetaRevision: version}}))
+			sent = append(sent, s.Request("server/discover", check.M{"_meta": check.M{driver.MetaRevision: version}}))
 		}
 		for i, where := range map[int]string{0: "before", 2: "after"} {
-			t.Expect(s.Await(sent[i])).To(BeResult(), "the request %s the one in %s", where, handshake.NewerVersion)
+			t.Expect(s.Await(sent[i])).To(check.BeResult(), "the request %s the one in %s", where,
+				handshake.NewerVersion)
 		}
 	}),
 
-	"stateless/same-id-other-connection": Probe(func(t *T) {
+	"stateless/same-id-other-connection": check.Probe(func(t *check.T) {
 		list := protocol.RequireListMethod(t)
 		const id = "mcpcheck-same"
 		if t.Request(t.Session(), list, nil).Result() == nil {
 			t.Yield("%s is not served under an id of its own either", list)
 		}
 		discovered := roundtrip.PostRequest(t.Session(), roundtrip.ManualRequest{ID: id, Method: "server/discover"})
-		listed := roundtrip.PostRequest(OtherConnection(t), roundtrip.ManualRequest{ID: id, Method: list})
+		listed := roundtrip.PostRequest(check.OtherConnection(t), roundtrip.ManualRequest{ID: id, Method: list})
 		t.ExpectAdvice(discovered.AwaitReply()).To(haveMember("supportedVersions"), "server/discover beside %s", list)
-		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(handshake.ListMember(list)), "%s beside server/discover", list)
+		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(handshake.ListMember(list)), "%s beside server/discover",
+			list)
 	}),
 
-	"stateless/client-info-no-behaviour": Probe(func(t *T) {
+	"stateless/client-info-no-behaviour": check.Probe(func(t *check.T) {
 		s := t.Session()
-		usual := func() []string { return protocol.Sorted(protocol.ToolNames(t, s, M{})) }
+		usual := func() []string { return protocol.Sorted(protocol.ToolNames(t, s, check.M{})) }
 		names := usual()
-		for _, client := range []any{M{"name": "mcpcheck-a", "version": "0"}, driver.Omitted} {
+		for _, client := range []any{check.M{"name": "mcpcheck-a", "version": "0"}, driver.Omitted} {
 			other := func() []string {
-				return protocol.Sorted(protocol.ToolNames(t, s, M{"_meta": M{driver.MetaClient: client}}))
+				return protocol.Sorted(protocol.ToolNames(t, s, check.M{"_meta": check.M{driver.MetaClient: client}}))
 			}
 			got, same := protocol.Compare(t, slices.Equal[[]string], names, usual, other)
-			t.Expect(same).To(BeTrue("the same tools for every client", "%s", protocol.Difference(names, got)))
+			t.Expect(same).To(check.BeTrue("the same tools for every client", "%s", protocol.Difference(names, got)))
 		}
 	}),
 }
 
 // requestsElicitation reports whether a result asks for what only a client that declares elicitation has.
 func requestsElicitation(r driver.Reply) bool {
-	requests, _ := r.Result()["inputRequests"].(M)
+	requests, _ := r.Result()["inputRequests"].(check.M)
 	for _, v := range requests {
-		if request, _ := v.(M); request["method"] == "elicitation/create" {
+		if request, _ := v.(check.M); request["method"] == "elicitation/create" {
 			return true
 		}
 	}
@@ -112,5 +116,5 @@ func requestsElicitation(r driver.Reply) bool {
 
 // haveMember matches results with a member.
 func haveMember(name string) types.GomegaMatcher {
-	return Satisfy("a result with "+name, func(r driver.Reply) bool { return HasMember(r.Result(), name) })
+	return check.Satisfy("a result with "+name, func(r driver.Reply) bool { return check.HasMember(r.Result(), name) })
 }

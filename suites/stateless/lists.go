@@ -4,29 +4,30 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // listChecks are the checks that lists are the same for everybody.
-var listChecks = Suite{
-	"stateless/first-request-any": Probe(func(t *T) {
+var listChecks = check.Suite{
+	"stateless/first-request-any": check.Probe(func(t *check.T) {
 		c := handshake.CompareConnections(t)
 		if usual := t.Request(t.Session(), c.ListMethod, nil); usual.Result() == nil {
-			t.Yield("%s is not served later either: %s", c.ListMethod, Got(usual))
+			t.Yield("%s is not served later either: %s", c.ListMethod, check.Got(usual))
 		}
-		t.Expect(c.FirstReply).To(BeResult(), "%s as the first request", c.ListMethod)
+		t.Expect(c.FirstReply).To(check.BeResult(), "%s as the first request", c.ListMethod)
 	}),
 
-	"stateless/list-same-across-connections": Probe(func(t *T) {
+	"stateless/list-same-across-connections": check.Probe(func(t *check.T) {
 		c := handshake.CompareConnections(t)
 		requireServed(t, c)
 		expectSameLists(t, c.UsedConnection[0], c.UsedConnection[1], c.NewConnection[0], "on another connection")
 	}),
 
-	"stateless/list-no-side-effects": Probe(func(t *T) {
+	"stateless/list-no-side-effects": check.Probe(func(t *check.T) {
 		c := handshake.CompareConnections(t)
 		requireServed(t, c)
 		if !maps.EqualFunc(c.UsedConnection[1], c.NewConnection[0], slices.Equal[[]string]) {
@@ -36,44 +37,51 @@ var listChecks = Suite{
 			"after other requests on the connection")
 	}),
 
-	"stateless/cursor-other-connection": Probe(func(t *T) {
+	"stateless/cursor-other-connection": check.Probe(func(t *check.T) {
 		for _, list := range protocol.ListMethods(t.Server.Capabilities) {
 			first := t.Request(t.Session(), list, nil)
 			cursor, paged := first.Result()["nextCursor"].(string)
 			if !paged {
 				continue
 			}
-			next := func() driver.Reply { return t.Request(OtherConnection(t), list, M{"cursor": cursor}) }
-			page := func(r driver.Reply) string { return string(CompactJSON(r.Result()[handshake.ListMember(list)])) }
-			switch usual := t.Request(t.Session(), list, M{"cursor": cursor}); {
+			next := func() driver.Reply { return t.Request(check.OtherConnection(t), list, check.M{"cursor": cursor}) }
+			page := func(
+				r driver.Reply) string {
+				return string(text.CompactJSON(r.Result()[handshake.ListMember(list)]))
+			}
+			switch usual := t.Request(t.Session(), list, check.M{"cursor": cursor}); {
 			case usual.Result() == nil:
-				t.WithReason(NotObserved).Skip("the cursor is not taken on its own connection either: %s", Got(usual))
+				t.WithReason(check.NotObserved).Skip("the cursor is not taken on its own connection either: %s",
+					check.Got(usual))
 			case page(usual) == page(first):
-				t.WithReason(NotObserved).Skip("the cursor brings the first page again on its own connection, too")
+				t.WithReason(check.NotObserved).
+					Skip("the cursor brings the first page again on its own connection, too")
 			}
 			r := next()
-			t.Expect(r).To(BeResult(), "%s with a cursor of another connection", list)
-			t.DecidedBy(r).Expect(page(r) != page(first)).To(BeTrue("the next page of "+list, "the first one again"))
+			t.Expect(r).To(check.BeResult(), "%s with a cursor of another connection", list)
+			t.DecidedBy(r).Expect(page(r) != page(first)).To(check.BeTrue("the next page of "+list,
+				"the first one again"))
 			return
 		}
-		t.WithReason(NotOffered).Skip("no list has a second page")
+		t.WithReason(check.NotOffered).Skip("no list has a second page")
 	}),
 }
 
 // requireServed ends a check of lists when there are none of the other session.
-func requireServed(t *T, c handshake.ConnectionLists) {
+func requireServed(t *check.T, c handshake.ConnectionLists) {
 	if len(c.NewConnection) == 0 {
 		t.Yield("%s is not served as the first request", c.ListMethod)
 	}
 }
 
 // expectSameLists wants lists to be as they were, unless they change by themselves: before and after say so.
-func expectSameLists(t *T, before, after, got handshake.NamesByList, where string) {
+func expectSameLists(t *check.T, before, after, got handshake.NamesByList, where string) {
 	for list, names := range before {
 		if !slices.Equal(names, after[list]) {
-			t.WithReason(Undecided).Inconclusive("%s changes meanwhile: %s", list, protocol.Difference(names, after[list]))
+			t.WithReason(check.Undecided).Inconclusive("%s changes meanwhile: %s", list,
+				protocol.Difference(names, after[list]))
 		}
-		t.Expect(slices.Equal(names, got[list])).To(BeTrue("the same "+list+" "+where, "%s",
+		t.Expect(slices.Equal(names, got[list])).To(check.BeTrue("the same "+list+" "+where, "%s",
 			protocol.Difference(names, got[list])))
 	}
 }

@@ -1,7 +1,9 @@
 // Package stateless is the area of requests that depend on no session.
 package stateless
 
-import . "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
 // Checks are those of the area.
-var Checks = MergeSuites(incompleteChecks, independenceChecks, listChecks)
+var Checks = check.MergeSuites(incompleteChecks, independenceChecks, listChecks)

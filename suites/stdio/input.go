@@ -4,18 +4,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-var inputChecks = Suite{
-	"stdio/input-split-across-writes": Probe(func(t *T) {
+var inputChecks = check.Suite{
+	"stdio/input-split-across-writes": check.Probe(func(t *check.T) {
 		s := t.Session()
-		whole := RequestNoOp(t, s)
+		whole := check.RequestNoOp(t, s)
 		p, request := protocol.NewNoOp(s, 70061)
-		line := append(CompactJSON(request), '\n')
+		line := append(text.CompactJSON(request), '\n')
 		s.Write(line[:len(line)/2], line[len(line)/2:])
 		expectSameKind(t, s.Await(p), whole)
 		if invalid.StringIDOrDefault(t, "") == nil || !invalid.ProbeID(s, "mcpcheck-whole é✓😀").HasRequestID() {
@@ -23,20 +24,20 @@ var inputChecks = Suite{
 		}
 		mark := s.Mark()
 		p, request = protocol.NewNoOp(s, "mcpcheck-split é✓😀")
-		s.Write(splitWithinCharacters(append(CompactJSON(request), '\n'))...)
+		s.Write(splitWithinCharacters(append(text.CompactJSON(request), '\n'))...)
 		e := invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
 		t.Expect(e).To(invalid.HaveRequestID(e.ID), "a %s split within its characters", p.Method)
 	}),
 
-	"stdio/input-coalesced": Probe(func(t *T) {
+	"stdio/input-coalesced": check.Probe(func(t *check.T) {
 		s := t.Session()
-		alone := RequestNoOp(t, s)
+		alone := check.RequestNoOp(t, s)
 		ids := []int{70062, 70063, 70064}
 		var lines strings.Builder
 		var pending []driver.Pending
 		for _, id := range ids {
 			p, request := protocol.NewNoOp(s, id)
-			lines.Write(append(CompactJSON(request), '\n'))
+			lines.Write(append(text.CompactJSON(request), '\n'))
 			pending = append(pending, p)
 		}
 		s.Write([]byte(lines.String()))
@@ -45,35 +46,36 @@ var inputChecks = Suite{
 		}
 	}),
 
-	"stdio/crlf-input": Probe(func(t *T) {
+	"stdio/crlf-input": check.Probe(func(t *check.T) {
 		s := t.SessionForInvalidInput()
 		mark := s.Mark()
 		p, request := protocol.NewNoOp(s, 70065)
-		s.Write(append(CompactJSON(request), "\r\n"...))
+		s.Write(append(text.CompactJSON(request), "\r\n"...))
 		s.AwaitReaction(mark)
-		t.Expect(s.AwaitFor(p, 0)).To(BeAnswered(), "a %s ended by CR LF", p.Method)
+		t.Expect(s.AwaitFor(p, 0)).To(check.BeAnswered(), "a %s ended by CR LF", p.Method)
 	}),
 
-	"stdio/large-message": Probe(func(t *T) {
-		Each(t, []padding{{"256 KiB", 256 << 10}, {"2 MiB", 2 << 20}}, padding.subject, func(t *T, p padding) {
-			s := t.SessionForInvalidInput()
-			method, _ := s.NoOp()
-			params := M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", p.Bytes)}}
-			t.Expect(t.TryRequest(s, method, params)).To(BeAnswered())
-		})
+	"stdio/large-message": check.Probe(func(t *check.T) {
+		check.Each(t, []padding{{"256 KiB", 256 << 10}, {"2 MiB", 2 << 20}}, padding.subject,
+			func(t *check.T, p padding) {
+				s := t.SessionForInvalidInput()
+				method, _ := s.NoOp()
+				params := check.M{"_meta": check.M{"com.example/mcpcheck": strings.Repeat("x", p.Bytes)}}
+				t.Expect(t.TryRequest(s, method, params)).To(check.BeAnswered())
+			})
 	}),
 }
 
 // splitWithinCharacters splits a text after the first byte of each character that has several.
-func splitWithinCharacters(text []byte) (pieces [][]byte) {
+func splitWithinCharacters(said []byte) (pieces [][]byte) {
 	begin := 0
-	for i, r := range string(text) {
+	for i, r := range string(said) {
 		if r >= utf8.RuneSelf {
-			pieces = append(pieces, text[begin:i+1])
+			pieces = append(pieces, said[begin:i+1])
 			begin = i + 1
 		}
 	}
-	return append(pieces, text[begin:])
+	return append(pieces, said[begin:])
 }
 
 // padding is what makes a message large.
@@ -82,11 +84,12 @@ type padding struct {
 	Bytes int
 }
 
-func (p padding) subject() Subject { return NamedSubject(p.Name) }
+func (p padding) subject() check.Subject { return check.NamedSubject(p.Name) }
 
 // expectSameKind wants an answer of the kind that the same request gets otherwise.
-func expectSameKind(t *T, got, ordinary driver.Reply) {
-	t.Expect(got).To(BeAnswered())
-	t.Expect(got.Error() == nil || ordinary.Error() != nil).To(BeTrue("the answer that this request gets otherwise",
+func expectSameKind(t *check.T, got, ordinary driver.Reply) {
+	t.Expect(got).To(check.BeAnswered())
+	t.Expect(got.Error() == nil ||
+		ordinary.Error() != nil).To(check.BeTrue("the answer that this request gets otherwise",
 		"%s", got))
 }

@@ -6,17 +6,17 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-var outputChecks = Suite{
-	"stdio/stdout-only-messages": WatchWithSetup(handshake.StartIdleSession, func(t *T, w Wire) {
+var outputChecks = check.Suite{
+	"stdio/stdout-only-messages": check.WatchWithSetup(handshake.StartIdleSession, func(t *check.T, w check.Wire) {
 		parts, unversioned := splitMessageLines(w), slices.ContainsFunc(w.Messages().List, lacksVersion)
-		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *T, m Message) {
+		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *check.T, m check.Message) {
 			if parts[m.Frame] {
 				t.Yield("a message that spans several lines")
 			}
@@ -27,43 +27,48 @@ var outputChecks = Suite{
 				t.Yield("an answer without jsonrpc, as others are")
 			}
 			if m.TooDeep && m.LooksLikeMessage() {
-				t.WithReason(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
-					driver.MaxDepth, m.Raw.Brief())
+				t.WithReason(check.Limit).
+					Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
+						driver.MaxDepth, m.Raw.Brief())
 			}
-			t.Expect(m.Kind != driver.Echo).To(BeTrue("nothing but MCP messages on stdout",
+			t.Expect(m.Kind != driver.Echo).To(check.BeTrue("nothing but MCP messages on stdout",
 				"what the client had sent: %s", m.Raw.Brief()))
-			t.Expect(m.LooksLikeMessage()).To(BeTrue("nothing but MCP messages on stdout", "%s",
+			t.Expect(m.LooksLikeMessage()).To(check.BeTrue("nothing but MCP messages on stdout", "%s",
 				invalidLine(m.Raw.Bytes())))
 		})
 	}).WhenConnectRefused(),
 
-	"stdio/one-message-per-line": WatchWithSetup(func(t *T) {
+	"stdio/one-message-per-line": check.WatchWithSetup(func(t *check.T) {
 		// A server that repeats the name shows whether it escapes it.
-		if t.Server.Declares("tools") && MayCallUnknown(t) {
-			invalid.TryInvalid(t, t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
+		if t.Server.Declares("tools") && check.MayCallUnknown(t) {
+			invalid.TryInvalid(t, t.Session(), "tools/call",
+				check.M{"name": "mcpcheck no\nsuch tool", "arguments": check.M{}})
 		}
-	}, func(t *T, w Wire) {
+	}, func(t *check.T, w check.Wire) {
 		parts := splitMessageLines(w)
-		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *T, m Message) {
-			t.Expect(!parts[m.Frame]).To(BeTrue("a whole message on one line", "a part of one: %q", m.Raw.Brief()))
+		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *check.T, m check.Message) {
+			t.Expect(!parts[m.Frame]).To(check.BeTrue("a whole message on one line", "a part of one: %q",
+				m.Raw.Brief()))
 		})
 	}).WhenConnectRefused(),
 
-	"stdio/message-terminated-by-newline": WatchWithSetup(func(t *T) { unterminatedBytes(t) }, func(t *T, w Wire) {
-		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *T, m Message) {
-			t.Expect(!hasSeveralMessages(m.Frame)).To(BeTrue("a newline after each message", "%s",
-				invalidLine(m.Raw.Bytes())))
-		})
-		t.Expect(unterminatedBytes(t)).To(BeOneOf(0), "bytes of an answer without a newline after it")
-	}),
+	"stdio/message-terminated-by-newline": check.WatchWithSetup(func(t *check.T) { unterminatedBytes(t) },
+		func(t *check.T, w check.Wire) {
+			t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *check.T, m check.Message) {
+				t.Expect(!hasSeveralMessages(m.Frame)).To(check.BeTrue("a newline after each message", "%s",
+					invalidLine(m.Raw.Bytes())))
+			})
+			t.Expect(unterminatedBytes(t)).To(check.BeOneOf(0), "bytes of an answer without a newline after it")
+		}),
 
-	"stdio/no-unsolicited-output": WatchWithSetup(func(t *T) { handshake.FramesWhileIdle(t) }, func(t *T, _ Wire) {
-		for _, f := range handshake.FramesWhileIdle(t) {
-			t.Expect(!f.IsNotification()).To(BeTrue("silence without a request or a subscription", "%s", f))
-		}
-	}),
+	"stdio/no-unsolicited-output": check.WatchWithSetup(func(t *check.T) { handshake.FramesWhileIdle(t) },
+		func(t *check.T, _ check.Wire) {
+			for _, f := range handshake.FramesWhileIdle(t) {
+				t.Expect(!f.IsNotification()).To(check.BeTrue("silence without a request or a subscription", "%s", f))
+			}
+		}),
 
-	"stdio/stderr-utf8": Watch(func(t *T, w Wire) {
+	"stdio/stderr-utf8": check.Watch(func(t *check.T, w check.Wire) {
 		var all []stderrOutput
 		for _, s := range w.Sessions {
 			if head, _ := s.Stdio().Stderr(); len(head) > 0 && !s.HasInvalidInput() { // servers log what they read
@@ -71,29 +76,29 @@ var outputChecks = Suite{
 			}
 		}
 		if len(all) == 0 {
-			t.WithReason(NotObserved).Skip("the server wrote nothing to stderr")
+			t.WithReason(check.NotObserved).Skip("the server wrote nothing to stderr")
 		}
-		Each(t, all, stderrOutput.subject, func(t *T, l stderrOutput) {
-			t.ExpectAdvice(utf8.Valid(l.Head)).To(BeTrue("UTF-8 text on stderr", "%q", aroundInvalidUTF8(l.Head)))
+		check.Each(t, all, stderrOutput.subject, func(t *check.T, l stderrOutput) {
+			t.ExpectAdvice(utf8.Valid(l.Head)).To(check.BeTrue("UTF-8 text on stderr", "%q", aroundInvalidUTF8(l.Head)))
 		})
 	}),
 
-	"stdio/responsive-without-stderr-reader": ProcessProbe(func(t *T) {
+	"stdio/responsive-without-stderr-reader": check.ProcessProbe(func(t *check.T) {
 		o := handshake.RunWithoutStderrReader(t)
-		t.Expect(o.ConnectReply).To(BeResult(), t.Server.ConnectMethod()+", with stderr going nowhere")
-		t.Expect(o.ListReply).To(BeAnswered(), "a list, with stderr going nowhere")
+		t.Expect(o.ConnectReply).To(check.BeResult(), t.Server.ConnectMethod()+", with stderr going nowhere")
+		t.Expect(o.ListReply).To(check.BeAnswered(), "a list, with stderr going nowhere")
 	}),
 }
 
 // unterminatedBytes is how many bytes have come of an answer that no newline ends.
-func unterminatedBytes(t *T) int {
-	return Step(t, "a newline", func(t *T) int {
+func unterminatedBytes(t *check.T) int {
+	return check.Step(t, "a newline", func(t *check.T) int {
 		s := t.Session()
 		r := s.Await(protocol.SendNoOp(s, 70066))
 		if r.Answered() {
 			return 0 // its newline came with it
 		}
-		RequireNotLate(t, r)
+		check.RequireNotLate(t, r)
 		partial := s.Stdio().PartialBytes()
 		if partial == 0 {
 			t.Inconclusive("%v", r.Err)
@@ -102,10 +107,10 @@ func unterminatedBytes(t *T) int {
 	})
 }
 
-func lacksVersion(m Message) bool { return !m.HasJSONRPC }
+func lacksVersion(m check.Message) bool { return !m.HasJSONRPC }
 
 // areAnswers reports whether a line has what answers have and nothing else has, jsonrpc apart, or is a batch of such.
-func areAnswers(m Message) bool {
+func areAnswers(m check.Message) bool {
 	return !slices.ContainsFunc(m.Messages(), func(f *driver.Frame) bool {
 		return f.Kind != driver.Object || f.HasMethod || f.HasResult == f.HasError
 	})
@@ -128,7 +133,7 @@ type stderrOutput struct {
 	Head    []byte
 }
 
-func (l stderrOutput) subject() Subject { return NamedSubject(l.Session) }
+func (l stderrOutput) subject() check.Subject { return check.NamedSubject(l.Session) }
 
 // aroundInvalidUTF8 is the part of a text around the first bytes that are no UTF-8.
 func aroundInvalidUTF8(text []byte) []byte {
@@ -145,7 +150,9 @@ func aroundInvalidUTF8(text []byte) []byte {
 
 // isCompleteLine leaves out the message that a server may have been writing when it ended, and keeps any other text
 // without a newline.
-func isCompleteLine(m Message) bool { return m.Complete || !messageStartPattern.Match(m.Raw.Bytes()) }
+func isCompleteLine(m check.Message) bool {
+	return m.Complete || !messageStartPattern.Match(m.Raw.Bytes())
+}
 
 // messageStartPattern matches the beginning of a message, or of an array of them.
 var messageStartPattern = regexp.MustCompile(`^\s*(\[\s*)?(\{|$)`)

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // splitMessageLines are the lines of a run that are parts of messages: together with lines next to it, each is one.
-func splitMessageLines(w Wire) map[*driver.Frame]bool {
+func splitMessageLines(w check.Wire) map[*driver.Frame]bool {
 	parts := map[*driver.Frame]bool{}
 	for _, s := range w.Sessions {
 		markSplitLines(parts, s.ReceivedSince(0))

@@ -3,70 +3,73 @@ package subscriptions
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // changeChecks are the checks of what subscriptions bring.
-var changeChecks = Suite{
-	"subscriptions/all-tagged": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		eachChange(t, w, func(t *T, c change) {
-			if c.subscription == nil && transcript.SubscriptionIDOf(c.message.Frame) != (Absent{}) {
+var changeChecks = check.Suite{
+	"subscriptions/all-tagged": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		eachChange(t, w, func(t *check.T, c change) {
+			if c.subscription == nil && transcript.SubscriptionIDOf(c.message.Frame) != (check.Absent{}) {
 				t.Yield("it is of no subscription here")
 			}
-			t.Expect(c.subscription != nil && c.subscription.IsNamedIn(c.message.Frame)).To(BeTrue(
-				driver.MetaSubscription+" in _meta, the id of the subscription", "%s", Show(
+			t.Expect(c.subscription != nil && c.subscription.IsNamedIn(c.message.Frame)).To(check.BeTrue(
+				driver.MetaSubscription+" in _meta, the id of the subscription", "%s", check.Show(
 					transcript.SubscriptionIDOf(c.message.Frame))))
 		})
 	}),
 
-	"subscriptions/filter-honoured": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		eachChange(t, w, func(t *T, c change) {
+	"subscriptions/filter-honoured": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		eachChange(t, w, func(t *check.T, c change) {
 			if c.subscription == nil {
 				t.Yield("it is of no subscription")
 			}
 			if c.hasNoURI() {
 				t.Yield("it names no resource")
 			}
-			t.Expect(c.isRequested(t)).To(BeTrue("what was asked for", "%s", c.message.Method))
+			t.Expect(c.isRequested(t)).To(check.BeTrue("what was asked for", "%s", c.message.Method))
 		})
 	}),
 
-	"subscriptions/no-state-across-connections": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
-		eachChange(t, w, func(t *T, c change) {
-			if transcript.SubscriptionIDOf(c.message.Frame) == (Absent{}) {
-				t.Yield("it says of no subscription that it is its own")
-			}
-			t.Expect(c.subscription != nil).To(BeTrue("announcements for subscriptions of this connection alone",
-				"one for %s", Show(transcript.SubscriptionIDOf(c.message.Frame))))
-		})
-	}),
+	"subscriptions/no-state-across-connections": check.WatchWithSetup(toolcall.CallTools,
+		func(t *check.T, w check.Wire) {
+			eachChange(t, w, func(t *check.T, c change) {
+				if transcript.SubscriptionIDOf(c.message.Frame) == (check.Absent{}) {
+					t.Yield("it says of no subscription that it is its own")
+				}
+				t.Expect(c.subscription != nil).
+					To(check.BeTrue("announcements for subscriptions of this connection alone",
+						"one for %s", check.Show(transcript.SubscriptionIDOf(c.message.Frame))))
+			})
+		}),
 
-	"subscriptions/no-request-scoped": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"subscriptions/no-request-scoped": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		sent := w.Notifications().Negotiated(t.Revision).Filter("message about a request", isRequestNotification)
 		if len(sent.List) == 0 {
-			toolcall.SkipNotObserved(t, "log message and no progress was seen", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
+			toolcall.SkipNotObserved(t, "log message and no progress was seen", toolcall.ValidCalls(t).Uncalled,
+				toolcall.AnyTool)
 		}
 		streams, others := listenStreams(t, w)
-		t.Judge(sent, func(t *T, m Message) {
+		t.Judge(sent, func(t *check.T, m check.Message) {
 			if others[m.Frame] {
 				t.Yield("it is about another request")
 			}
-			t.Expect(streams[m.RoundTrip] || isTagged(m)).To(BeOneOf(false), "on the stream of a subscription")
+			t.Expect(streams[m.RoundTrip] || isTagged(m)).To(check.BeOneOf(false), "on the stream of a subscription")
 		})
 	}),
 
-	"subscriptions/stdio-cancel-stops": WatchWithSetup(toolcall.CallTools, func(t *T, w Wire) {
+	"subscriptions/stdio-cancel-stops": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		all := cancelledSubscriptions(t, w)
 		if len(all) == 0 {
 			toolcall.SkipNotObserved(t, "change was announced that a subscription was for which was taken back",
 				toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 		}
-		Each(t, all, (*transcript.Subscription).Subject, func(t *T, u *transcript.Subscription) {
+		check.Each(t, all, (*transcript.Subscription).Subject, func(t *check.T, u *transcript.Subscription) {
 			for _, m := range u.ChangeNotifications() {
-				t.Expect(!u.IsAfterCancel(m)).To(BeTrue("nothing more once it was taken back", "%s", m.Method))
+				t.Expect(!u.IsAfterCancel(m)).To(check.BeTrue("nothing more once it was taken back", "%s", m.Method))
 			}
 		})
 	}),
@@ -78,29 +81,29 @@ type change struct {
 	subscription *transcript.Subscription
 }
 
-func (c change) subject() Subject {
-	return Subject{Name: c.message.Method, Frames: []*driver.Frame{c.message.Frame}}
+func (c change) subject() check.Subject {
+	return check.Subject{Name: c.message.Method, Frames: []*driver.Frame{c.message.Frame}}
 }
 
 // isRequested reports whether the client has asked for it. A resource that is not listed may be part of one that is.
-func (c change) isRequested(t *T) bool {
+func (c change) isRequested(t *check.T) bool {
 	if transcript.FilterMatches(c.subscription.Filter, c.message) {
 		return true
 	}
-	params, _ := c.message.JSON()["params"].(M)
-	isListed := slices.ContainsFunc(t.Server.Resources, func(r M) bool { return r["uri"] == params["uri"] })
+	params, _ := c.message.JSON()["params"].(check.M)
+	isListed := slices.ContainsFunc(t.Server.Resources, func(r check.M) bool { return r["uri"] == params["uri"] })
 	return params["uri"] != nil && isInFilter(c.subscription.Filter, "resourceSubscriptions") && !isListed
 }
 
 // hasNoURI reports whether it is of a resource, and does not say of which.
 func (c change) hasNoURI() bool {
-	params, _ := c.message.JSON()["params"].(M)
+	params, _ := c.message.JSON()["params"].(check.M)
 	_, isText := params["uri"].(string)
 	return c.message.Method == "notifications/resources/updated" && !isText
 }
 
 // eachChange tries a check on the announcements of the run.
-func eachChange(t *T, w Wire, run func(*T, change)) {
+func eachChange(t *check.T, w check.Wire, run func(*check.T, change)) {
 	var all []change
 	for _, s := range transcript.UntruncatedSessions(t, w) {
 		subscriptions := transcript.SessionSubscriptions(s)
@@ -116,23 +119,24 @@ func eachChange(t *T, w Wire, run func(*T, change)) {
 	if len(all) == 0 {
 		toolcall.SkipNotObserved(t, "change was announced", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}
-	Each(t, Cap(t, all), change.subject, run)
+	check.Each(t, check.Cap(t, all), change.subject, run)
 }
 
 // isRequestNotification reports whether a notification is about a request that is served.
-func isRequestNotification(m Message) bool {
+func isRequestNotification(m check.Message) bool {
 	return m.Method == "notifications/message" || transcript.IsProgress(m.Frame)
 }
 
 // isTagged reports whether a notification has the id or the token of a subscription.
-func isTagged(m Message) bool {
-	params, _ := m.JSON()["params"].(M)
-	return params["progressToken"] == transcript.SubscriptionProgressToken || transcript.SubscriptionIDOf(m.Frame) != (Absent{})
+func isTagged(m check.Message) bool {
+	params, _ := m.JSON()["params"].(check.M)
+	return params["progressToken"] == transcript.SubscriptionProgressToken ||
+		transcript.SubscriptionIDOf(m.Frame) != (check.Absent{})
 }
 
 // listenStreams are the streams of subscriptions over HTTP, and there the reports of progress of requests whose answers
 // have streams of their own.
-func listenStreams(t *T, w Wire) (streams map[*driver.RoundTrip]bool, others map[*driver.Frame]bool) {
+func listenStreams(t *check.T, w check.Wire) (streams map[*driver.RoundTrip]bool, others map[*driver.Frame]bool) {
 	streams, others = map[*driver.RoundTrip]bool{}, map[*driver.Frame]bool{}
 	for _, s := range transcript.EstablishedSessions(t, w) {
 		for _, u := range transcript.SessionSubscriptions(s).List {
@@ -147,7 +151,7 @@ func listenStreams(t *T, w Wire) (streams map[*driver.RoundTrip]bool, others map
 
 // cancelledSubscriptions are the subscriptions that were taken back before something was announced to another one of
 // the session that they were for.
-func cancelledSubscriptions(t *T, w Wire) (all []*transcript.Subscription) {
+func cancelledSubscriptions(t *check.T, w check.Wire) (all []*transcript.Subscription) {
 	for _, s := range transcript.UntruncatedSessions(t, w) {
 		list := transcript.SessionSubscriptions(s).List
 		for _, u := range list {

@@ -5,41 +5,43 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // endChecks are the checks of how subscriptions end.
-var endChecks = Suite{
-	"subscriptions/stays-open": Probe(func(t *T) {
+var endChecks = check.Suite{
+	"subscriptions/stays-open": check.Probe(func(t *check.T) {
 		u := requireAcknowledged(t)[filterAll]
 		if !hasAnyMember(requireFilter(t, u)) {
-			t.WithReason(NotObserved).Skip("nothing was granted, and then the server may end it")
+			t.WithReason(check.NotObserved).Skip("nothing was granted, and then the server may end it")
 		}
-		t.DecidedBy(u).Expect(u.EndMessage() == nil && !u.StreamEnded).To(BeTrue("a subscription that lasts",
+		t.DecidedBy(u).Expect(u.EndMessage() == nil && !u.StreamEnded).To(check.BeTrue("a subscription that lasts",
 			"its end at once"))
 	}),
 
-	"subscriptions/close-result-shape": WatchWithSetup(leaveSubscriptionOpen, func(t *T, w Wire) {
-		closing := protocol.ModernResults(t, w).Filter("result of "+transcript.ListenMethod, func(m Message) bool {
-			return m.Request.Method == transcript.ListenMethod
-		})
-		t.Judge(closing, func(t *T, m Message) {
+	"subscriptions/close-result-shape": check.WatchWithSetup(leaveSubscriptionOpen, func(t *check.T, w check.Wire) {
+		closing := protocol.ModernResults(t, w).Filter("result of "+transcript.ListenMethod,
+			func(m check.Message) bool {
+				return m.Request.Method == transcript.ListenMethod
+			})
+		t.Judge(closing, func(t *check.T, m check.Message) {
 			t.Expect(transcript.SubscriptionIDOf(m.Frame)).To(beRequestID(m.Request.ID), "%s in _meta",
 				driver.MetaSubscription)
 		})
 	}),
 
-	"subscriptions/graceful-close": ShutdownProbe(func(t *T) {
+	"subscriptions/graceful-close": check.ShutdownProbe(func(t *check.T) {
 		if !driver.HasSIGTERM {
 			t.Skip("this system has no SIGTERM")
 		}
 		requireAcknowledged(t)
-		s := SessionToEnd(t)
-		u := transcript.Subscribe(t, s, s.NextID(), M{"notifications": transcript.FullFilter(t)})
+		s := check.SessionToEnd(t)
+		u := transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
 		if u.Ack() == nil || u.EndMessage() != nil {
 			t.Yield("no subscription is open")
 		}
@@ -49,16 +51,16 @@ var endChecks = Suite{
 		case !gone:
 			t.Yield("the process still runs")
 		case exit.Signal != "":
-			t.WithReason(NotObserved).Skip("SIGTERM has ended the process, not the server itself")
+			t.WithReason(check.NotObserved).Skip("SIGTERM has ended the process, not the server itself")
 		}
 		u.Refresh()
-		t.DecidedBy(u).Expect(u.EndMessage() != nil).To(BeTrue("the result of "+transcript.ListenMethod,
+		t.DecidedBy(u).Expect(u.EndMessage() != nil).To(check.BeTrue("the result of "+transcript.ListenMethod,
 			"none before the process ended"))
 	}),
 }
 
 // hasAnyMember reports whether a filter asks for anything.
-func hasAnyMember(filter M) bool {
+func hasAnyMember(filter check.M) bool {
 	for _, member := range filterMembers {
 		if isInFilter(filter, member) {
 			return true
@@ -69,16 +71,16 @@ func hasAnyMember(filter M) bool {
 
 // leaveSubscriptionOpen has a session end with a subscription, which many servers close then: any session or, when none
 // asks for one by itself since the server announces nothing, one of its own.
-func leaveSubscriptionOpen(t *T) {
+func leaveSubscriptionOpen(t *check.T) {
 	trySubscriptions(t)
-	if SharesProcess(t) && t.Session().HasOpenStreams() {
+	if check.SharesProcess(t) && t.Session().HasOpenStreams() {
 		return
 	}
 	s := t.ExclusiveSession()
-	transcript.Subscribe(t, s, s.NextID(), M{"notifications": transcript.FullFilter(t)})
+	transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
 }
 
 // beRequestID matches the id of a request, however it is written.
 func beRequestID(id json.RawMessage) types.GomegaMatcher {
-	return Satisfy(string(id), func(tag any) bool { return driver.SameID(id, CompactJSON(tag)) })
+	return check.Satisfy(string(id), func(tag any) bool { return driver.SameID(id, text.CompactJSON(tag)) })
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -16,14 +16,14 @@ import (
 )
 
 // listenChecks are the checks of how subscriptions begin.
-var listenChecks = Suite{
-	"subscriptions/listen-implemented": Probe(func(t *T) {
+var listenChecks = check.Suite{
+	"subscriptions/listen-implemented": check.Probe(func(t *check.T) {
 		u := trySubscriptions(t)[filterAll]
 		switch {
 		case u.Ack() != nil:
 			return
 		case u.Reply().Error() != nil && len(declaredMembers(t)) == 0:
-			t.Inconclusive("subscriptions/listen was refused: %s", Got(u.Reply()))
+			t.Inconclusive("subscriptions/listen was refused: %s", check.Got(u.Reply()))
 		case u.OpenOthers > 0:
 			t.Yield("another one of the session has begun")
 		case u.IsAnsweredByBody():
@@ -32,54 +32,54 @@ var listenChecks = Suite{
 		t.Fail("an acknowledgment", "%s", u.Reply())
 	}),
 
-	"subscriptions/ack-first": Probe(func(t *T) {
+	"subscriptions/ack-first": check.Probe(func(t *check.T) {
 		requireAcknowledged(t)
 		told := slices.DeleteFunc(slices.Clone(trySubscriptions(t)), func(u *transcript.Subscription) bool {
 			return u.Ack() == nil && !hasEndedWithoutAck(u)
 		})
-		Each(t, told, (*transcript.Subscription).Subject, func(t *T, u *transcript.Subscription) {
+		check.Each(t, told, (*transcript.Subscription).Subject, func(t *check.T, u *transcript.Subscription) {
 			first := u.Messages[0].Method
 			if u.Messages[0].IsResponse() {
-				first = Got(u.Reply())
+				first = check.Got(u.Reply())
 			}
-			t.Expect(first).To(BeOneOf(transcript.AcknowledgedMethod), "the first message")
+			t.Expect(first).To(check.BeOneOf(transcript.AcknowledgedMethod), "the first message")
 		})
 	}),
 
-	"subscriptions/ack-id": Probe(func(t *T) {
-		eachAcknowledged(t, func(t *T, u *transcript.Subscription) {
+	"subscriptions/ack-id": check.Probe(func(t *check.T) {
+		eachAcknowledged(t, func(t *check.T, u *transcript.Subscription) {
 			t.Expect(transcript.SubscriptionIDOf(u.Ack().Frame)).To(beRequestID(u.Request.ID), "%s in _meta",
 				driver.MetaSubscription)
 		})
 	}),
 
-	"subscriptions/ack-shape": Probe(func(t *T) {
-		eachAcknowledged(t, func(t *T, u *transcript.Subscription) {
-			t.Expect(filterViolations(t, u)).To(BeEmptyList[string]("notifications, as a filter"))
+	"subscriptions/ack-shape": check.Probe(func(t *check.T) {
+		eachAcknowledged(t, func(t *check.T, u *transcript.Subscription) {
+			t.Expect(filterViolations(t, u)).To(check.BeEmptyList[string]("notifications, as a filter"))
 		})
 	}),
 
-	"subscriptions/ack-subset": Probe(func(t *T) {
-		eachAcknowledged(t, func(t *T, u *transcript.Subscription) {
+	"subscriptions/ack-subset": check.Probe(func(t *check.T) {
+		eachAcknowledged(t, func(t *check.T, u *transcript.Subscription) {
 			t.Expect(unrequestedMembers(requireFilter(t, u),
-				u.Filter)).To(BeEmptyList[string]("nothing but what was asked for"))
+				u.Filter)).To(check.BeEmptyList[string]("nothing but what was asked for"))
 		})
 	}),
 
-	"subscriptions/ack-omits-unsupported": Probe(func(t *T) {
+	"subscriptions/ack-omits-unsupported": check.Probe(func(t *check.T) {
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		able := declaredMembers(t)
 		u := requireAcknowledged(t)[filterAll]
 		if len(able) == len(transcript.FilterMemberOf) {
-			t.WithReason(NotObserved).Skip("the server announces all there is")
+			t.WithReason(check.NotObserved).Skip("the server announces all there is")
 		}
 		var claimed []string
 		for _, a := range filterCapabilities {
-			declared, _ := t.Server.Capabilities[a.capability].(M)
+			declared, _ := t.Server.Capabilities[a.capability].(check.M)
 			_, isFlag := declared[a.flag].(bool)
 			switch {
 			case !isInFilter(requireFilter(t, u), a.member) || slices.Contains(able, a.member):
-			case HasMember(declared, a.flag) && !isFlag:
+			case check.HasMember(declared, a.flag) && !isFlag:
 				t.Yield("%s of %s is not a boolean", a.flag, a.capability)
 			case servesUndeclared(t, a.capability):
 				t.Yield("%s are served undeclared", a.capability)
@@ -87,10 +87,10 @@ var listenChecks = Suite{
 				claimed = append(claimed, a.member)
 			}
 		}
-		t.DecidedBy(u).Expect(claimed).To(BeEmptyList[string]("what the server declares that it announces"))
+		t.DecidedBy(u).Expect(claimed).To(check.BeEmptyList[string]("what the server declares that it announces"))
 	}),
 
-	"subscriptions/ack-supported-honoured": Probe(func(t *T) {
+	"subscriptions/ack-supported-honoured": check.Probe(func(t *check.T) {
 		u := requireAcknowledged(t)[filterAll]
 		var dropped []string
 		for _, member := range declaredMembers(t) {
@@ -98,38 +98,39 @@ var listenChecks = Suite{
 				dropped = append(dropped, member)
 			}
 		}
-		t.DecidedBy(u).Expect(dropped).To(BeEmptyList[string]("all that the server declares that it announces"))
+		t.DecidedBy(u).Expect(dropped).To(check.BeEmptyList[string]("all that the server declares that it announces"))
 	}),
 
-	"subscriptions/unknown-filter-member": Probe(func(t *T) {
+	"subscriptions/unknown-filter-member": check.Probe(func(t *check.T) {
 		requireAcknowledged(t)
 		u := trySubscriptions(t)[filterUnknown]
 		requireCapacity(t, u)
-		t.Expect(u.Ack() != nil).To(BeTrue("an acknowledgment", "%s", u.Reply()))
-		t.DecidedBy(u).Expect(Member(u.AcknowledgedFilter(), "mcpcheckX")).To(BeOneOf[any](Absent{}, false))
+		t.Expect(u.Ack() != nil).To(check.BeTrue("an acknowledgment", "%s", u.Reply()))
+		t.DecidedBy(u).Expect(check.Member(u.AcknowledgedFilter(), "mcpcheckX")).To(check.BeOneOf[any](check.Absent{},
+			false))
 	}),
 
-	"subscriptions/http-sse": Probe(func(t *T) {
+	"subscriptions/http-sse": check.Probe(func(t *check.T) {
 		u := trySubscriptions(t)[filterAll]
 		if u.Reply().Error() != nil {
 			t.Yield("it is refused")
 		}
 		answer := roundtrip.RequireHTTPResponse(t, u.Request.RoundTrip.Response())
-		t.Expect(answer.IsStream).To(BeTrue("an event stream", "%s", answer))
+		t.Expect(answer.IsStream).To(check.BeTrue("an event stream", "%s", answer))
 	}),
 
-	"subscriptions/missing-filter": Probe(func(t *T) {
+	"subscriptions/missing-filter": check.Probe(func(t *check.T) {
 		requireAcknowledged(t)
 		s := t.SessionForInvalidInput()
 		u := transcript.Subscribe(t, s, s.NextID(), nil)
 		u.Cancel()
-		t.DecidedBy(u).Expect(u.Ack() == nil).To(BeTrue("error -32602", "an acknowledgment"))
+		t.DecidedBy(u).Expect(u.Ack() == nil).To(check.BeTrue("error -32602", "an acknowledgment"))
 		invalid.SkipUnlessServerRejects(t, u.Reply())
-		t.Expect(u.Reply()).To(BeError(-32602))
+		t.Expect(u.Reply()).To(check.BeError(-32602))
 	}),
 
-	"subscriptions/concurrent": WatchWithSetup(subscribeTwice, func(t *T, w Wire) {
-		Judge(t, "subscription beside another one", parallelSubscriptions(t, w), parallelSubscription.Subject,
+	"subscriptions/concurrent": check.WatchWithSetup(subscribeTwice, func(t *check.T, w check.Wire) {
+		check.Judge(t, "subscription beside another one", parallelSubscriptions(t, w), parallelSubscription.Subject,
 			expectParallel)
 	}),
 }
@@ -144,10 +145,10 @@ const (
 )
 
 // triedFilters are what they ask for.
-func triedFilters(t *T) []M {
+func triedFilters(t *check.T) []check.M {
 	all := transcript.FullFilter(t)
 	uris, _ := all["resourceSubscriptions"].([]any)
-	return []M{
+	return []check.M{
 		filterAll:       all,
 		filterTools:     {"toolsListChanged": true},
 		filterResources: {"resourceSubscriptions": append([]any{}, uris...)},
@@ -159,8 +160,8 @@ func triedFilters(t *T) []M {
 // trySubscriptions asks for subscriptions in a session, one after the other, and takes each back before the next. The
 // first one is left for a moment, until later requests are answered; when it has no acknowledgment, there is no other.
 // A server over HTTP that takes its time is asked for the others together.
-func trySubscriptions(t *T) []*transcript.Subscription {
-	return Step(t, "subscriptions", func(t *T) []*transcript.Subscription {
+func trySubscriptions(t *check.T) []*transcript.Subscription {
+	return check.Step(t, "subscriptions", func(t *check.T) []*transcript.Subscription {
 		s := t.Session()
 		var wishes []transcript.SubscriptionRequest
 		for n, filter := range triedFilters(t) {
@@ -168,10 +169,10 @@ func trySubscriptions(t *T) []*transcript.Subscription {
 			if n%2 == 0 {
 				id = fmt.Sprintf("mcpcheck-%d", id)
 			}
-			wishes = append(wishes, transcript.SubscriptionRequest{ID: id, Params: M{"notifications": filter}})
+			wishes = append(wishes, transcript.SubscriptionRequest{ID: id, Params: check.M{"notifications": filter}})
 		}
 		first := transcript.SubscribeAll(t, s, wishes[filterAll])
-		Barrier(t, s, s.Mark())
+		check.Barrier(t, s, s.Mark())
 		first[0].Refresh()
 		first[0].Cancel()
 		if first[0].Ack() == nil {
@@ -185,18 +186,18 @@ func trySubscriptions(t *T) []*transcript.Subscription {
 // at a time. What is not a pass then is tried once more, one by one. One that asks for nothing is left for a moment: a
 // server may end it by itself.
 func subscribeInTurn(
-	t *T, s *driver.Session, took time.Duration, wishes []transcript.SubscriptionRequest,
+	t *check.T, s *driver.Session, took time.Duration, wishes []transcript.SubscriptionRequest,
 ) (all []*transcript.Subscription) {
 	const long = time.Second
 	size := 1
 	if took >= long && t.Site() != nil && !t.Site().IsSerial() && !t.IsConfirmation() {
-		NeedsConfirmation(t)
+		check.NeedsConfirmation(t)
 		size = len(wishes)
 	}
 	for some := range slices.Chunk(wishes, size) {
 		begun := transcript.SubscribeAll(t, s, some...)
 		if slices.ContainsFunc(some, isEmptyRequest) {
-			Barrier(t, s, s.Mark())
+			check.Barrier(t, s, s.Mark())
 		}
 		for _, u := range begun {
 			u.Cancel()
@@ -207,12 +208,12 @@ func subscribeInTurn(
 }
 
 func isEmptyRequest(w transcript.SubscriptionRequest) bool {
-	filter, _ := w.Params["notifications"].(M)
+	filter, _ := w.Params["notifications"].(check.M)
 	return !hasAnyMember(filter)
 }
 
 // requireAcknowledged are the subscriptions of try that have begun, the first of them for sure.
-func requireAcknowledged(t *T) []*transcript.Subscription {
+func requireAcknowledged(t *check.T) []*transcript.Subscription {
 	all := trySubscriptions(t)
 	if all[filterAll].Ack() == nil {
 		t.Yield("no subscription begins")
@@ -221,8 +222,8 @@ func requireAcknowledged(t *T) []*transcript.Subscription {
 }
 
 // eachAcknowledged tries a check on them.
-func eachAcknowledged(t *T, run func(*T, *transcript.Subscription)) {
-	Each(t, requireAcknowledged(t), (*transcript.Subscription).Subject, run)
+func eachAcknowledged(t *check.T, run func(*check.T, *transcript.Subscription)) {
+	check.Each(t, requireAcknowledged(t), (*transcript.Subscription).Subject, run)
 }
 
 // hasEndedWithoutAck reports whether a subscription has ended with a result that no acknowledgment came before.
@@ -231,12 +232,12 @@ func hasEndedWithoutAck(u *transcript.Subscription) bool {
 }
 
 // filterViolations are the rules that the filter in an acknowledgment breaks.
-func filterViolations(t *T, u *transcript.Subscription) []string {
+func filterViolations(t *check.T, u *transcript.Subscription) []string {
 	return protocol.Violations(t, "subscriptions/ack-shape", "SubscriptionsAcknowledgedNotification", u.Ack().JSON())
 }
 
 // requireFilter is the filter in an acknowledgment, for a check that cannot do without.
-func requireFilter(t *T, u *transcript.Subscription) M {
+func requireFilter(t *check.T, u *transcript.Subscription) check.M {
 	if len(filterViolations(t, u)) > 0 {
 		t.Yield("its notifications are not a filter")
 	}
@@ -244,10 +245,10 @@ func requireFilter(t *T, u *transcript.Subscription) M {
 }
 
 // requireCapacity ends a check whose subscription was refused beside two others, and not for what it asks for.
-func requireCapacity(t *T, u *transcript.Subscription) {
+func requireCapacity(t *check.T, u *transcript.Subscription) {
 	crowded := u.OpenOthers+u.ClosingOthers > 1
 	if code, _ := u.Reply().Code(); u.Ack() == nil && crowded && u.Reply().Error() != nil && code != -32602 {
-		t.WithReason(Limit).Inconclusive("the server may have no room for a third one: %s", Got(u.Reply()))
+		t.WithReason(check.Limit).Inconclusive("the server may have no room for a third one: %s", check.Got(u.Reply()))
 	}
 }
 
@@ -263,9 +264,9 @@ var filterCapabilities = []struct{ capability, flag, member string }{
 }
 
 // declaredMembers are the members of a filter for what the server declares that it announces.
-func declaredMembers(t *T) (able []string) {
+func declaredMembers(t *check.T) (able []string) {
 	for _, a := range filterCapabilities {
-		if declared, _ := t.Server.Capabilities[a.capability].(M); declared[a.flag] == true {
+		if declared, _ := t.Server.Capabilities[a.capability].(check.M); declared[a.flag] == true {
 			able = append(able, a.member)
 		}
 	}
@@ -274,18 +275,19 @@ func declaredMembers(t *T) (able []string) {
 
 // servesUndeclared reports whether the server has a feature that it does not declare: then it does support what it
 // announces of it.
-func servesUndeclared(t *T, family string) bool {
-	return !t.Server.Declares(family) && t.Request(t.SessionForInvalidInput(), family+"/list", M{}).Result() != nil
+func servesUndeclared(t *check.T, family string) bool {
+	return !t.Server.Declares(family) && t.Request(t.SessionForInvalidInput(), family+"/list",
+		check.M{}).Result() != nil
 }
 
 // isInFilter reports whether a filter asks for something.
-func isInFilter(filter M, member string) bool {
+func isInFilter(filter check.M, member string) bool {
 	uris, _ := filter[member].([]any)
 	return filter[member] == true || len(uris) > 0
 }
 
 // unrequestedMembers are the members of a filter, and the resources in it, that another one does not ask for.
-func unrequestedMembers(filter, asked M) (more []string) {
+func unrequestedMembers(filter, asked check.M) (more []string) {
 	for _, member := range filterMembers {
 		if filter[member] == true && asked[member] != true {
 			more = append(more, member)
@@ -295,14 +297,14 @@ func unrequestedMembers(filter, asked M) (more []string) {
 	known, _ := asked["resourceSubscriptions"].([]any)
 	for _, uri := range uris {
 		if !slices.Contains(known, uri) {
-			more = append(more, Show(uri))
+			more = append(more, check.Show(uri))
 		}
 	}
 	return more
 }
 
 // subscribeTwice asks for a subscription beside another one, and calls tools in a session that has several.
-func subscribeTwice(t *T) {
+func subscribeTwice(t *check.T) {
 	requireAcknowledged(t)
 	toolcall.CallTools(t)
 }
@@ -314,7 +316,7 @@ type parallelSubscription struct {
 }
 
 // parallelSubscriptions are the subscriptions of the run that were asked for while others were open.
-func parallelSubscriptions(t *T, w Wire) (all []parallelSubscription) {
+func parallelSubscriptions(t *check.T, w check.Wire) (all []parallelSubscription) {
 	for _, s := range transcript.UntruncatedSessions(t, w) {
 		list := transcript.SessionSubscriptions(s).List
 		for _, u := range list {
@@ -350,7 +352,7 @@ func isSilentSince(u *transcript.Subscription) bool {
 }
 
 // expectParallel wants a subscription to begin though there are others, and to be told what they are told.
-func expectParallel(t *T, u parallelSubscription) {
+func expectParallel(t *check.T, u parallelSubscription) {
 	requireCapacity(t, u.Subscription)
 	if code, _ := u.Reply().Code(); code == -32602 {
 		t.Yield("it is refused for what it asks for, not for being another one")
@@ -361,12 +363,12 @@ func expectParallel(t *T, u parallelSubscription) {
 	if u.Reply().Err != nil && isSilentSince(u.Subscription) {
 		t.Yield("nothing is answered any more")
 	}
-	t.Expect(u.Ack() != nil).To(BeTrue("an acknowledgment beside another subscription", "%s", u.Reply()))
+	t.Expect(u.Ack() != nil).To(check.BeTrue("an acknowledgment beside another subscription", "%s", u.Reply()))
 	own := announcedMethods(u.Subscription)
 	for _, other := range u.sessionSubscriptions {
 		for _, m := range other.ChangeNotifications() {
 			isTold := own[m.Method] || !u.MustReceive(m, other)
-			t.Expect(isTold).To(BeTrue(m.Method+", as another subscription was told", "none"))
+			t.Expect(isTold).To(check.BeTrue(m.Method+", as another subscription was told", "none"))
 		}
 	}
 }

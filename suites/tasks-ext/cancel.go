@@ -1,56 +1,56 @@
 package tasksext
 
 import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // cancelChecks are the checks of tasks that the client takes back.
-var cancelChecks = Suite{
-	"tasks-ext/cancel-ack": Probe(func(t *T) {
+var cancelChecks = check.Suite{
+	"tasks-ext/cancel-ack": check.Probe(func(t *check.T) {
 		c := cancelTask(t)
 		r := c.CancelReply
 		c.SkipIfExpired(t, r)
 		if taskrun.RequireAnswer(t, r); taskrun.IsUnknownTask(r) {
 			t.Yield("there is no such task")
 		}
-		t.Expect(r).To(BeResult())
+		t.Expect(r).To(check.BeResult())
 		expectEmpty(t.DecidedBy(r), r.Result())
 	}),
 
-	"tasks-ext/get-cancelled": Probe(func(t *T) {
+	"tasks-ext/get-cancelled": check.Probe(func(t *check.T) {
 		c := cancelTask(t)
 		c.SkipIfExpired(t, c.GetReply)
 		switch {
 		case c.GetReply.Result() == nil:
-			t.Yield("tasks/get was answered with %s before", Got(c.GetReply))
+			t.Yield("tasks/get was answered with %s before", check.Got(c.GetReply))
 		case c.CancelReply.Result() == nil:
-			t.Yield("tasks/cancel was answered with %s", Got(c.CancelReply))
+			t.Yield("tasks/cancel was answered with %s", check.Got(c.CancelReply))
 		case c.FinalStatus == "completed" || c.FinalStatus == "failed":
-			t.WithReason(NotObserved).Skip("the task was done before it could be cancelled: %s", c.FinalStatus)
+			t.WithReason(check.NotObserved).Skip("the task was done before it could be cancelled: %s", c.FinalStatus)
 		case c.LastReply().Err != nil:
-			t.Retry("%v", Explain(c.LastReply().Err))
+			t.Retry("%v", check.Explain(c.LastReply().Err))
 		}
 		c.SkipIfExpired(t, c.LastReply())
-		t.Expect(c.LastReply()).To(BeResult(), "a task that was cancelled")
+		t.Expect(c.LastReply()).To(check.BeResult(), "a task that was cancelled")
 		if status, _ := c.LastReply().Result()["status"].(string); status == "working" || status == "input_required" {
 			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)",
 				c.Session.ReplyTimeout())
 		}
-		t.DecidedBy(c.LastReply()).Expect(c.LastReply().Result()["status"]).To(BeOneOf("cancelled"))
+		t.DecidedBy(c.LastReply()).Expect(c.LastReply().Result()["status"]).To(check.BeOneOf("cancelled"))
 	}),
 
-	"tasks-ext/cancel-terminal": Probe(func(t *T) {
-		eachEnded(t, func(t *T, e endedTask) {
+	"tasks-ext/cancel-terminal": check.Probe(func(t *check.T) {
+		eachEnded(t, func(t *check.T, e endedTask) {
 			taskrun.RequireAnswer(t, e.CancelReply)
 			e.SkipIfExpired(t, e.CancelReply)
 			requireOwnRefusal(t, e.CancelReply)
-			t.Expect(e.CancelReply).To(BeResult())
+			t.Expect(e.CancelReply).To(check.BeResult())
 		})
 	}),
 
-	"tasks-ext/cancelled-notification-no-effect": Probe(func(t *T) {
+	"tasks-ext/cancelled-notification-no-effect": check.Probe(func(t *check.T) {
 		before := slowestRun(t)
 		s := before.NextSession(t, t.SessionForInvalidInput)
 		s.MarkInvalidInput()
@@ -60,18 +60,18 @@ var cancelChecks = Suite{
 		if c.FinalStatus == "" {
 			t.Inconclusive("%s", c.IncompleteReason)
 		}
-		t.Expect(c.FinalStatus).To(BeOneOf("completed", "failed"))
+		t.Expect(c.FinalStatus).To(check.BeOneOf("completed", "failed"))
 	}),
 }
 
 // requireOwnRefusal ends a check of a refusal by tasks/cancel that other tasks meet with as well.
-func requireOwnRefusal(t *T, r driver.Reply) {
+func requireOwnRefusal(t *check.T, r driver.Reply) {
 	code, isRefused := r.Code()
 	if !isRefused || taskrun.IsUnknownTask(r) || len(runTasks(t).Runs) == 0 {
 		return
 	}
 	if usual, always := cancelTask(t).CancelReply.Code(); always && usual == code {
-		t.Yield("tasks/cancel is always answered with %s", Got(r))
+		t.Yield("tasks/cancel is always answered with %s", check.Got(r))
 	}
 }
 
@@ -83,9 +83,9 @@ type cancelledTask struct {
 }
 
 // cancelTask makes such a task, and follows it to its end. Over HTTP it is asked after from another connection.
-func cancelTask(t *T) cancelledTask {
+func cancelTask(t *check.T) cancelledTask {
 	before := slowestRun(t)
-	return Step(t, "cancelled task", func(t *T) cancelledTask {
+	return check.Step(t, "cancelled task", func(t *check.T) cancelledTask {
 		c := cancelledTask{taskRun: startTask(t, before.NextSession(t, t.Session), before.ToolCall, nil)}
 		if t.Site() != nil {
 			c.Session = t.ExclusiveSession()

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
@@ -13,92 +13,96 @@ import (
 )
 
 // creationChecks are the checks of how calls are answered by tasks.
-var creationChecks = Suite{
-	"tasks-ext/result-type-task": Probe(func(t *T) {
-		eachRun(t, requireRuns(t), func(t *T, c *taskRun) {
+var creationChecks = check.Suite{
+	"tasks-ext/result-type-task": check.Probe(func(t *check.T) {
+		eachRun(t, requireRuns(t), func(t *check.T, c *taskRun) {
 			kind, isString := c.CreateReply.Result()["resultType"].(string)
 			if !isString {
 				t.Yield("there is no resultType")
 			}
-			t.Expect(kind).To(BeOneOf("task"))
+			t.Expect(kind).To(check.BeOneOf("task"))
 		})
 	}),
 
-	"tasks-ext/create-shape": Probe(func(t *T) {
-		eachRun(t, requireRuns(t), func(t *T, c *taskRun) { expectTaskShape(t, "CreateTaskResult", c.CreateReply) })
+	"tasks-ext/create-shape": check.Probe(func(t *check.T) {
+		eachRun(t, requireRuns(t),
+			func(t *check.T, c *taskRun) { expectTaskShape(t, "CreateTaskResult", c.CreateReply) })
 		eachSnapshot(t, taskrun.Snapshots(requireRuns(t)),
-			func(t *T, m snapshot) { expectTaskShape(t, "GetTaskResult", m.Reply) })
+			func(t *check.T, m snapshot) { expectTaskShape(t, "GetTaskResult", m.Reply) })
 	}),
 
-	"tasks-ext/no-hint-needed": Probe(func(t *T) {
+	"tasks-ext/no-hint-needed": check.Probe(func(t *check.T) {
 		told := runTasks(t)
-		hint := M{"task": M{"ttl": 60_000}}
+		hint := check.M{"task": check.M{"ttl": 60_000}}
 		for _, call := range refusedCalls(told.List) {
 			hinted := repeatCall(t, t.Session(), call, taskCapabilities, hint)
-			t.Expect(!isTask(hinted.Reply)).To(BeTrue("the same outcome with and without `task`",
+			t.Expect(!isTask(hinted.Reply)).To(check.BeTrue("the same outcome with and without `task`",
 				"with: %s; without: %s", hinted.Reply, call.Reply))
 		}
 		requireRuns(t)
 	}),
 
-	"tasks-ext/task-param-ignored": Probe(func(t *T) {
+	"tasks-ext/task-param-ignored": check.Probe(func(t *check.T) {
 		served := slices.DeleteFunc(slices.Clone(runTasks(t).List),
 			func(c toolcall.ToolCall) bool { return !isImmediateResult(c.Reply) })
 		if len(served) == 0 {
 			toolcall.SkipNotObserved(t, "tool was served at once", runTasks(t).Uncalled, toolcall.AnyTool)
 		}
-		plain, hint := served[0], M{"task": M{"ttl": 60_000}}
+		plain, hint := served[0], check.M{"task": check.M{"ttl": 60_000}}
 		hinted := repeatCall(t, t.Session(), plain, taskCapabilities, hint)
 		// and so it stays
 		if !isImmediateResult(hinted.Reply) && isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities,
 			nil).Reply) {
-			t.Expect(isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities, hint).Reply)).To(BeTrue(
+			t.Expect(isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities,
+				hint).Reply)).To(check.BeTrue(
 				"a final result, as without the parameter task", "%s", hinted.Reply))
 		}
 	}),
 
-	"tasks-ext/durable-create": Probe(func(t *T) {
+	"tasks-ext/durable-create": check.Probe(func(t *check.T) {
 		c := cancelTask(t)
 		r := c.GetReply
 		if c.SkipIfExpired(t, r); !taskrun.IsUnknownTask(r) && r.Result() == nil {
-			t.Inconclusive("tasks/get was answered with %s", Got(r))
+			t.Inconclusive("tasks/get was answered with %s", check.Got(r))
 		}
-		t.Expect(r).To(BeResult())
+		t.Expect(r).To(check.BeResult())
 	}),
 
-	"tasks-ext/mrtr-before-create": Probe(func(t *T) {
+	"tasks-ext/mrtr-before-create": check.Probe(func(t *check.T) {
 		all := requireRunsWhere(t, "task whose call asked for input",
 			func(c *taskRun) bool { return len(c.ToolCall.InputLoop.InputReplies) > 0 })
-		eachRun(t, all, func(t *T, c *taskRun) {
+		eachRun(t, all, func(t *check.T, c *taskRun) {
 			for _, asked := range c.ToolCall.InputLoop.InputReplies {
-				t.Expect(Member(asked.Result(), "taskId")).To(BeOneOf(Absent{}), "taskId before the input was there")
+				t.Expect(check.Member(asked.Result(), "taskId")).To(check.BeOneOf(check.Absent{}),
+					"taskId before the input was there")
 			}
-			t.Expect(Member(c.CreateReply.Result(), "inputRequests")).To(BeOneOf(Absent{}),
+			t.Expect(check.Member(c.CreateReply.Result(), "inputRequests")).To(check.BeOneOf(check.Absent{}),
 				"inputRequests of the new task")
 		})
 	}),
 
-	"tasks-ext/only-tools-call": WatchWithSetup(requestOtherMethods, func(t *T, w Wire) {
-		others := resultsForTaskClients(t, w).Filter("result beside those of calls and tasks", func(m Message) bool {
-			return m.Request.Method != "tools/call" && !protocol.IsTaskResponse(m)
-		})
-		t.Judge(others, func(t *T, m Message) {
-			t.Expect(protocol.ResultOf(m)["resultType"] != "task").To(BeTrue(
+	"tasks-ext/only-tools-call": check.WatchWithSetup(requestOtherMethods, func(t *check.T, w check.Wire) {
+		others := resultsForTaskClients(t, w).Filter("result beside those of calls and tasks",
+			func(m check.Message) bool {
+				return m.Request.Method != "tools/call" && !protocol.IsTaskResponse(m)
+			})
+		t.Judge(others, func(t *check.T, m check.Message) {
+			t.Expect(protocol.ResultOf(m)["resultType"] != "task").To(check.BeTrue(
 				"a task in answer to tools/call alone", "one in answer to %s", m.Request.Method))
 		})
 	}),
 
-	"tasks-ext/task-type-only-on-create": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
+	"tasks-ext/task-type-only-on-create": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
 		about := resultsForTaskClients(t, w).Filter("result of a request about a task", protocol.IsTaskResponse)
-		t.Judge(about, func(t *T, m Message) {
-			t.Expect(protocol.ResultOf(m)["resultType"] != "task").To(BeTrue(
+		t.Judge(about, func(t *check.T, m check.Message) {
+			t.Expect(protocol.ResultOf(m)["resultType"] != "task").To(check.BeTrue(
 				`resultType "task" in answer to tools/call alone`, "it in answer to %s", m.Request.Method))
 		})
 	}),
 
-	"tasks-ext/id-entropy": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
+	"tasks-ext/id-entropy": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
 		var ids []string
-		var made []Message
+		var made []check.Message
 		for _, m := range resultsForTaskClients(t, w).List {
 			result := protocol.ResultOf(m)
 			id, isString := result["taskId"].(string)
@@ -107,19 +111,21 @@ var creationChecks = Suite{
 			}
 		}
 		if len(ids) < 2 {
-			t.WithReason(NotObserved).Skip("no two tasks were made")
+			t.WithReason(check.NotObserved).Skip("no two tasks were made")
 		}
 		guessable := invalid.PredictablePattern(ids, time.Now()) != "" || invalid.VaryingBits(ids) < minIDBits
-		t.DecidedBy(made).ExpectShould(!guessable).To(BeTrue("ids that nobody can guess", "%s", Show(ids)))
+		t.DecidedBy(made).ExpectShould(!guessable).To(check.BeTrue("ids that nobody can guess", "%s", check.Show(ids)))
 	}),
 
-	"tasks-ext/no-request-state": Probe(func(t *T) {
+	"tasks-ext/no-request-state": check.Probe(func(t *check.T) {
 		told := taskrun.Snapshots(requireRuns(t))
 		for _, c := range requireRuns(t) {
 			told = append(told, snapshot{TaskRun: c.TaskRun, Reply: c.CreateReply})
 		}
 		eachSnapshot(t, told,
-			func(t *T, m snapshot) { t.Expect(Member(m.State(), "requestState")).To(BeOneOf(Absent{})) })
+			func(t *check.T, m snapshot) {
+				t.Expect(check.Member(m.State(), "requestState")).To(check.BeOneOf(check.Absent{}))
+			})
 	}),
 }
 
@@ -127,18 +133,19 @@ var creationChecks = Suite{
 const minIDBits = 32
 
 // triggerTasks sees to it that there are tasks.
-func triggerTasks(t *T) {
+func triggerTasks(t *check.T) {
 	if t.Server.Extension(extension) != nil {
 		runTasks(t)
 	}
 }
 
 // expectTaskShape wants a task to have all of its members.
-func expectTaskShape(t *T, definition string, r driver.Reply) {
+func expectTaskShape(t *check.T, definition string, r driver.Reply) {
 	broken := protocol.Violations(t, "tasks-ext/create-shape", definition, r.Member("result"))
-	t.Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
+	t.Expect(broken).To(check.BeEmptyList[string]("a task with all of its members"))
 	for _, member := range []string{"createdAt", "lastUpdatedAt"} {
-		t.Expect(r.Result()[member]).To(Satisfy("a timestamp of ISO 8601", taskrun.TimestampPattern.MatchString), member)
+		t.Expect(r.Result()[member]).To(check.Satisfy("a timestamp of ISO 8601", taskrun.TimestampPattern.MatchString),
+			member)
 	}
 }
 
@@ -160,39 +167,39 @@ func refusedCalls(calls []toolcall.ToolCall) (some []toolcall.ToolCall) {
 }
 
 // requestOtherMethods asks for what is not a call as a client that knows tasks.
-func requestOtherMethods(t *T) {
+func requestOtherMethods(t *check.T) {
 	if t.Server.Extension(extension) == nil {
 		return
 	}
 	s := t.Session()
 	for _, method := range append(protocol.ListMethods(t.Server.Capabilities), "server/discover") {
-		if KnownUnanswered(t, method) == nil {
+		if check.KnownUnanswered(t, method) == nil {
 			t.TryRequest(s, method, protocol.WithCapabilities(nil, taskCapabilities))
 		}
 	}
 	if len(t.Server.Resources) > 0 {
-		t.TryRequest(s, "resources/read", protocol.WithCapabilities(M{"uri": t.Server.Resources[0]["uri"]},
+		t.TryRequest(s, "resources/read", protocol.WithCapabilities(check.M{"uri": t.Server.Resources[0]["uri"]},
 			taskCapabilities))
 	}
 	for _, prompt := range t.Server.Prompts {
 		if len(protocol.ObjectsIn(prompt["arguments"])) == 0 {
-			t.TryRequest(s, "prompts/get", protocol.WithCapabilities(M{"name": prompt["name"]}, taskCapabilities))
+			t.TryRequest(s, "prompts/get", protocol.WithCapabilities(check.M{"name": prompt["name"]}, taskCapabilities))
 			return
 		}
 	}
 }
 
 // resultsForTaskClients are the results of requests whose client knows tasks.
-func resultsForTaskClients(t *T, w Wire) Messages {
-	return protocol.ModernResults(t, w).Filter("result for a client that knows tasks", func(m Message) bool {
+func resultsForTaskClients(t *check.T, w check.Wire) check.Messages {
+	return protocol.ModernResults(t, w).Filter("result for a client that knows tasks", func(m check.Message) bool {
 		return declaresTasks(m.Request)
 	})
 }
 
 // declaresTasks reports whether the client of a request knows tasks.
 func declaresTasks(request *driver.Frame) bool {
-	params, _ := request.JSON()["params"].(M)
-	client, _ := protocol.MetaOf(params)[driver.MetaCapabilities].(M)
-	extensions, _ := client["extensions"].(M)
+	params, _ := request.JSON()["params"].(check.M)
+	client, _ := protocol.MetaOf(params)[driver.MetaCapabilities].(check.M)
+	extensions, _ := client["extensions"].(check.M)
 	return extensions[extension] != nil
 }

@@ -3,34 +3,34 @@ package tasksext
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // inputChecks are the checks of tasks that ask for input.
-var inputChecks = Suite{
-	"tasks-ext/update-ack": Probe(func(t *T) {
+var inputChecks = check.Suite{
+	"tasks-ext/update-ack": check.Probe(func(t *check.T) {
 		all := requireRunsWhere(t, "task that was given input",
 			func(c *taskRun) bool { return len(c.UpdateReplies) > 0 })
-		eachRun(t, all, func(t *T, c *taskRun) {
+		eachRun(t, all, func(t *check.T, c *taskRun) {
 			for _, r := range c.UpdateReplies {
 				taskrun.RequireAnswer(t, r)
 				if code, isError := r.Code(); isError && code != -32601 {
-					t.Inconclusive("the responses were refused: %s", Got(r))
+					t.Inconclusive("the responses were refused: %s", check.Got(r))
 				}
-				t.Expect(r).To(BeResult())
+				t.Expect(r).To(check.BeResult())
 				expectEmpty(t.DecidedBy(r), r.Result())
 			}
 		})
 	}),
 
-	"tasks-ext/update-resumes": Probe(func(t *T) {
+	"tasks-ext/update-resumes": check.Probe(func(t *check.T) {
 		all := requireRunsWhere(t, "task that was given input",
 			func(c *taskRun) bool { return len(c.providedKeys) > 0 })
-		eachRun(t, all, func(t *T, c *taskRun) {
+		eachRun(t, all, func(t *check.T, c *taskRun) {
 			left := slices.DeleteFunc(inputKeys(c.LastReply()), func(key string) bool { return !c.providedKeys[key] })
 			if key := c.reusedKey(); key != "" {
 				t.Yield("the key %q was used again", key)
@@ -39,61 +39,62 @@ var inputChecks = Suite{
 				t.Inconclusive("it was not asked after once it had its input: %s", c.IncompleteReason)
 			}
 			if c.FinalStatus == "" {
-				t.Expect(left).To(BeEmptyList[string]("no request that was answered; " + c.IncompleteReason))
+				t.Expect(left).To(check.BeEmptyList[string]("no request that was answered; " + c.IncompleteReason))
 				t.Inconclusive("%s", c.IncompleteReason)
 			}
 		})
 	}),
 
-	"tasks-ext/input-keys-unique": Probe(func(t *T) {
+	"tasks-ext/input-keys-unique": check.Probe(func(t *check.T) {
 		all := requireRunsWhere(t, "task that asked for input twice", func(c *taskRun) bool {
 			return len(c.UpdateReplies) > 1 || c.reusedKey() != ""
 		})
-		eachRun(t, all, func(t *T, c *taskRun) {
+		eachRun(t, all, func(t *check.T, c *taskRun) {
 			key := c.reusedKey()
-			t.Expect(key).To(Satisfy("a key of its own for each request", func(key string) bool { return key == "" }))
+			t.Expect(key).To(check.Satisfy("a key of its own for each request",
+				func(key string) bool { return key == "" }))
 		})
 	}),
 
-	"tasks-ext/update-unknown-keys": Probe(func(t *T) {
+	"tasks-ext/update-unknown-keys": check.Probe(func(t *check.T) {
 		tried := sendInvalidInput(t)
 		taskrun.RequireAnswer(t, tried.UnknownReply)
 		tried.SkipIfExpired(t, tried.UnknownReply)
-		t.Expect(tried.UnknownReply).To(BeResult(), "a response to what was never asked for")
+		t.Expect(tried.UnknownReply).To(check.BeResult(), "a response to what was never asked for")
 		taskrun.RequireAnswer(t, tried.GetAfterUnknown)
 		tried.SkipIfExpired(t, tried.GetAfterUnknown)
 		status := tried.GetAfterUnknown.Result()["status"]
-		t.DecidedBy(tried.GetAfterUnknown).Expect(status).To(BeOneOf("input_required"), "the status after that")
+		t.DecidedBy(tried.GetAfterUnknown).Expect(status).To(check.BeOneOf("input_required"), "the status after that")
 		if tried.PartialReply.Result() != nil {
 			taskrun.RequireAnswer(t, tried.RepeatedReply)
 			tried.SkipIfExpired(t, tried.RepeatedReply)
-			t.Expect(tried.RepeatedReply).To(BeResult(), "a response to what was answered before")
+			t.Expect(tried.RepeatedReply).To(check.BeResult(), "a response to what was answered before")
 		}
 	}),
 
-	"tasks-ext/update-partial": Probe(func(t *T) {
+	"tasks-ext/update-partial": check.Probe(func(t *check.T) {
 		tried := sendInvalidInput(t)
 		switch {
 		case len(tried.firstKeys) < 2:
-			t.WithReason(NotOffered).Skip("%s asks for one thing at a time", tried.ToolCall.Tool.Name)
+			t.WithReason(check.NotOffered).Skip("%s asks for one thing at a time", tried.ToolCall.Tool.Name)
 		case tried.PartialReply.Result() == nil:
-			t.WithReason(NotObserved).Skip("it takes no part of the responses, and need not: %s",
-				Got(tried.PartialReply))
+			t.WithReason(check.NotObserved).Skip("it takes no part of the responses, and need not: %s",
+				check.Got(tried.PartialReply))
 		case tried.GetAfterPartial.Result() == nil:
-			t.Inconclusive("tasks/get was answered with %s", Got(tried.GetAfterPartial))
+			t.Inconclusive("tasks/get was answered with %s", check.Got(tried.GetAfterPartial))
 		}
 		rest := inputKeys(tried.GetAfterPartial)
-		t.DecidedBy(tried.GetAfterPartial).Expect(slices.Contains(rest, tried.firstKeys[1])).To(BeTrue(
-			"a task that still asks for "+tried.firstKeys[1], "%s", Show(tried.GetAfterPartial.Result())))
+		t.DecidedBy(tried.GetAfterPartial).Expect(slices.Contains(rest, tried.firstKeys[1])).To(check.BeTrue(
+			"a task that still asks for "+tried.firstKeys[1], "%s", check.Show(tried.GetAfterPartial.Result())))
 	}),
 
-	"tasks-ext/input-capabilities": Probe(func(t *T) {
+	"tasks-ext/input-capabilities": check.Probe(func(t *check.T) {
 		asking := requireRunsWhere(t, "task that asks for input", asksForInput)
 		only := protocol.ExtensionCapabilities(extension)
 		again := repeatCall(t, t.Session(), asking[0].ToolCall, only, nil)
 		if !isTask(again.Reply) {
 			if !isMissingCapability(again.Reply) {
-				t.WithReason(NotObserved).Skip("no task was made: %s", Got(again.Reply))
+				t.WithReason(check.NotObserved).Skip("no task was made: %s", check.Got(again.Reply))
 			}
 			return
 		}
@@ -101,7 +102,7 @@ var inputChecks = Suite{
 		c.capabilities = only
 		c.pollUntilInput()
 		t.DecidedBy(c.LastReply()).Expect(inputKeys(c.LastReply())).
-			To(BeEmptyList[string]("no request that the client cannot answer"))
+			To(check.BeEmptyList[string]("no request that the client cannot answer"))
 	}),
 }
 
@@ -110,7 +111,7 @@ func asksForInput(c *taskRun) bool { return len(c.Snapshots("input_required")) >
 
 // inputKeys are the keys of what a task asks for now, in their order.
 func inputKeys(r driver.Reply) (keys []string) {
-	requests, _ := r.Result()["inputRequests"].(M)
+	requests, _ := r.Result()["inputRequests"].(check.M)
 	for key := range requests {
 		keys = append(keys, key)
 	}
@@ -121,7 +122,7 @@ func inputKeys(r driver.Reply) (keys []string) {
 func (c *taskRun) reusedKey() string {
 	first, gone := map[string]uint64{}, map[string]bool{}
 	for _, m := range c.Snapshots() {
-		requests, _ := m.State()["inputRequests"].(M)
+		requests, _ := m.State()["inputRequests"].(check.M)
 		for key, request := range requests {
 			before, known := first[key]
 			if first[key] = driver.Fingerprint(request); gone[key] || known && before != first[key] {
@@ -146,20 +147,21 @@ type invalidInputRun struct {
 }
 
 // sendInvalidInput makes such a task, by a tool that is known to ask for input: best for several things at a time.
-func sendInvalidInput(t *T) invalidInputRun {
+func sendInvalidInput(t *check.T) invalidInputRun {
 	asking := requireRunsWhere(t, "task that asks for input", asksForInput)
 	slices.SortStableFunc(asking, func(a, b *taskRun) int { return b.maxInputRequests() - a.maxInputRequests() })
-	return Step(t, "task with strange input", func(t *T) invalidInputRun {
+	return check.Step(t, "task with strange input", func(t *check.T) invalidInputRun {
 		p := invalidInputRun{taskRun: startTask(t, t.SessionForInvalidInput(), asking[0].ToolCall, nil)}
 		if p.pollUntilInput(); len(inputKeys(p.LastReply())) == 0 {
-			t.Inconclusive("%s asked for input before, and now told %s", p.ToolCall.Tool.Name, Got(p.LastReply()))
+			t.Inconclusive("%s asked for input before, and now told %s", p.ToolCall.Tool.Name, check.Got(p.LastReply()))
 		}
 		responses, err := toolcall.InputResponses(t, p.LastReply())
 		if err != nil {
 			t.Inconclusive("%v", err)
 		}
 		p.firstKeys = inputKeys(p.LastReply())
-		p.UnknownReply = p.send("tasks/update", M{"inputResponses": M{taskrun.UnknownTaskID: responses[p.firstKeys[0]]}})
+		p.UnknownReply = p.send("tasks/update",
+			check.M{"inputResponses": check.M{taskrun.UnknownTaskID: responses[p.firstKeys[0]]}})
 		p.Poll()
 		if p.GetAfterUnknown = p.LastReply(); len(p.firstKeys) > 1 {
 			p.provideInParts(responses)
@@ -178,9 +180,9 @@ func (c *taskRun) maxInputRequests() (most int) {
 }
 
 // provideInParts gives the task one response of several, and that one again once the task has it.
-func (p *invalidInputRun) provideInParts(responses M) {
+func (p *invalidInputRun) provideInParts(responses check.M) {
 	first := p.firstKeys[0]
-	part := M{first: responses[first]}
+	part := check.M{first: responses[first]}
 	if p.PartialReply = p.update(part); p.PartialReply.Result() == nil {
 		return
 	}
@@ -188,7 +190,7 @@ func (p *invalidInputRun) provideInParts(responses M) {
 		p.Poll()
 	}
 	p.GetAfterPartial = p.LastReply()
-	p.RepeatedReply = p.send("tasks/update", M{"inputResponses": part})
+	p.RepeatedReply = p.send("tasks/update", check.M{"inputResponses": part})
 }
 
 // pollUntilInput asks after a task until it asks for input or ends, and answers nothing.

@@ -5,47 +5,48 @@ import (
 	"maps"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // listenChecks are the checks of what is told of tasks unasked.
-var listenChecks = Suite{
-	"tasks-ext/listen-non-declaring": Probe(func(t *T) {
+var listenChecks = check.Suite{
+	"tasks-ext/listen-non-declaring": check.Probe(func(t *check.T) {
 		s := t.SessionForInvalidInput()
-		p, ack, r := listen(s, taskrun.UnknownTaskID, M{})
+		p, ack, r := listen(s, taskrun.UnknownTaskID, check.M{})
 		defer s.Cancel(p, "it was answered")
 		if ack != nil {
 			t.DecidedBy(ack).Fail(fmt.Sprintf("error %d", missingCapability), "an acknowledgment: %s",
-				Show(paramsOf(ack)))
+				check.Show(paramsOf(ack)))
 		}
 		invalid.SkipUnlessServerRejects(t, r)
 		if taskrun.RequireAnswer(t, r); isMethodNotFound(r) {
-			t.WithReason(NotOffered).Skip("there are no subscriptions: %s", Got(r))
+			t.WithReason(check.NotOffered).Skip("there are no subscriptions: %s", check.Got(r))
 		}
-		t.Expect(r).To(BeError(missingCapability))
+		t.Expect(r).To(check.BeError(missingCapability))
 	}),
 
-	"tasks-ext/listen-ack-subset": Probe(func(t *T) {
+	"tasks-ext/listen-ack-subset": check.Probe(func(t *check.T) {
 		l := listenToTask(t)
 		broken := protocol.Violations(t, "tasks-ext/listen-ack-subset", "TaskSubscriptionsAcknowledgedNotification",
 			l.ack.JSON())
-		t.DecidedBy(l.ack).Expect(broken).To(BeEmptyList[string]("a list of ids"))
+		t.DecidedBy(l.ack).Expect(broken).To(check.BeEmptyList[string]("a list of ids"))
 		var others []any
-		filter, _ := paramsOf(l.ack)["notifications"].(M)
+		filter, _ := paramsOf(l.ack)["notifications"].(check.M)
 		ids, _ := filter["taskIds"].([]any)
 		for _, id := range ids {
 			if id != any(l.ID) {
 				others = append(others, id)
 			}
 		}
-		t.DecidedBy(l.ack).Expect(others).To(BeEmptyList[any]("no task but the one that was asked for"))
+		t.DecidedBy(l.ack).Expect(others).To(check.BeEmptyList[any]("no task but the one that was asked for"))
 	}),
 
-	"tasks-ext/notification-shape": Probe(func(t *T) {
+	"tasks-ext/notification-shape": check.Probe(func(t *check.T) {
 		l := listenToTask(t)
 		var told []*driver.Frame
 		for _, f := range l.notifications {
@@ -53,27 +54,29 @@ var listenChecks = Suite{
 				told = append(told, f)
 			}
 		}
-		Judge(t, "notification of a task", told, frameSubject, func(t *T, f *driver.Frame) {
+		check.Judge(t, "notification of a task", told, frameSubject, func(t *check.T, f *driver.Frame) {
 			var rules []string
 			for _, v := range schemas.ValidateMessage(t.Revision, "TaskStatusNotification", f.JSON()) {
 				rules = append(rules, v.String())
 			}
-			t.Expect(rules).To(BeEmptyList[string]("the whole task, as tasks/get tells it"))
-			t.Expect(paramsOf(f)["taskId"]).To(BeOneOf[any](l.ID), "taskId")
-			t.Expect(l.isTagged(f)).To(BeTrue("the id of the subscription in _meta", "%s", Show(paramsOf(f)["_meta"])))
+			t.Expect(rules).To(check.BeEmptyList[string]("the whole task, as tasks/get tells it"))
+			t.Expect(paramsOf(f)["taskId"]).To(check.BeOneOf[any](l.ID), "taskId")
+			t.Expect(l.isTagged(f)).To(check.BeTrue("the id of the subscription in _meta", "%s",
+				check.Show(paramsOf(f)["_meta"])))
 		})
 	}),
 
-	"tasks-ext/stream-no-progress": Probe(func(t *T) {
+	"tasks-ext/stream-no-progress": check.Probe(func(t *check.T) {
 		l := listenToTask(t)
-		Judge(t, "notification for the task", l.taskNotifications(), frameSubject, func(t *T, f *driver.Frame) {
-			t.Expect(f.Method).NotTo(BeOneOf("notifications/progress", "notifications/message"))
-		})
+		check.Judge(t, "notification for the task", l.taskNotifications(), frameSubject,
+			func(t *check.T, f *driver.Frame) {
+				t.Expect(f.Method).NotTo(check.BeOneOf("notifications/progress", "notifications/message"))
+			})
 	}),
 }
 
 // listenParams are the params of who listens for a task.
-func listenParams(id string) M { return M{"notifications": M{"taskIds": []any{id}}} }
+func listenParams(id string) check.M { return check.M{"notifications": check.M{"taskIds": []any{id}}} }
 
 // isMethodNotFound reports whether an answer says that there is no such method.
 func isMethodNotFound(r driver.Reply) bool {
@@ -82,15 +85,15 @@ func isMethodNotFound(r driver.Reply) bool {
 }
 
 // frameSubject shows a frame.
-func frameSubject(f *driver.Frame) Subject { return Subject{Frames: []*driver.Frame{f}} }
+func frameSubject(f *driver.Frame) check.Subject { return check.Subject{Frames: []*driver.Frame{f}} }
 
-func paramsOf(f *driver.Frame) M {
-	params, _ := f.JSON()["params"].(M)
+func paramsOf(f *driver.Frame) check.M {
+	params, _ := f.JSON()["params"].(check.M)
 	return params
 }
 
 // listen asks for news of a task, and waits until the subscription has begun or was refused.
-func listen(s *driver.Session, id string, client M) (p driver.Pending, ack *driver.Frame, r driver.Reply) {
+func listen(s *driver.Session, id string, client check.M) (p driver.Pending, ack *driver.Frame, r driver.Reply) {
 	mark := s.Mark()
 	p = s.OpenStream("subscriptions/listen", protocol.WithCapabilities(listenParams(id), client))
 	came, err := s.Wait(mark, s.ReplyTimeout(),
@@ -116,7 +119,7 @@ func endsSubscription(f *driver.Frame, p driver.Pending) bool {
 // isTagged reports whether a notification says that it belongs to a subscription.
 func isTagged(f *driver.Frame, p driver.Pending) bool {
 	id, has := protocol.MetaOf(paramsOf(f))[driver.MetaSubscription]
-	return has && driver.SameID(CompactJSON(id), p.ID)
+	return has && driver.SameID(text.CompactJSON(id), p.ID)
 }
 
 // isOnStream reports whether over HTTP a frame came in answer to a request.
@@ -137,21 +140,21 @@ const taskToken = "mcpcheck-task"
 
 // listenToTask makes a task, listens for it, and follows it to its end. The call asks for progress and all log
 // messages.
-func listenToTask(t *T) taskListener {
+func listenToTask(t *check.T) taskListener {
 	before := slowestRun(t)
-	return Step(t, "task that is listened for", func(t *T) taskListener {
+	return check.Step(t, "task that is listened for", func(t *check.T) taskListener {
 		s := before.NextSession(t, t.Session)
 		meta := maps.Clone(protocol.MetaOf(before.ToolCall.Params(s)))
-		maps.Copy(meta, M{"progressToken": taskToken, driver.MetaLogLevel: "debug"})
-		l := taskListener{taskRun: startTask(t, s, before.ToolCall, M{"_meta": meta})}
+		maps.Copy(meta, check.M{"progressToken": taskToken, driver.MetaLogLevel: "debug"})
+		l := taskListener{taskRun: startTask(t, s, before.ToolCall, check.M{"_meta": meta})}
 		mark := s.Mark()
 		p, ack, r := listen(s, l.ID, taskCapabilities)
 		defer s.Cancel(p, "the task has ended")
 		l.subscription, l.ack = p, ack
 		if taskrun.FollowTasks(l.taskRun); ack == nil {
-			t.WithReason(NotOffered).Skip("the server sends no task notifications: %s", Got(r))
+			t.WithReason(check.NotOffered).Skip("the server sends no task notifications: %s", check.Got(r))
 		}
-		Barrier(t, s, mark)
+		check.Barrier(t, s, mark)
 		for _, f := range s.ReceivedSince(mark) {
 			if f.Side == driver.FromServer && f.IsNotification() && f != ack {
 				l.notifications = append(l.notifications, f)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -22,40 +22,43 @@ const (
 )
 
 // legacyTasks is what a client of 2025-11-25 declares that knows the tasks of that revision.
-var legacyTasks = M{"tasks": M{"requests": M{"tools": M{"call": M{}}}, "cancel": M{}}}
+var legacyTasks = check.M{"tasks": check.M{"requests": check.M{"tools": check.M{"call": check.M{}}},
+	"cancel": check.M{}}}
 
 // negotiationChecks are the checks of who gets a task, and who does not.
-var negotiationChecks = Suite{
-	"tasks-ext/advertised": WatchWithSetup(callWithAndWithoutTasks, func(t *T, w Wire) {
-		tasks := protocol.ModernResults(t, w).Filter("task", func(m Message) bool {
+var negotiationChecks = check.Suite{
+	"tasks-ext/advertised": check.WatchWithSetup(callWithAndWithoutTasks, func(t *check.T, w check.Wire) {
+		tasks := protocol.ModernResults(t, w).Filter("task", func(m check.Message) bool {
 			return m.Request.Method == "tools/call" && protocol.ResultOf(m)["resultType"] == "task"
 		})
-		t.Judge(tasks, func(t *T, m Message) {
-			extensions, _ := t.Server.Capabilities["extensions"].(M)
-			t.Expect(HasMember(extensions, extension)).To(BeTrue(
-				extension+" in the capabilities of server/discover", "%s", Show(t.Server.Capabilities)))
+		t.Judge(tasks, func(t *check.T, m check.Message) {
+			extensions, _ := t.Server.Capabilities["extensions"].(check.M)
+			t.Expect(check.HasMember(extensions, extension)).To(check.BeTrue(
+				extension+" in the capabilities of server/discover", "%s", check.Show(t.Server.Capabilities)))
 		})
 	}),
 
-	"tasks-ext/no-core-capability": Probe(func(t *T) {
-		t.DecidedBy(t.Server.ConnectReply).Expect(Member(t.Server.Capabilities, "tasks")).To(BeOneOf(Absent{}),
+	"tasks-ext/no-core-capability": check.Probe(func(t *check.T) {
+		t.DecidedBy(t.Server.ConnectReply).Expect(check.Member(t.Server.Capabilities,
+			"tasks")).To(check.BeOneOf(check.Absent{}),
 			"capabilities.tasks")
 	}),
 
-	"tasks-ext/not-for-non-declaring": Probe(func(t *T) {
-		toolcall.EachToolCall(t, callsWithoutTasks(t), func(t *T, call toolcall.ToolCall) { t.Expect(call.Reply).To(beNoTask()) })
+	"tasks-ext/not-for-non-declaring": check.Probe(func(t *check.T) {
+		toolcall.EachToolCall(t, callsWithoutTasks(t),
+			func(t *check.T, call toolcall.ToolCall) { t.Expect(call.Reply).To(beNoTask()) })
 	}),
 
-	"tasks-ext/not-by-prior-declaration": Probe(func(t *T) {
+	"tasks-ext/not-by-prior-declaration": check.Probe(func(t *check.T) {
 		call := requireCallWithoutTask(t)
 		s := t.Session()
 		startTask(t, s, call, nil).send("tasks/cancel", nil)
 		t.Expect(repeatCall(t, s, call, protocol.AllModernCapabilities, nil).Reply).To(beNoTask())
 	}),
 
-	"tasks-ext/core-capability-not-enough": Probe(func(t *T) {
-		client := M{}
-		for _, capabilities := range []M{protocol.AllModernCapabilities, legacyTasks} {
+	"tasks-ext/core-capability-not-enough": check.Probe(func(t *check.T) {
+		client := check.M{}
+		for _, capabilities := range []check.M{protocol.AllModernCapabilities, legacyTasks} {
 			for name, v := range capabilities {
 				client[name] = v
 			}
@@ -67,7 +70,7 @@ var negotiationChecks = Suite{
 		t.Expect(repeatCall(t, session(), call, client, nil).Reply).To(beNoTask())
 	}),
 
-	"tasks-ext/required-error": Probe(func(t *T) {
+	"tasks-ext/required-error": check.Probe(func(t *check.T) {
 		var unserved []toolcall.ToolCall
 		for _, call := range callsWithoutTasks(t) {
 			atOnce := len(call.InputLoop.InputReplies) == 0
@@ -77,46 +80,48 @@ var negotiationChecks = Suite{
 			}
 		}
 		if len(unserved) == 0 {
-			t.WithReason(NotOffered).Skip("no tool is known to run as a task only")
+			t.WithReason(check.NotOffered).Skip("no tool is known to run as a task only")
 		}
-		toolcall.EachToolCall(t, unserved, func(t *T, call toolcall.ToolCall) {
-			t.Expect(call.Reply).To(BeError(missingCapability))
+		toolcall.EachToolCall(t, unserved, func(t *check.T, call toolcall.ToolCall) {
+			t.Expect(call.Reply).To(check.BeError(missingCapability))
 		})
 	}),
 
-	"tasks-ext/required-error-data": Probe(func(t *T) {
+	"tasks-ext/required-error-data": check.Probe(func(t *check.T) {
 		lacking := slices.DeleteFunc(callsWithoutTasks(t),
 			func(call toolcall.ToolCall) bool { return !isMissingCapability(call.Reply) })
 		if len(lacking) == 0 {
-			t.WithReason(NotObserved).Skip("no call was answered with error %d", missingCapability)
+			t.WithReason(check.NotObserved).Skip("no call was answered with error %d", missingCapability)
 		}
-		toolcall.EachToolCall(t, lacking, func(t *T, call toolcall.ToolCall) {
-			data, _ := call.Reply.Error()["data"].(M)
-			required, _ := data["requiredCapabilities"].(M)
-			extensions, _ := required["extensions"].(M)
-			t.Expect(HasMember(extensions, extension)).To(BeTrue(
-				extension+" in data.requiredCapabilities.extensions", "%s", Show(call.Reply.Error())))
+		toolcall.EachToolCall(t, lacking, func(t *check.T, call toolcall.ToolCall) {
+			data, _ := call.Reply.Error()["data"].(check.M)
+			required, _ := data["requiredCapabilities"].(check.M)
+			extensions, _ := required["extensions"].(check.M)
+			t.Expect(check.HasMember(extensions, extension)).To(check.BeTrue(
+				extension+" in data.requiredCapabilities.extensions", "%s", check.Show(call.Reply.Error())))
 		})
 	}),
 
-	"tasks-ext/methods-non-declaring": Probe(func(t *T) {
+	"tasks-ext/methods-non-declaring": check.Probe(func(t *check.T) {
 		s := t.SessionForInvalidInput()
-		methods := []Subject{NamedSubject("tasks/get"), NamedSubject("tasks/update"), NamedSubject("tasks/cancel")}
-		t.Each(methods, func(t *T, method Subject) {
+		methods := []check.Subject{check.NamedSubject("tasks/get"), check.NamedSubject("tasks/update"),
+			check.NamedSubject("tasks/cancel")}
+		t.Each(methods, func(t *check.T, method check.Subject) {
 			r := invalid.RequestInvalid(t, s, method.Name,
-				protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID, "inputResponses": M{}}, M{}))
+				protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID, "inputResponses": check.M{}},
+					check.M{}))
 			if code, _ := r.Code(); method.Name == "tasks/cancel" && code != missingCapability {
 				requireOwnRefusal(t, r)
 			}
-			t.Expect(r).To(BeError(missingCapability))
+			t.Expect(r).To(check.BeError(missingCapability))
 		})
 	}),
 
-	"tasks-ext/name-header": Probe(func(t *T) {
+	"tasks-ext/name-header": check.Probe(func(t *check.T) {
 		s := t.Session()
 		ask := func(name string) *driver.RoundTrip {
 			request := roundtrip.ManualRequest{Method: "tasks/get",
-				Params: protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID}, taskCapabilities)}
+				Params: protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID}, taskCapabilities)}
 			request.Header = roundtrip.Header("Mcp-Name", name)
 			x := roundtrip.PostRequest(s, request)
 			roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
@@ -128,59 +133,60 @@ var negotiationChecks = Suite{
 		}
 		other := ask(taskrun.UnknownTaskID + "-too")
 		invalid.SkipUnlessServerRejects(t, other.AwaitReply())
-		t.Expect(other.Response().StatusCode).To(BeOneOf(http.StatusBadRequest), "the status with another Mcp-Name")
-		t.Expect(other.AwaitReply()).To(BeError(headerMismatch))
+		t.Expect(other.Response().StatusCode).To(check.BeOneOf(http.StatusBadRequest),
+			"the status with another Mcp-Name")
+		t.Expect(other.AwaitReply()).To(check.BeError(headerMismatch))
 	}),
 
-	"tasks-ext/principal-bound": Probe(func(t *T) {
+	"tasks-ext/principal-bound": check.Probe(func(t *check.T) {
 		if t.Credentials.SecondPrincipal == "" {
-			t.WithReason(NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
+			t.WithReason(check.NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
 		}
 		call, s := slowestRun(t).ToolCall, t.Session()
 		c := startTask(t, s, call, nil)
 		defer func() { c.send("tasks/cancel", nil) }()
 		request := roundtrip.ManualRequest{Method: "tasks/get",
-			Params: protocol.WithCapabilities(M{"taskId": c.ID}, taskCapabilities)}
+			Params: protocol.WithCapabilities(check.M{"taskId": c.ID}, taskCapabilities)}
 		request.Header = roundtrip.Header("Authorization", "Bearer "+t.Credentials.SecondPrincipal)
 		request.Header.Set("Mcp-Name", driver.FieldValue(c.ID))
 		x := roundtrip.PostRequest(s, request)
 		roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
 		invalid.SkipUnlessServerRejects(t, x.AwaitReply())
-		t.Expect(x.AwaitReply().Result() == nil).To(BeTrue("no word of a task to another principal", "%s",
+		t.Expect(x.AwaitReply().Result() == nil).To(check.BeTrue("no word of a task to another principal", "%s",
 			x.AwaitReply()))
 	}),
 
-	"tasks-ext/earlier-revision-ignored": Probe(func(t *T) {
-		extensions, _ := t.Server.Capabilities["extensions"].(M)
+	"tasks-ext/earlier-revision-ignored": check.Probe(func(t *check.T) {
+		extensions, _ := t.Server.Capabilities["extensions"].(check.M)
 		if extensions[extension] == nil {
-			t.WithReason(NotDeclared).Skip("the server does not declare %s in %s", extension, t.Revision)
+			t.WithReason(check.NotDeclared).Skip("the server does not declare %s in %s", extension, t.Revision)
 		}
 		s := t.NewProcess()
 		hello := driver.ConnectParams(t.Revision)
 		hello["capabilities"] = protocol.ExtensionCapabilities(extension)
 		if err := s.Open(hello); err != nil {
-			t.Retry("%v", Explain(err))
+			t.Retry("%v", check.Explain(err))
 		}
 		calls := toolcall.CallsWithCapabilities(t, s, nil, toolcall.ToolsInCallOrder(t))
 		answered := toolcall.AnsweredCalls(calls.List)
 		if len(answered) == 0 {
 			toolcall.SkipNotObserved(t, "call was answered", calls.Uncalled, toolcall.AnyTool)
 		}
-		toolcall.EachToolCall(t, answered, func(t *T, call toolcall.ToolCall) {
-			t.Expect(call.Reply.Result()["resultType"]).NotTo(BeOneOf("task"), "resultType")
+		toolcall.EachToolCall(t, answered, func(t *check.T, call toolcall.ToolCall) {
+			t.Expect(call.Reply.Result()["resultType"]).NotTo(check.BeOneOf("task"), "resultType")
 		})
 	}),
 }
 
 // callWithAndWithoutTasks calls tools as clients with the extension and without it.
-func callWithAndWithoutTasks(t *T) {
+func callWithAndWithoutTasks(t *check.T) {
 	toolcall.CallTools(t)
 	triggerTasks(t)
 }
 
 // beNoTask matches an answer that is not a task.
 func beNoTask() types.GomegaMatcher {
-	return Satisfy("an answer that is not a task", func(r driver.Reply) bool { return !isTask(r) })
+	return check.Satisfy("an answer that is not a task", func(r driver.Reply) bool { return !isTask(r) })
 }
 
 // isMissingCapability reports whether an answer says that the client lacks something.
@@ -190,7 +196,7 @@ func isMissingCapability(r driver.Reply) bool {
 }
 
 // callsWithoutTasks are calls of tools that make tasks, by a client that does not know them and has all else.
-func callsWithoutTasks(t *T) (calls []toolcall.ToolCall) {
+func callsWithoutTasks(t *check.T) (calls []toolcall.ToolCall) {
 	made := requireRuns(t)
 	for _, call := range toolcall.AnsweredCalls(toolcall.ValidCalls(t).List) {
 		if slices.ContainsFunc(made, func(c *taskRun) bool { return c.ToolCall.Tool.Name == call.Tool.Name }) {
@@ -198,13 +204,13 @@ func callsWithoutTasks(t *T) (calls []toolcall.ToolCall) {
 		}
 	}
 	if len(calls) == 0 {
-		NoAnswer(t, "no tool that makes tasks has answered a client that does not know them")
+		check.NoAnswer(t, "no tool that makes tasks has answered a client that does not know them")
 	}
 	return calls
 }
 
 // hasCompleted reports whether a tool is known to do its work as a task without input.
-func hasCompleted(t *T, tool string) bool {
+func hasCompleted(t *check.T, tool string) bool {
 	return slices.ContainsFunc(requireRuns(t), func(c *taskRun) bool {
 		completed := c.ToolCall.Tool.Name == tool && c.FinalStatus == "completed"
 		return completed && len(c.UpdateReplies) == 0 && !isToolError(taskResult(c.lastSnapshot()))
@@ -213,7 +219,7 @@ func hasCompleted(t *T, tool string) bool {
 
 // requireCallWithoutTask is a call of a tool that makes tasks, and none for a client that does not know them: best one
 // that serves such a client all the same.
-func requireCallWithoutTask(t *T) toolcall.ToolCall {
+func requireCallWithoutTask(t *check.T) toolcall.ToolCall {
 	calls := callsWithoutTasks(t)
 	if slices.ContainsFunc(calls, func(call toolcall.ToolCall) bool { return isTask(call.Reply) }) {
 		t.Yield("a client that does not know tasks gets some")

@@ -5,43 +5,46 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // pollingChecks are the checks of what is told of tasks.
-var pollingChecks = Suite{
-	"tasks-ext/get-result-type": Probe(func(t *T) {
+var pollingChecks = check.Suite{
+	"tasks-ext/get-result-type": check.Probe(func(t *check.T) {
 		eachSnapshot(t, requireSnapshots(t, "answer to tasks/get"),
-			func(t *T, m snapshot) { expectComplete(t, m.State()) })
+			func(t *check.T, m snapshot) { expectComplete(t, m.State()) })
 	}),
 
-	"tasks-ext/get-working": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t, "answer to tasks/get"), func(t *T, m snapshot) {
+	"tasks-ext/get-working": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t, "answer to tasks/get"), func(t *check.T, m snapshot) {
 			broken := protocol.Violations(t, "tasks-ext/get-working", "GetTaskResult", m.State())
-			t.Expect(broken).To(BeEmptyList[string]("one of the five statuses"))
-			t.Expect(m.State()["taskId"]).To(BeOneOf[any](m.ID), "taskId")
+			t.Expect(broken).To(check.BeEmptyList[string]("one of the five statuses"))
+			t.Expect(m.State()["taskId"]).To(check.BeOneOf[any](m.ID), "taskId")
 		})
 	}),
 
-	"tasks-ext/get-input-required": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t, "task that asks for input", "input_required"), func(t *T, m snapshot) {
-			broken := protocol.Violations(t, "tasks-ext/get-input-required", "GetTaskResult", m.State())
-			t.Expect(broken).To(BeEmptyList[string]("requests of the three kinds, as their schemas have them"))
-			requests, _ := m.State()["inputRequests"].(M)
-			t.Expect(len(requests) > 0).To(BeTrue("at least one request", "none: %s", Show(m.State())))
-		})
+	"tasks-ext/get-input-required": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t, "task that asks for input", "input_required"),
+			func(t *check.T, m snapshot) {
+				broken := protocol.Violations(t, "tasks-ext/get-input-required", "GetTaskResult", m.State())
+				t.Expect(broken).
+					To(check.BeEmptyList[string]("requests of the three kinds, as their schemas have them"))
+				requests, _ := m.State()["inputRequests"].(check.M)
+				t.Expect(len(requests) > 0).To(check.BeTrue("at least one request", "none: %s", check.Show(m.State())))
+			})
 	}),
 
-	"tasks-ext/get-completed": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *T, m snapshot) {
+	"tasks-ext/get-completed": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *check.T, m snapshot) {
 			broken := protocol.Violations(t, "tasks-ext/get-completed", "GetTaskResult", m.State())
-			t.Expect(broken).To(BeEmptyList[string]("a result"))
-			result := M{"resultType": "complete"} // whether it says so is open
+			t.Expect(broken).To(check.BeEmptyList[string]("a result"))
+			result := check.M{"resultType": "complete"} // whether it says so is open
 			for name, v := range taskResult(m) {
 				result[name] = v
 			}
@@ -49,34 +52,34 @@ var pollingChecks = Suite{
 			for _, v := range schemas.ValidateMessage(t.Revision, "CallToolResult", result) {
 				rules = append(rules, v.String())
 			}
-			t.Expect(rules).To(BeEmptyList[string]("the result of a call"))
+			t.Expect(rules).To(check.BeEmptyList[string]("the result of a call"))
 		})
 	}),
 
-	"tasks-ext/get-failed": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t, "failed task", "failed"), func(t *T, m snapshot) {
+	"tasks-ext/get-failed": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t, "failed task", "failed"), func(t *check.T, m snapshot) {
 			broken := protocol.Violations(t, "tasks-ext/get-failed", "GetTaskResult", m.State())
-			t.Expect(broken).To(BeEmptyList[string]("an error with a code and a message"))
+			t.Expect(broken).To(check.BeEmptyList[string]("an error with a code and a message"))
 		})
 	}),
 
-	"tasks-ext/failed-status-message": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t, "failed task", "failed"), func(t *T, m snapshot) {
-			text, _ := m.State()["statusMessage"].(string)
-			t.Expect(text != "").To(BeTrue("a statusMessage", "%s", Show(m.State())))
+	"tasks-ext/failed-status-message": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t, "failed task", "failed"), func(t *check.T, m snapshot) {
+			said, _ := m.State()["statusMessage"].(string)
+			t.Expect(said != "").To(check.BeTrue("a statusMessage", "%s", check.Show(m.State())))
 		})
 	}),
 
-	"tasks-ext/iserror-completed": Probe(func(t *T) {
+	"tasks-ext/iserror-completed": check.Probe(func(t *check.T) {
 		unhappy := requireRunsWhere(t, "task whose tool failed", func(c *taskRun) bool {
 			return c.FinalStatus != "" && isToolError(taskResult(c.lastSnapshot())) || c.FinalStatus == "failed" &&
 				failsImmediately(t, c)
 		})
-		eachRun(t, unhappy, func(t *T, c *taskRun) { t.Expect(c.FinalStatus).To(BeOneOf("completed")) })
+		eachRun(t, unhappy, func(t *check.T, c *taskRun) { t.Expect(c.FinalStatus).To(check.BeOneOf("completed")) })
 	}),
 
-	"tasks-ext/terminal-immutable": Probe(func(t *T) {
-		eachEnded(t, func(t *T, e endedTask) {
+	"tasks-ext/terminal-immutable": check.Probe(func(t *check.T) {
+		eachEnded(t, func(t *check.T, e endedTask) {
 			end := finalState(e.LastReply().Result())
 			for _, later := range []snapshot{{TaskRun: e.TaskRun, Reply: e.GetReply},
 				{TaskRun: e.TaskRun, Reply: e.GetAfterCancel}} {
@@ -85,15 +88,16 @@ var pollingChecks = Suite{
 					t.Yield("there is no task any more")
 				}
 				if later.State() == nil {
-					t.Inconclusive("tasks/get was answered with %s", Got(later.Reply))
+					t.Inconclusive("tasks/get was answered with %s", check.Got(later.Reply))
 				}
-				t.Expect(string(CompactJSON(finalState(later.State())))).To(BeOneOf(string(CompactJSON(end))))
+				t.Expect(string(text.CompactJSON(finalState(later.State())))).
+					To(check.BeOneOf(string(text.CompactJSON(end))))
 			}
 		})
 	}),
 
-	"tasks-ext/ttl-honoured": Probe(func(t *T) {
-		eachRun(t, requireRuns(t), func(t *T, c *taskRun) {
+	"tasks-ext/ttl-honoured": check.Probe(func(t *check.T) {
+		eachRun(t, requireRuns(t), func(t *check.T, c *taskRun) {
 			asked := c.GetReplies
 			for _, e := range runTasks(t).Ended {
 				if e.taskRun == c {
@@ -105,10 +109,10 @@ var pollingChecks = Suite{
 			case c.ID == "":
 				t.Yield("it has no id")
 			case len(asked) == 0:
-				t.WithReason(NotObserved).Skip("it was not asked after")
+				t.WithReason(check.NotObserved).Skip("it was not asked after")
 			case gone == 0:
 				c.SkipIfExpired(t, asked[0])
-				t.Yield("tasks/get was answered with %s", Got(asked[0]))
+				t.Yield("tasks/get was answered with %s", check.Got(asked[0]))
 			case gone > 0:
 				c.SkipIfExpired(t, asked[gone])
 				t.Fail("the task, whose time is not over", "%s", asked[gone])
@@ -116,42 +120,45 @@ var pollingChecks = Suite{
 		})
 	}),
 
-	"tasks-ext/no-related-task-meta": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *T, m snapshot) {
+	"tasks-ext/no-related-task-meta": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *check.T, m snapshot) {
 			meta := protocol.MetaOf(taskResult(m))
-			t.Expect(!HasMember(meta, taskrun.RelatedTaskKey)).To(BeTrue("no "+taskrun.RelatedTaskKey+" in _meta of the result",
+			t.Expect(!check.HasMember(meta,
+				taskrun.RelatedTaskKey)).To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta of the result",
 				"%s",
-				Show(meta)))
+				check.Show(meta)))
 		})
 	}),
 
-	"tasks-ext/get-unknown": Probe(func(t *T) {
+	"tasks-ext/get-unknown": check.Probe(func(t *check.T) {
 		r := invalid.RequestInvalid(t, t.Session(), "tasks/get",
-			protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
-		t.Expect(r).To(BeError(-32602))
+			protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
+		t.Expect(r).To(check.BeError(-32602))
 	}),
 
-	"tasks-ext/update-cancel-unknown": Probe(func(t *T) {
+	"tasks-ext/update-cancel-unknown": check.Probe(func(t *check.T) {
 		s := t.Session()
-		t.Each([]Subject{NamedSubject("tasks/update"), NamedSubject("tasks/cancel")}, func(t *T, method Subject) {
-			r := invalid.RequestInvalid(t, s, method.Name,
-				protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID, "inputResponses": M{}}, taskCapabilities))
-			if method.Name == "tasks/cancel" {
-				requireOwnRefusal(t, r)
-			}
-			t.Expect(r).To(BeError(-32602))
-		})
+		t.Each([]check.Subject{check.NamedSubject("tasks/update"), check.NamedSubject("tasks/cancel")},
+			func(t *check.T, method check.Subject) {
+				r := invalid.RequestInvalid(t, s, method.Name,
+					protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID, "inputResponses": check.M{}},
+						taskCapabilities))
+				if method.Name == "tasks/cancel" {
+					requireOwnRefusal(t, r)
+				}
+				t.Expect(r).To(check.BeError(-32602))
+			})
 	}),
 
-	"tasks-ext/removed-result": Probe(func(t *T) {
+	"tasks-ext/removed-result": check.Probe(func(t *check.T) {
 		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/result",
-			protocol.WithCapabilities(M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
-		t.Expect(r).To(BeError(-32601))
+			protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
+		t.Expect(r).To(check.BeError(-32601))
 	}),
 
-	"tasks-ext/removed-list": Probe(func(t *T) {
+	"tasks-ext/removed-list": check.Probe(func(t *check.T) {
 		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
-			protocol.WithCapabilities(nil, taskCapabilities))).To(BeError(-32601))
+			protocol.WithCapabilities(nil, taskCapabilities))).To(check.BeError(-32601))
 	}),
 }
 
@@ -159,22 +166,22 @@ var pollingChecks = Suite{
 func (c *taskRun) lastSnapshot() snapshot { return snapshot{TaskRun: c.TaskRun, Reply: c.LastReply()} }
 
 // taskResult is the result that a task has.
-func taskResult(m snapshot) M {
-	result, _ := m.State()["result"].(M)
+func taskResult(m snapshot) check.M {
+	result, _ := m.State()["result"].(check.M)
 	return result
 }
 
-func isToolError(result M) bool { return result["isError"] == true }
+func isToolError(result check.M) bool { return result["isError"] == true }
 
 // failsImmediately reports whether the tool of a task says of a call that is served at once that it went wrong.
-func failsImmediately(t *T, c *taskRun) bool {
+func failsImmediately(t *check.T, c *taskRun) bool {
 	return slices.ContainsFunc(toolcall.ValidCalls(t).List, func(call toolcall.ToolCall) bool {
 		return call.Tool.Name == c.ToolCall.Tool.Name && isToolError(call.Reply.Result())
 	})
 }
 
 // expectComplete wants the type of a result that is no task.
-func expectComplete(t *T, result M) {
+func expectComplete(t *check.T, result check.M) {
 	kind, isString := result["resultType"].(string)
 	switch {
 	case !isString:
@@ -182,14 +189,14 @@ func expectComplete(t *T, result M) {
 	case kind == "task":
 		t.Yield(`resultType is "task"`)
 	}
-	t.Expect(kind).To(BeOneOf("complete"))
+	t.Expect(kind).To(check.BeOneOf("complete"))
 }
 
 // taskMembers are members that tasks have.
 var taskMembers = strings.Fields("taskId status createdAt lastUpdatedAt ttlMs inputRequests result error")
 
 // expectEmpty wants an answer that says no more than that a request was understood.
-func expectEmpty(t *T, result M) {
+func expectEmpty(t *check.T, result check.M) {
 	expectComplete(t, result)
 	var members []string
 	for name := range result {
@@ -197,16 +204,16 @@ func expectEmpty(t *T, result M) {
 			members = append(members, name)
 		}
 	}
-	t.Expect(protocol.Sorted(members)).To(BeEmptyList[string]("an empty result"))
+	t.Expect(protocol.Sorted(members)).To(check.BeEmptyList[string]("an empty result"))
 }
 
 // eachEnded tries a check on tasks that have ended.
-func eachEnded(t *T, run func(*T, endedTask)) {
+func eachEnded(t *check.T, run func(*check.T, endedTask)) {
 	all := runTasks(t).Ended
 	if len(all) == 0 {
 		requireRunsWhere(t, "task that has ended", func(*taskRun) bool { return false })
 	}
-	Each(t, all, func(e endedTask) Subject {
+	check.Each(t, all, func(e endedTask) check.Subject {
 		s := e.Subject()
 		s.Frames = append(s.Frames, e.CancelReply.Request, e.CancelReply.Frame, e.GetAfterCancel.Request,
 			e.GetAfterCancel.Frame)
@@ -215,6 +222,6 @@ func eachEnded(t *T, run func(*T, endedTask)) {
 }
 
 // finalState is what of a task does not change once it has ended.
-func finalState(state M) M {
-	return M{"status": state["status"], "result": state["result"], "error": state["error"]}
+func finalState(state check.M) check.M {
+	return check.M{"status": state["status"], "result": state["result"], "error": state["error"]}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -16,8 +16,8 @@ type taskRun struct {
 	*taskrun.TaskRun
 	UpdateReplies []driver.Reply // to tasks/update
 
-	t                 *T
-	capabilities      M               // what requests about it declare
+	t                 *check.T
+	capabilities      check.M         // what requests about it declare
 	snapshotsAtUpdate int             // how many answers to tasks/get were heard when it was last given something
 	providedKeys      map[string]bool // the keys of what it has asked for and got
 }
@@ -27,11 +27,11 @@ func isTask(r driver.Reply) bool {
 	result := r.Result()
 	_, hasID := result["taskId"].(string)
 	_, hasStatus := result["status"].(string)
-	return result["resultType"] == "task" || hasID && hasStatus && !HasMember(result, "content")
+	return result["resultType"] == "task" || hasID && hasStatus && !check.HasMember(result, "content")
 }
 
 // newTaskRun is the task that a call in a session was answered by.
-func newTaskRun(t *T, s *driver.Session, call toolcall.ToolCall) *taskRun {
+func newTaskRun(t *check.T, s *driver.Session, call toolcall.ToolCall) *taskRun {
 	id, _ := call.Reply.Result()["taskId"].(string)
 	c := &taskRun{t: t, capabilities: taskCapabilities, providedKeys: map[string]bool{}}
 	c.TaskRun = &taskrun.TaskRun{
@@ -44,8 +44,8 @@ func newTaskRun(t *T, s *driver.Session, call toolcall.ToolCall) *taskRun {
 }
 
 // send sends a request about the task.
-func (c *taskRun) send(method string, more M) driver.Reply {
-	params := M{"taskId": c.ID}
+func (c *taskRun) send(method string, more check.M) driver.Reply {
+	params := check.M{"taskId": c.ID}
 	maps.Copy(params, more)
 	return c.Session.Call(method, protocol.WithCapabilities(params, c.capabilities))
 }
@@ -63,14 +63,14 @@ func (c *taskRun) provideInput() {
 			toolcall.MaxInputRounds)
 	default:
 		if r := c.update(responses); r.Result() == nil {
-			c.IncompleteReason = "tasks/update was answered with " + Got(r)
+			c.IncompleteReason = "tasks/update was answered with " + check.Got(r)
 		}
 	}
 }
 
 // update gives the task responses.
-func (c *taskRun) update(responses M) driver.Reply {
-	r := c.send("tasks/update", M{"inputResponses": responses})
+func (c *taskRun) update(responses check.M) driver.Reply {
+	r := c.send("tasks/update", check.M{"inputResponses": responses})
 	c.UpdateReplies, c.snapshotsAtUpdate = append(c.UpdateReplies, r), len(c.GetReplies)
 	if r.Result() != nil {
 		for key := range responses {
@@ -85,11 +85,11 @@ func (c *taskRun) update(responses M) driver.Reply {
 type snapshot = taskrun.TaskSnapshot
 
 // eachSnapshot tries a check on moments.
-func eachSnapshot(t *T, moments []snapshot, run func(*T, snapshot)) {
-	Each(t, moments, snapshot.Subject, run)
+func eachSnapshot(t *check.T, moments []snapshot, run func(*check.T, snapshot)) {
+	check.Each(t, moments, snapshot.Subject, run)
 }
 
 // eachRun tries a check on tasks.
-func eachRun(t *T, courses []*taskRun, run func(*T, *taskRun)) {
-	Each(t, courses, func(c *taskRun) Subject { return c.Subject() }, run)
+func eachRun(t *check.T, courses []*taskRun, run func(*check.T, *taskRun)) {
+	check.Each(t, courses, func(c *taskRun) check.Subject { return c.Subject() }, run)
 }

@@ -2,7 +2,10 @@
 // asked after until it has the result.
 package tasksext
 
-import . "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
 // Checks are those of the area.
-var Checks = MergeSuites(negotiationChecks, creationChecks, pollingChecks, inputChecks, cancelChecks, listenChecks)
+var Checks = check.MergeSuites(negotiationChecks, creationChecks, pollingChecks, inputChecks, cancelChecks,
+	listenChecks)

@@ -3,28 +3,28 @@ package tasks
 import (
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // cancelChecks are the checks of tasks that the client takes back.
-var cancelChecks = Suite{
-	"tasks/cancel-result": Probe(func(t *T) {
+var cancelChecks = check.Suite{
+	"tasks/cancel-result": check.Probe(func(t *check.T) {
 		c := cancelTask(t)
 		c.requireCancelledInTime(t)
-		t.Expect(c.CancelReply).To(BeResult())
+		t.Expect(c.CancelReply).To(check.BeResult())
 		broken := protocol.Violations(t, "tasks/cancel-result", "CancelTaskResult", c.CancelReply.Result())
-		t.DecidedBy(c.CancelReply).Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
-		t.DecidedBy(c.CancelReply).Expect(c.CancelReply.Result()["status"]).To(BeOneOf[any]("cancelled"))
+		t.DecidedBy(c.CancelReply).Expect(broken).To(check.BeEmptyList[string]("a task with all of its members"))
+		t.DecidedBy(c.CancelReply).Expect(c.CancelReply.Result()["status"]).To(check.BeOneOf[any]("cancelled"))
 	}),
 
-	"tasks/cancel-sticks": Probe(func(t *T) {
+	"tasks/cancel-sticks": check.Probe(func(t *check.T) {
 		c := cancelTask(t)
 		c.requireCancelledInTime(t)
 		if c.CancelReply.Result() == nil {
-			t.Yield("tasks/cancel was answered with %s", Got(c.CancelReply))
+			t.Yield("tasks/cancel was answered with %s", check.Got(c.CancelReply))
 		}
 		if c.ShortReason != "" {
 			t.Caveat("%s", c.ShortReason)
@@ -32,28 +32,28 @@ var cancelChecks = Suite{
 		for _, r := range c.LaterReplies {
 			taskrun.RequireAnswer(t, r)
 			if !taskrun.IsUnknownTask(r) {
-				t.Expect(r).To(BeResult())
+				t.Expect(r).To(check.BeResult())
 				requireFlatTask(t, r)
-				t.Expect(r.Result()["status"]).To(BeOneOf[any]("cancelled"), "the status after tasks/cancel")
+				t.Expect(r.Result()["status"]).To(check.BeOneOf[any]("cancelled"), "the status after tasks/cancel")
 			}
 		}
 	}),
 
-	"tasks/cancel-terminal-rejected": Probe(func(t *T) {
+	"tasks/cancel-terminal-rejected": check.Probe(func(t *check.T) {
 		if !declaresCancel(t) {
-			t.WithReason(NotDeclared).Skip("the server does not declare tasks.cancel")
+			t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.cancel")
 		}
-		eachEnded(t, func(t *T, e endedTask) {
+		eachEnded(t, func(t *check.T, e endedTask) {
 			taskrun.RequireAnswer(t, e.CancelReply)
-			t.Expect(e.CancelReply).To(BeError(-32602))
+			t.Expect(e.CancelReply).To(check.BeError(-32602))
 		})
 		if c := cancelTask(t); c.CancelReply.Result() != nil {
 			taskrun.RequireAnswer(t, c.SecondCancelReply)
-			t.Expect(c.SecondCancelReply).To(BeError(-32602), "tasks/cancel of a task that was cancelled before")
+			t.Expect(c.SecondCancelReply).To(check.BeError(-32602), "tasks/cancel of a task that was cancelled before")
 		}
 	}),
 
-	"tasks/notifications-cancelled-does-not-cancel": Probe(func(t *T) {
+	"tasks/notifications-cancelled-does-not-cancel": check.Probe(func(t *check.T) {
 		before := requireLastingTask(t)
 		s := before.NextSession(t, t.SessionForInvalidInput)
 		s.MarkInvalidInput()
@@ -63,7 +63,7 @@ var cancelChecks = Suite{
 		if c.FinalStatus == "" {
 			t.Inconclusive("%s", c.IncompleteReason)
 		}
-		t.ExpectAdvice(c.FinalStatus).To(BeOneOf("completed", "failed"))
+		t.ExpectAdvice(c.FinalStatus).To(check.BeOneOf("completed", "failed"))
 	}),
 }
 
@@ -77,12 +77,12 @@ type cancelledTask struct {
 }
 
 // cancelTask makes such a task of the tool that was seen to work for the longest.
-func cancelTask(t *T) cancelledTask {
+func cancelTask(t *check.T) cancelledTask {
 	if !declaresCancel(t) {
-		t.WithReason(NotDeclared).Skip("the server does not declare tasks.cancel")
+		t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.cancel")
 	}
 	before := requireLastingTask(t)
-	return Step(t, "cancelled task", func(t *T) cancelledTask {
+	return check.Step(t, "cancelled task", func(t *check.T) cancelledTask {
 		c := cancelledTask{taskRun: startTask(t, before.NextSession(t, t.Session), before)}
 		c.CancelReply = c.send("tasks/cancel", nil)
 		c.SecondCancelReply = c.send("tasks/cancel", nil)
@@ -103,21 +103,21 @@ func cancelTask(t *T) cancelledTask {
 }
 
 // requireLastingTask is the longest task; the check ends when the server cancels it by itself.
-func requireLastingTask(t *T) *taskRun {
+func requireLastingTask(t *check.T) *taskRun {
 	c := slowestRun(t)
 	if c.FinalStatus == "cancelled" {
 		t.Inconclusive("the task of %s is cancelled without being asked to: %s", c.ToolCall.Tool.Name,
-			Got(c.LastReply()))
+			check.Got(c.LastReply()))
 	}
 	return c
 }
 
 // requireCancelledInTime ends a check of a task that may have been done before it was cancelled.
-func (c cancelledTask) requireCancelledInTime(t *T) {
+func (c cancelledTask) requireCancelledInTime(t *check.T) {
 	taskrun.RequireAnswer(t, c.CancelReply)
 	c.SkipIfExpired(t, c.CancelReply)
 	status := c.LaterReplies[0].Result()["status"]
 	if taskrun.IsUnknownTask(c.CancelReply) && (status == "completed" || status == "failed") {
-		t.Inconclusive("the task was done before it could be cancelled: %s", Show(status))
+		t.Inconclusive("the task was done before it could be cancelled: %s", check.Show(status))
 	}
 }

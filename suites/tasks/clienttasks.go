@@ -4,54 +4,57 @@ import (
 	"slices"
 	"time"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
 // clientTaskChecks are the checks of servers that have their clients run something as a task.
-var clientTaskChecks = Suite{
-	"tasks/server-augments-only-declared": WatchWithSetup(client.CollectServerRequests, func(t *T, w Wire) {
-		var asked []client.ServerRequest
-		for _, method := range []string{"sampling/createMessage", "elicitation/create"} {
-			for _, q := range client.ServerRequests(t, w, method) {
-				if q.ClientCapabilities()["tasks"] == nil {
-					asked = append(asked, q)
+var clientTaskChecks = check.Suite{
+	"tasks/server-augments-only-declared": check.WatchWithSetup(client.CollectServerRequests,
+		func(t *check.T, w check.Wire) {
+			var asked []client.ServerRequest
+			for _, method := range []string{"sampling/createMessage", "elicitation/create"} {
+				for _, q := range client.ServerRequests(t, w, method) {
+					if q.ClientCapabilities()["tasks"] == nil {
+						asked = append(asked, q)
+					}
 				}
 			}
-		}
-		client.JudgeServerRequests(t, "client without tasks was asked for something", asked,
-			func(t *T, q client.ServerRequest) {
-				t.Expect(Member(q.Params, "task")).To(BeOneOf[any](Absent{}), "task")
-			})
-	}),
+			client.JudgeServerRequests(t, "client without tasks was asked for something", asked,
+				func(t *check.T, q client.ServerRequest) {
+					t.Expect(check.Member(q.Params, "task")).To(check.BeOneOf[any](check.Absent{}), "task")
+				})
+		}),
 
-	"tasks/server-polls-politely": Probe(func(t *T) {
-		polled := slices.DeleteFunc(taskrun.ClientTasks(t), func(c *taskrun.ClientTask) bool { return len(c.Polls) < 2 })
+	"tasks/server-polls-politely": check.Probe(func(t *check.T) {
+		polled := slices.DeleteFunc(taskrun.ClientTasks(t),
+			func(c *taskrun.ClientTask) bool { return len(c.Polls) < 2 })
 		if len(polled) == 0 {
-			t.WithReason(NotObserved).Skip("no task of the client was asked after twice")
+			t.WithReason(check.NotObserved).Skip("no task of the client was asked after twice")
 		}
-		Each(t, polled, (*taskrun.ClientTask).Subject, func(t *T, c *taskrun.ClientTask) {
+		check.Each(t, polled, (*taskrun.ClientTask).Subject, func(t *check.T, c *taskrun.ClientTask) {
 			last := c.Polls[0].At
 			for _, f := range c.Polls[1:] {
 				const early = taskrun.ClientTaskPollInterval / 10
 				t.ExpectShould(f.At-last >= taskrun.ClientTaskPollInterval-early).
-					To(BeTrue("a pause of pollInterval, "+taskrun.ClientTaskPollInterval.String(),
+					To(check.BeTrue("a pause of pollInterval, "+taskrun.ClientTaskPollInterval.String(),
 						"one of %v", (f.At - last).Round(time.Millisecond)))
 				last = f.At
 			}
 		})
 	}),
 
-	"tasks/server-cancels-with-tasks-cancel": WatchWithSetup(taskrun.CollectClientTasks, func(t *T, w Wire) {
-		taken := slices.DeleteFunc(taskrun.ClientTasks(t),
-			func(c *taskrun.ClientTask) bool { return !c.Cancelled && c.CancelNotification() == nil })
-		if len(taken) == 0 {
-			t.WithReason(NotObserved).Skip("the server has cancelled no task of the client")
-		}
-		Each(t, taken, (*taskrun.ClientTask).Subject, func(t *T, c *taskrun.ClientTask) {
-			t.Expect(c.CancelNotification() == nil).To(BeTrue("tasks/cancel alone",
-				"notifications/cancelled for the request"))
-		})
-	}),
+	"tasks/server-cancels-with-tasks-cancel": check.WatchWithSetup(taskrun.CollectClientTasks,
+		func(t *check.T, w check.Wire) {
+			taken := slices.DeleteFunc(taskrun.ClientTasks(t),
+				func(c *taskrun.ClientTask) bool { return !c.Cancelled && c.CancelNotification() == nil })
+			if len(taken) == 0 {
+				t.WithReason(check.NotObserved).Skip("the server has cancelled no task of the client")
+			}
+			check.Each(t, taken, (*taskrun.ClientTask).Subject, func(t *check.T, c *taskrun.ClientTask) {
+				t.Expect(c.CancelNotification() == nil).To(check.BeTrue("tasks/cancel alone",
+					"notifications/cancelled for the request"))
+			})
+		}),
 }

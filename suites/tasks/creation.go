@@ -3,7 +3,7 @@ package tasks
 import (
 	"time"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
@@ -11,39 +11,40 @@ import (
 )
 
 // creationChecks are the checks of how calls are answered by tasks.
-var creationChecks = Suite{
-	"tasks/create-result": Probe(func(t *T) {
+var creationChecks = check.Suite{
+	"tasks/create-result": check.Probe(func(t *check.T) {
 		skipUnlessTaskCalls(t)
 		served := toolcall.AnsweredCalls(runTasks(t).Calls)
 		toolcall.RequireObserved(t, len(served), "call that is to run as a task was answered", runTasks(t).Uncalled,
 			toolcall.AnyTool)
-		toolcall.EachToolCall(t, served, func(t *T, call toolcall.ToolCall) {
+		toolcall.EachToolCall(t, served, func(t *check.T, call toolcall.ToolCall) {
 			taskrun.RequireAnswer(t, call.Reply)
 			if call.Reply.Error() != nil {
-				t.Inconclusive("the call was refused: %s", Got(call.Reply))
+				t.Inconclusive("the call was refused: %s", check.Got(call.Reply))
 			}
 			broken := protocol.Violations(t, "tasks/create-result", "CreateTaskResult", call.Reply.Member("result"))
-			t.Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
-			t.Expect(Member(call.Reply.Result(), "content")).To(BeOneOf[any](Absent{}), "content beside the task")
+			t.Expect(broken).To(check.BeEmptyList[string]("a task with all of its members"))
+			t.Expect(check.Member(call.Reply.Result(), "content")).To(check.BeOneOf[any](check.Absent{}),
+				"content beside the task")
 		})
 	}),
 
-	"tasks/create-prompt": Probe(func(t *T) {
+	"tasks/create-prompt": check.Probe(func(t *check.T) {
 		long := max(minSlowCall, 4*t.Server.Latency)
 		prompt := requireRunsWhere(t, "task that was still at work when it was asked after", func(c *taskRun) bool {
 			return len(c.GetReplies) > 0 && (len(c.Snapshots("working", "input_required")) > 0 ||
 				c.ToolCall.Duration > long)
 		})
-		eachRun(t, prompt, func(t *T, c *taskRun) {
+		eachRun(t, prompt, func(t *check.T, c *taskRun) {
 			first, _ := c.GetReplies[0].Result()["status"].(string)
-			t.Expect(first == "working" || first == "input_required" || c.ToolCall.Duration <= long).To(BeTrue(
+			t.Expect(first == "working" || first == "input_required" || c.ToolCall.Duration <= long).To(check.BeTrue(
 				"a task that is answered while it is at work", "one that is %s at once, %v after the call", first,
 				c.ToolCall.Duration.Round(time.Millisecond)))
 		})
 	}),
 
-	"tasks/initial-status-working": Probe(func(t *T) {
-		eachRun(t, requireRuns(t), func(t *T, c *taskRun) {
+	"tasks/initial-status-working": check.Probe(func(t *check.T) {
+		eachRun(t, requireRuns(t), func(t *check.T, c *taskRun) {
 			task := taskIn(c.CreateReply.Result())
 			if task == nil {
 				t.Yield("there is no task")
@@ -51,40 +52,41 @@ var creationChecks = Suite{
 			if status, _ := task["status"].(string); !isStatus(status) {
 				t.Yield("it is not a status")
 			}
-			t.Expect(task["status"]).To(BeOneOf[any]("working"))
+			t.Expect(task["status"]).To(check.BeOneOf[any]("working"))
 		})
 	}),
 
-	"tasks/id-string": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
-		eachReportedTask(t, w, func(t *T, x reportedTask) {
-			t.Expect(Member(x.State, "taskId")).To(Satisfy("a string that is not empty", func(id string) bool {
-				return id != ""
-			}))
+	"tasks/id-string": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
+		eachReportedTask(t, w, func(t *check.T, x reportedTask) {
+			t.Expect(check.Member(x.State, "taskId")).To(check.Satisfy("a string that is not empty",
+				func(id string) bool {
+					return id != ""
+				}))
 		})
 	}),
 
-	"tasks/id-unique": WatchWithSetup(createTwoTasks, func(t *T, w Wire) {
+	"tasks/id-unique": check.WatchWithSetup(createTwoTasks, func(t *check.T, w check.Wire) {
 		made := createdTasks(t, w)
 		if len(made) < 2 {
 			skipNotObserved(t, "two tasks were made")
 		}
 		first := map[string]bool{}
-		Each(t, made, reportedTask.Subject, func(t *T, x reportedTask) {
+		check.Each(t, made, reportedTask.Subject, func(t *check.T, x reportedTask) {
 			key := x.id()
 			if t.Site() == nil {
 				key = x.Session.Name() + " " + key // each is a server of its own
 			}
-			t.Expect(!first[key]).To(BeTrue("an id of its own for each task", "%s once more", Show(x.id())))
+			t.Expect(!first[key]).To(check.BeTrue("an id of its own for each task", "%s once more", check.Show(x.id())))
 			first[key] = true
 		})
 	}),
 
-	"tasks/id-unguessable": WatchWithSetup(createTwoTasks, func(t *T, w Wire) {
+	"tasks/id-unguessable": check.WatchWithSetup(createTwoTasks, func(t *check.T, w check.Wire) {
 		if t.Server.Protected || t.Credentials.Bearer != "" {
-			t.WithReason(NotOffered).Skip("tasks may be bound to the token")
+			t.WithReason(check.NotOffered).Skip("tasks may be bound to the token")
 		}
 		var ids []string
-		var made []Message
+		var made []check.Message
 		for _, x := range createdTasks(t, w) {
 			ids, made = append(ids, x.id()), append(made, x.Message)
 		}
@@ -92,7 +94,7 @@ var creationChecks = Suite{
 			skipNotObserved(t, "two tasks were made")
 		}
 		guessable := invalid.PredictablePattern(ids, time.Now()) != "" || invalid.VaryingBits(ids) < minIDBits
-		want := BeTrue("ids that nobody can guess", "%s", Show(ids))
+		want := check.BeTrue("ids that nobody can guess", "%s", check.Show(ids))
 		if t.Site() == nil { // whoever starts the process is the only one to ask
 			t.DecidedBy(made).ExpectShould(!guessable).To(want)
 			return
@@ -111,7 +113,7 @@ const minIDBits = 48
 var taskStatuses = append([]string{"working", "input_required"}, taskrun.TerminalStatuses...)
 
 // createTwoTasks sees to it that there are two tasks of one server, over HTTP in two sessions.
-func createTwoTasks(t *T) {
+func createTwoTasks(t *check.T) {
 	told := runTasks(t)
 	if len(told.Runs) == 0 || len(told.Runs) > 1 && t.Site() == nil {
 		return
@@ -123,7 +125,7 @@ func createTwoTasks(t *T) {
 }
 
 // createdTasks are the tasks that calls were answered by, those with an id.
-func createdTasks(t *T, w Wire) (made []reportedTask) {
+func createdTasks(t *check.T, w check.Wire) (made []reportedTask) {
 	for _, x := range reportedTasks(t, w) {
 		if x.source == "tools/call" && x.id() != "" {
 			made = append(made, x)

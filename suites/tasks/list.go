@@ -3,8 +3,8 @@ package tasks
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -12,26 +12,27 @@ import (
 )
 
 // listChecks are the checks of tasks/list, and of who may see which tasks.
-var listChecks = Suite{
-	"tasks/list-invalid-cursor": Probe(func(t *T) {
+var listChecks = check.Suite{
+	"tasks/list-invalid-cursor": check.Probe(func(t *check.T) {
 		skipUnlessList(t)
 		if list := listReply(t); list.Error() != nil {
-			t.Yield("tasks/list is answered with %s", Got(list))
+			t.Yield("tasks/list is answered with %s", check.Got(list))
 		}
-		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", M{"cursor": "mcpcheck-invalid-cursor"})
-		t.Expect(r).To(BeError(-32602))
+		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
+			check.M{"cursor": "mcpcheck-invalid-cursor"})
+		t.Expect(r).To(check.BeError(-32602))
 	}),
 
-	"tasks/list-schema": Probe(func(t *T) {
+	"tasks/list-schema": check.Probe(func(t *check.T) {
 		skipUnlessList(t)
 		r := listReply(t)
 		taskrun.RequireAnswer(t, r)
-		t.Expect(r).To(BeResult())
+		t.Expect(r).To(check.BeResult())
 		broken := protocol.Violations(t, "tasks/list-schema", "ListTasksResult", r.Result())
-		t.DecidedBy(r).Expect(broken).To(BeEmptyList[string]("a list of tasks"))
+		t.DecidedBy(r).Expect(broken).To(check.BeEmptyList[string]("a list of tasks"))
 	}),
 
-	"tasks/list-complete": Probe(func(t *T) {
+	"tasks/list-complete": check.Probe(func(t *check.T) {
 		skipUnlessList(t)
 		before := slowestRun(t) // which others wait for: who has a session in the meantime would hurry it
 		c := startTask(t, t.Session(), before)
@@ -40,43 +41,44 @@ var listChecks = Suite{
 		listed, err := c.isListed()
 		after := c.PollUnrecorded()
 		if first.Result() == nil || after.Result() == nil {
-			t.Inconclusive("tasks/get was answered with %s, and later with %s", Got(first), Got(after))
+			t.Inconclusive("tasks/get was answered with %s, and later with %s", check.Got(first), check.Got(after))
 		}
 		if err != nil {
-			t.Inconclusive("tasks/list could not be read to its end: %v", Explain(err))
+			t.Inconclusive("tasks/list could not be read to its end: %v", check.Explain(err))
 		}
-		t.Expect(listed).To(BeTrue("the task in tasks/list", "others only"))
+		t.Expect(listed).To(check.BeTrue("the task in tasks/list", "others only"))
 	}),
 
-	"tasks/auth-isolation": Probe(func(t *T) {
+	"tasks/auth-isolation": check.Probe(func(t *check.T) {
 		if t.Credentials.SecondPrincipal == "" {
-			t.WithReason(NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
+			t.WithReason(check.NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
 		}
 		before := slowestRun(t)
 		c := startTask(t, t.Session(), before)
 		other := newOtherPrincipal(t)
-		methods := []Subject{NamedSubject("tasks/get"), NamedSubject("tasks/list"), NamedSubject("tasks/cancel"),
-			NamedSubject("tasks/result")}
-		methods = slices.DeleteFunc(methods, func(m Subject) bool {
+		methods := []check.Subject{check.NamedSubject("tasks/get"), check.NamedSubject("tasks/list"),
+			check.NamedSubject("tasks/cancel"),
+			check.NamedSubject("tasks/result")}
+		methods = slices.DeleteFunc(methods, func(m check.Subject) bool {
 			return m.Name == "tasks/list" && !declaresList(t) || m.Name == "tasks/cancel" && !declaresCancel(t)
 		})
-		t.Each(methods, func(t *T, method Subject) {
+		t.Each(methods, func(t *check.T, method check.Subject) {
 			if method.Name == "tasks/result" {
 				followRuns(c) // it might wait for the end
 			}
 			if method.Name == "tasks/list" {
 				r, listed := other.findTask(t, c.ID)
-				t.Expect(!listed).To(BeTrue("no task of another principal", "%s", r))
+				t.Expect(!listed).To(check.BeTrue("no task of another principal", "%s", r))
 				return
 			}
-			r := other.send(t, method.Name, M{"taskId": c.ID})
-			t.Expect(r.Result() == nil).To(BeTrue("no access to a task of another principal", "%s", r))
+			r := other.send(t, method.Name, check.M{"taskId": c.ID})
+			t.Expect(r.Result() == nil).To(check.BeTrue("no access to a task of another principal", "%s", r))
 		})
 	}),
 }
 
 // listReply is the answer to tasks/list.
-func listReply(t *T) driver.Reply {
+func listReply(t *check.T) driver.Reply {
 	if r := runTasks(t).ListReply; r.Request != nil {
 		return r
 	}
@@ -84,14 +86,14 @@ func listReply(t *T) driver.Reply {
 }
 
 // skipUnlessList ends a check of a server that lists no tasks.
-func skipUnlessList(t *T) {
+func skipUnlessList(t *check.T) {
 	if !declaresList(t) {
-		t.WithReason(NotDeclared).Skip("the server does not declare tasks.list")
+		t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.list")
 	}
 }
 
 // taskIDs are the ids of tasks.
-func taskIDs(tasks []M) (ids []string) {
+func taskIDs(tasks []check.M) (ids []string) {
 	for _, task := range tasks {
 		id, _ := task["taskId"].(string)
 		ids = append(ids, id)
@@ -101,7 +103,7 @@ func taskIDs(tasks []M) (ids []string) {
 
 // isListed looks for the task on all pages of tasks/list, as far as it takes.
 func (c *taskRun) isListed() (listed bool, err error) {
-	err = EachPage(c.Session, "tasks/list", "tasks", M{}, func(page M) {
+	err = check.EachPage(c.Session, "tasks/list", "tasks", check.M{}, func(page check.M) {
 		listed = listed || slices.Contains(taskIDs(protocol.ObjectsIn(page["tasks"])), c.ID)
 	})
 	if listed {
@@ -117,7 +119,7 @@ type principal struct {
 }
 
 // newOtherPrincipal begins a session as the other principal.
-func newOtherPrincipal(t *T) principal {
+func newOtherPrincipal(t *check.T) principal {
 	s := t.NewProcess()
 	header := roundtrip.BearerHeader(t.Credentials.SecondPrincipal)
 	hello := roundtrip.PostConnect(t, s, header)
@@ -133,21 +135,22 @@ func newOtherPrincipal(t *T) principal {
 }
 
 // send makes a request as the principal.
-func (p principal) send(t *T, method string, params M) driver.Reply {
+func (p principal) send(t *check.T, method string, params check.M) driver.Reply {
 	x := roundtrip.RetryWhileBusy(p.session, func() *driver.RoundTrip {
-		return roundtrip.PostRequest(p.session, roundtrip.ManualRequest{Method: method, Params: params, Header: p.header})
+		return roundtrip.PostRequest(p.session,
+			roundtrip.ManualRequest{Method: method, Params: params, Header: p.header})
 	})
 	r := x.AwaitReply()
 	invalid.SkipUnlessServerRejects(t, r)
-	return RequireServerReply(t, r)
+	return check.RequireServerReply(t, r)
 }
 
 // maxPages is how many pages of tasks/list the other principal reads.
 const maxPages = 100
 
 // findTask looks for a task on the pages that the principal may read, and returns the last of these.
-func (p principal) findTask(t *T, id string) (page driver.Reply, listed bool) {
-	params := M{}
+func (p principal) findTask(t *check.T, id string) (page driver.Reply, listed bool) {
+	params := check.M{}
 	for range maxPages {
 		page = p.send(t, "tasks/list", params)
 		if slices.Contains(taskIDs(protocol.ObjectsIn(page.Result()["tasks"])), id) {
@@ -157,7 +160,7 @@ func (p principal) findTask(t *T, id string) (page driver.Reply, listed bool) {
 		if !more {
 			return page, false
 		}
-		params = M{"cursor": cursor}
+		params = check.M{"cursor": cursor}
 	}
 	t.Caveat("only %d pages of tasks/list were read", maxPages)
 	return page, false

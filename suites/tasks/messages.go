@@ -4,58 +4,59 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // messageChecks are the checks of what else a server sends for a task: what it says by itself, and what it asks.
-var messageChecks = Suite{
-	"tasks/status-replies-without-related-meta": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
+var messageChecks = check.Suite{
+	"tasks/status-replies-without-related-meta": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
 		replies := w.Results().Negotiated(t.Revision).Filter("result of tasks/get, tasks/list or tasks/cancel",
-			func(m Message) bool {
+			func(m check.Message) bool {
 				methods := []string{"tasks/get", "tasks/list", "tasks/cancel"}
 				return m.Request != nil && slices.Contains(methods, m.Request.Method)
 			})
-		t.Judge(replies, func(t *T, m Message) {
+		t.Judge(replies, func(t *check.T, m check.Message) {
 			meta := protocol.MetaOf(protocol.ResultOf(m))
-			t.ExpectShould(!HasMember(meta, taskrun.RelatedTaskKey)).To(BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s",
-				Show(meta)))
+			t.ExpectShould(!check.HasMember(meta,
+				taskrun.RelatedTaskKey)).To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s",
+				check.Show(meta)))
 		})
 	}),
 
-	"tasks/status-notification": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
+	"tasks/status-notification": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
 		told := w.Notifications().Negotiated(t.Revision).Filter("notification of the status of a task",
-			func(m Message) bool { return m.Method == statusMethod })
-		t.Judge(told, func(t *T, m Message) {
+			func(m check.Message) bool { return m.Method == statusMethod })
+		t.Judge(told, func(t *check.T, m check.Message) {
 			broken := protocol.Violations(t, "tasks/status-notification", "TaskStatusNotification", m.JSON())
-			t.Expect(broken).To(BeEmptyList[string]("the whole task"))
-			params, _ := m.JSON()["params"].(M)
-			t.ExpectShould(!HasMember(protocol.MetaOf(params),
-				taskrun.RelatedTaskKey)).To(BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s",
-				Show(protocol.MetaOf(params))))
+			t.Expect(broken).To(check.BeEmptyList[string]("the whole task"))
+			params, _ := m.JSON()["params"].(check.M)
+			t.ExpectShould(!check.HasMember(protocol.MetaOf(params),
+				taskrun.RelatedTaskKey)).To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s",
+				check.Show(protocol.MetaOf(params))))
 		})
 	}),
 
-	"tasks/nested-requests-carry-meta": Probe(func(t *T) {
+	"tasks/nested-requests-carry-meta": check.Probe(func(t *check.T) {
 		asked := requireTaskRequests(t)
-		Each(t, asked, (*pendingRequest).Subject, func(t *T, q *pendingRequest) {
+		check.Each(t, asked, (*pendingRequest).Subject, func(t *check.T, q *pendingRequest) {
 			if len(q.TaskReplies) == 0 && q.taskID() == "" {
-				t.WithReason(NotObserved).Skip("it came before there was a task")
+				t.WithReason(check.NotObserved).Skip("it came before there was a task")
 			}
 			if q.taskID() == "" && runTasks(t).Requests.ownMethods[q.Method] {
-				t.WithReason(NotObserved).Skip("the server asks for %s before any tool is called, too", q.Method)
+				t.WithReason(check.NotObserved).Skip("the server asks for %s before any tool is called, too", q.Method)
 			}
-			t.Expect(q.taskID()).To(Satisfy("the id of a task as "+taskrun.RelatedTaskKey+" in _meta",
+			t.Expect(q.taskID()).To(check.Satisfy("the id of a task as "+taskrun.RelatedTaskKey+" in _meta",
 				func(id string) bool {
 					return runTasks(t).Requests.knownTasks[id]
 				}))
 		})
 	}),
 
-	"tasks/input-required-status": Probe(func(t *T) {
+	"tasks/input-required-status": check.Probe(func(t *check.T) {
 		all, known := requireTaskRequests(t), runTasks(t).Requests.knownTasks
 		asked := slices.DeleteFunc(slices.Clone(all), func(q *pendingRequest) bool { return !known[q.taskID()] })
 		if len(asked) == 0 {
@@ -64,18 +65,19 @@ var messageChecks = Suite{
 		asked = slices.DeleteFunc(asked,
 			func(q *pendingRequest) bool { return q.TaskReplies[q.taskID()].Result() == nil })
 		if len(asked) == 0 {
-			t.WithReason(NotObserved).Skip("the server tells nothing of a task that waits for an answer")
+			t.WithReason(check.NotObserved).Skip("the server tells nothing of a task that waits for an answer")
 		}
-		Each(t, asked, (*pendingRequest).Subject, func(t *T, q *pendingRequest) {
-			t.ExpectShould(q.TaskReplies[q.taskID()].Result()["status"]).To(BeOneOf[any]("input_required"),
+		check.Each(t, asked, (*pendingRequest).Subject, func(t *check.T, q *pendingRequest) {
+			t.ExpectShould(q.TaskReplies[q.taskID()].Result()["status"]).To(check.BeOneOf[any]("input_required"),
 				"the status meanwhile")
 			if c := blockedRun(t, q, all); c != nil {
-				t.Expect(c.LastReply().Result()["status"]).NotTo(BeOneOf[any]("input_required"), "the status at last")
+				t.Expect(c.LastReply().Result()["status"]).NotTo(check.BeOneOf[any]("input_required"),
+					"the status at last")
 			}
 		})
 	}),
 
-	"tasks/progress-token-continues": Probe(func(t *T) {
+	"tasks/progress-token-continues": check.Probe(func(t *check.T) {
 		told := runTasks(t)
 		if told.Session == nil {
 			skipNotObserved(t, "task was made")
@@ -88,22 +90,22 @@ var messageChecks = Suite{
 			skipNotObserved(t, "progress of a task was reported")
 		}
 		taskrun.CaveatUnfinished(t, runTasks(t).Runs)
-		Each(t, all, progressReport.subject, func(t *T, r progressReport) {
+		check.Each(t, all, progressReport.subject, func(t *check.T, r progressReport) {
 			const astray = time.Second // in which what came over another stream may have crossed
 			switch {
 			case r.endFrame == nil || r.At <= r.endFrame.At:
 			case r.RoundTrip == r.endFrame.RoundTrip:
-				t.Fail("none after the task was "+r.FinalStatus, "progress %s", Show(r.params()["progress"]))
+				t.Fail("none after the task was "+r.FinalStatus, "progress %s", check.Show(r.params()["progress"]))
 			case r.At-r.endFrame.At > astray:
 				t.Fail("none after the task was "+r.FinalStatus, "progress %s over another stream, %v later",
-					Show(r.params()["progress"]), (r.At - r.endFrame.At).Round(time.Millisecond))
+					check.Show(r.params()["progress"]), (r.At - r.endFrame.At).Round(time.Millisecond))
 			}
 		})
 	}),
 }
 
 // questions are what tasks asked the client for; without any the check ends.
-func requireTaskRequests(t *T) []*pendingRequest {
+func requireTaskRequests(t *check.T) []*pendingRequest {
 	requireRuns(t)
 	asked := runTasks(t).Requests.all()
 	if len(asked) == 0 {
@@ -114,7 +116,7 @@ func requireTaskRequests(t *T) []*pendingRequest {
 
 // blockedRun is the task that has not ended although a question, the last of those that it has asked, was answered; nil
 // when there is none, or the server had no way to ask for more.
-func blockedRun(t *T, q *pendingRequest, all []*pendingRequest) *taskRun {
+func blockedRun(t *check.T, q *pendingRequest, all []*pendingRequest) *taskRun {
 	for _, other := range slices.Backward(all) {
 		if other.taskID() != q.taskID() {
 			continue
@@ -139,13 +141,14 @@ type progressReport struct {
 	endFrame *driver.Frame // that has told that the task has ended; nil: none has
 }
 
-func (r progressReport) params() M {
-	params, _ := r.JSON()["params"].(M)
+func (r progressReport) params() check.M {
+	params, _ := r.JSON()["params"].(check.M)
 	return params
 }
 
-func (r progressReport) subject() Subject {
-	return Subject{Name: r.ToolCall.Tool.Name, Frames: []*driver.Frame{r.CreateReply.Request, r.endFrame, r.Frame}}
+func (r progressReport) subject() check.Subject {
+	return check.Subject{Name: r.ToolCall.Tool.Name,
+		Frames: []*driver.Frame{r.CreateReply.Request, r.endFrame, r.Frame}}
 }
 
 // progressReports are those of the progress of the task, which came since a mark.
@@ -155,14 +158,14 @@ func (c *taskRun) progressReports(mark int) (all []progressReport) {
 		end = c.LastReply().Frame
 	}
 	for _, f := range statusNotifications(c.Session, mark, c.ID) {
-		params, _ := f.JSON()["params"].(M)
+		params, _ := f.JSON()["params"].(check.M)
 		status, _ := params["status"].(string)
 		if end != nil && f.At < end.At && slices.Contains(taskrun.TerminalStatuses, status) {
 			end = f
 		}
 	}
 	for _, f := range c.Session.ReceivedSince(mark) {
-		params, _ := f.JSON()["params"].(M)
+		params, _ := f.JSON()["params"].(check.M)
 		if f.Side == driver.FromServer && transcript.IsProgress(f) && params["progressToken"] == c.ProgressToken {
 			all = append(all, progressReport{c, f, end})
 		}

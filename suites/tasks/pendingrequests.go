@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
@@ -13,7 +13,7 @@ import (
 // pendingRequests is where the requests of a server lie for input that its tasks need, until they are answered: not
 // before the client has seen what the server tells of the task meanwhile, or that it tells nothing meanwhile.
 type pendingRequests struct {
-	t          *T
+	t          *check.T
 	session    *driver.Session
 	knownTasks map[string]bool // the ids of tasks that are followed
 	ownMethods map[string]bool // methods that the server asks for without a task as well
@@ -32,15 +32,15 @@ type pendingRequest struct {
 
 // taskID is the id of the task that the question says to belong to; empty when it says none.
 func (q *pendingRequest) taskID() string {
-	params, _ := q.JSON()["params"].(M)
-	related, _ := protocol.MetaOf(params)[taskrun.RelatedTaskKey].(M)
+	params, _ := q.JSON()["params"].(check.M)
+	related, _ := protocol.MetaOf(params)[taskrun.RelatedTaskKey].(check.M)
 	id, _ := related["taskId"].(string)
 	return id
 }
 
 // Subject shows the question.
-func (q *pendingRequest) Subject() Subject {
-	return Subject{Name: q.Method, Frames: []*driver.Frame{q.Frame}}
+func (q *pendingRequest) Subject() check.Subject {
+	return check.Subject{Name: q.Method, Frames: []*driver.Frame{q.Frame}}
 }
 
 // add takes requests for input.

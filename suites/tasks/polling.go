@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -15,135 +15,140 @@ import (
 )
 
 // pollingChecks are the checks of what is told of tasks.
-var pollingChecks = Suite{
-	"tasks/timestamps": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
-		eachReportedTask(t, w, func(t *T, x reportedTask) {
+var pollingChecks = check.Suite{
+	"tasks/timestamps": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
+		eachReportedTask(t, w, func(t *check.T, x reportedTask) {
 			times := map[string]time.Time{}
 			for _, member := range []string{"createdAt", "lastUpdatedAt"} {
-				if x.source == statusMethod && !HasMember(x.State, member) {
+				if x.source == statusMethod && !check.HasMember(x.State, member) {
 					t.Yield("there is no %s", member)
 				}
-				isTimestamp := Satisfy("a timestamp of ISO 8601", taskrun.TimestampPattern.MatchString)
-				t.Expect(Member(x.State, member)).To(isTimestamp, member)
+				isTimestamp := check.Satisfy("a timestamp of ISO 8601", taskrun.TimestampPattern.MatchString)
+				t.Expect(check.Member(x.State, member)).To(isTimestamp, member)
 				text, _ := x.State[member].(string)
 				if at, err := time.Parse(time.RFC3339, text); err == nil {
 					times[member] = at
 				}
 			}
 			created, updated := times["createdAt"], times["lastUpdatedAt"]
-			t.Expect(len(times) < 2 || !updated.Before(created)).To(BeTrue("lastUpdatedAt not before createdAt, "+
+			t.Expect(len(times) < 2 || !updated.Before(created)).To(check.BeTrue("lastUpdatedAt not before createdAt, "+
 				created.String(), "%s", updated))
 		})
 	}),
 
-	"tasks/ttl-reported": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t), func(t *T, m taskrun.TaskSnapshot) {
+	"tasks/ttl-reported": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t), func(t *check.T, m taskrun.TaskSnapshot) {
 			requireFlatTask(t, m.Reply)
-			ttl := Member(m.State(), "ttl")
-			t.Expect(ttl == nil || isNumber(ttl)).To(BeTrue("ttl, a number or null", "%s", Show(ttl)))
+			ttl := check.Member(m.State(), "ttl")
+			t.Expect(ttl == nil || isNumber(ttl)).To(check.BeTrue("ttl, a number or null", "%s", check.Show(ttl)))
 		})
 	}),
 
-	"tasks/get-result-schema": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t), func(t *T, m taskrun.TaskSnapshot) {
-			t.Expect(taskIn(m.State()) == nil || HasMember(m.State(), "taskId")).To(BeTrue(
-				"the members of the task in the result itself", "%s", Show(m.State())))
+	"tasks/get-result-schema": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t), func(t *check.T, m taskrun.TaskSnapshot) {
+			t.Expect(taskIn(m.State()) == nil || check.HasMember(m.State(), "taskId")).To(check.BeTrue(
+				"the members of the task in the result itself", "%s", check.Show(m.State())))
 			broken := protocol.Violations(t, "tasks/get-result-schema", "GetTaskResult", m.State())
-			t.Expect(broken).To(BeEmptyList[string]("a task"))
-			t.Expect(m.State()["taskId"]).To(BeOneOf[any](m.ID), "taskId")
+			t.Expect(broken).To(check.BeEmptyList[string]("a task"))
+			t.Expect(m.State()["taskId"]).To(check.BeOneOf[any](m.ID), "taskId")
 		})
 	}),
 
-	"tasks/status-values": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
-		eachReportedTask(t, w, func(t *T, x reportedTask) {
-			if x.source == statusMethod && !HasMember(x.State, "status") {
+	"tasks/status-values": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
+		eachReportedTask(t, w, func(t *check.T, x reportedTask) {
+			if x.source == statusMethod && !check.HasMember(x.State, "status") {
 				t.Yield("there is no status")
 			}
-			t.Expect(Member(x.State, "status")).To(Satisfy("one of "+strings.Join(taskStatuses, ", "), isStatus))
+			t.Expect(check.Member(x.State, "status")).To(check.Satisfy("one of "+strings.Join(taskStatuses, ", "),
+				isStatus))
 		})
 	}),
 
-	"tasks/terminal-is-final": Probe(func(t *T) {
-		eachEnded(t, func(t *T, e endedTask) {
+	"tasks/terminal-is-final": check.Probe(func(t *check.T) {
+		eachEnded(t, func(t *check.T, e endedTask) {
 			for _, r := range e.LaterReplies {
 				taskrun.RequireAnswer(t, r)
 				if taskrun.IsUnknownTask(r) {
 					e.SkipIfExpired(t, r)
-					t.WithReason(NotObserved).Skip("there is no such task any more: %s", Got(r))
+					t.WithReason(check.NotObserved).Skip("there is no such task any more: %s", check.Got(r))
 				}
 				if r.Result() == nil {
-					t.Inconclusive("tasks/get was answered with %s", Got(r))
+					t.Inconclusive("tasks/get was answered with %s", check.Got(r))
 				}
 				requireFlatTask(t, r)
-				t.Expect(r.Result()["status"]).To(BeOneOf[any](e.FinalStatus), "the status of a task that has ended")
+				t.Expect(r.Result()["status"]).To(check.BeOneOf[any](e.FinalStatus),
+					"the status of a task that has ended")
 			}
 		})
 	}),
 
-	"tasks/unknown-id-get": Probe(func(t *T) {
+	"tasks/unknown-id-get": check.Probe(func(t *check.T) {
 		skipUnlessTaskCalls(t)
-		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/get", M{"taskId": taskrun.UnknownTaskID})).To(BeError(-32602))
+		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/get",
+			check.M{"taskId": taskrun.UnknownTaskID})).To(check.BeError(-32602))
 	}),
 
-	"tasks/unknown-id-result": Probe(func(t *T) {
+	"tasks/unknown-id-result": check.Probe(func(t *check.T) {
 		skipUnlessTaskCalls(t)
-		r := invalid.TryInvalid(t, t.Session(), "tasks/result", M{"taskId": taskrun.UnknownTaskID})
+		r := invalid.TryInvalid(t, t.Session(), "tasks/result", check.M{"taskId": taskrun.UnknownTaskID})
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(BeError(-32602))
+		t.Expect(r).To(check.BeError(-32602))
 	}),
 
-	"tasks/unknown-id-cancel": Probe(func(t *T) {
+	"tasks/unknown-id-cancel": check.Probe(func(t *check.T) {
 		if !declaresCancel(t) {
-			t.WithReason(NotDeclared).Skip("the server does not declare tasks.cancel")
+			t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.cancel")
 		}
-		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/cancel", M{"taskId": taskrun.UnknownTaskID})).To(BeError(-32602))
+		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/cancel",
+			check.M{"taskId": taskrun.UnknownTaskID})).To(check.BeError(-32602))
 	}),
 
-	"tasks/param-beats-meta": Probe(func(t *T) {
+	"tasks/param-beats-meta": check.Probe(func(t *check.T) {
 		before := slowestRun(t)
 		s := t.SessionForInvalidInput()
 		c, other := startTask(t, s, before), startTask(t, s, before)
 		mute := false
 		ids := map[string]string{"another task": other.ID, "no task": taskrun.UnknownTaskID}
-		t.Each([]Subject{NamedSubject("another task"), NamedSubject("no task")}, func(t *T, related Subject) {
-			if mute {
-				t.WithReason(Silent).Skip("it was not asked: the first of them is silence enough")
-			}
-			r := c.getWithMeta(t, M{taskrun.RelatedTaskKey: M{"taskId": ids[related.Name]}})
-			mute = invalid.IsTimeout(r)
-			c.expectOwnTask(t, r)
-		})
+		t.Each([]check.Subject{check.NamedSubject("another task"), check.NamedSubject("no task")},
+			func(t *check.T, related check.Subject) {
+				if mute {
+					t.WithReason(check.Silent).Skip("it was not asked: the first of them is silence enough")
+				}
+				r := c.getWithMeta(t, check.M{taskrun.RelatedTaskKey: check.M{"taskId": ids[related.Name]}})
+				mute = invalid.IsTimeout(r)
+				c.expectOwnTask(t, r)
+			})
 		cancelRuns(t, c, other)
 	}),
 
-	"tasks/get-not-sse": Probe(func(t *T) {
-		eachSnapshot(t, requireSnapshots(t), func(t *T, m taskrun.TaskSnapshot) {
+	"tasks/get-not-sse": check.Probe(func(t *check.T) {
+		eachSnapshot(t, requireSnapshots(t), func(t *check.T, m taskrun.TaskSnapshot) {
 			if invalid.IsOnGETStream(t, m.Frame) {
 				t.Yield("it came on a GET stream")
 			}
 			stream := m.Frame.RoundTrip != nil && m.Frame.RoundTrip.Response().IsStream
-			t.ExpectAdvice(!stream).To(BeTrue(roundtrip.JSONType, "an event stream"))
+			t.ExpectAdvice(!stream).To(check.BeTrue(roundtrip.JSONType, "an event stream"))
 		})
 	}),
 }
 
 // getWithMeta asks after the task with metadata. What has no answer soon is asked without before it fails, and is
 // waited for when that is confirmed.
-func (c *taskRun) getWithMeta(t *T, meta M) driver.Reply {
-	p := c.Session.Request("tasks/get", M{"taskId": c.ID, "_meta": meta})
+func (c *taskRun) getWithMeta(t *check.T, meta check.M) driver.Reply {
+	p := c.Session.Request("tasks/get", check.M{"taskId": c.ID, "_meta": meta})
 	if t.IsConfirmation() {
 		return c.Session.Await(p)
 	}
-	NeedsConfirmation(t)
+	check.NeedsConfirmation(t)
 	return c.Session.AwaitFor(p, max(protocol.ShortWait, 2*t.Server.Latency))
 }
 
 // expectOwnTask wants the answer to tasks/get with the metadata of another task to be that of the task, as it is
 // without.
-func (c *taskRun) expectOwnTask(t *T, r driver.Reply) {
+func (c *taskRun) expectOwnTask(t *check.T, r driver.Reply) {
 	if invalid.IsTimeout(r) {
 		taskrun.RequireAnswer(t, c.send("tasks/get", nil)) // where that is silent as well, another check says so
-		t.Expect(r).To(BeAnswered(), "tasks/get with related-task metadata, which has one without it")
+		t.Expect(r).To(check.BeAnswered(), "tasks/get with related-task metadata, which has one without it")
 	}
 	taskrun.RequireAnswer(t, r)
 	c.SkipIfExpired(t, r)
@@ -151,19 +156,19 @@ func (c *taskRun) expectOwnTask(t *T, r driver.Reply) {
 		plain := c.send("tasks/get", nil)
 		switch told := plain.Result(); {
 		case told == nil && r.Result() == nil:
-			t.Retry("tasks/get brought %s, and without _meta %s", Got(r), Got(plain))
+			t.Retry("tasks/get brought %s, and without _meta %s", check.Got(r), check.Got(plain))
 		case told != nil && taskIn(told) == nil && told["taskId"] != any(c.ID):
 			t.Yield("so it is without _meta")
 		}
 	}
-	t.Expect(r).To(BeResult())
+	t.Expect(r).To(check.BeResult())
 	requireFlatTask(t, r)
-	t.Expect(r.Result()["taskId"]).To(BeOneOf[any](c.ID), "taskId")
+	t.Expect(r.Result()["taskId"]).To(check.BeOneOf[any](c.ID), "taskId")
 }
 
 // requireFlatTask ends a check of the members of a task that are not in the result itself.
-func requireFlatTask(t *T, told driver.Reply) {
-	if taskIn(told.Result()) != nil && !HasMember(told.Result(), "taskId") {
+func requireFlatTask(t *check.T, told driver.Reply) {
+	if taskIn(told.Result()) != nil && !check.HasMember(told.Result(), "taskId") {
 		t.Yield("the task is a member of the result")
 	}
 }
@@ -177,7 +182,7 @@ func isNumber(v any) bool {
 }
 
 // cancelRuns takes tasks back that nobody waits for.
-func cancelRuns(t *T, courses ...*taskRun) {
+func cancelRuns(t *check.T, courses ...*taskRun) {
 	for _, c := range courses {
 		if declaresCancel(t) && c.Session.IsUsable() {
 			c.send("tasks/cancel", nil)
@@ -186,12 +191,12 @@ func cancelRuns(t *T, courses ...*taskRun) {
 }
 
 // eachEnded tries a check on tasks that have ended.
-func eachEnded(t *T, run func(*T, endedTask)) {
+func eachEnded(t *check.T, run func(*check.T, endedTask)) {
 	all := runTasks(t).Ended
 	if len(all) == 0 {
 		requireRunsWhere(t, "task that has ended", func(*taskRun) bool { return false })
 	}
-	Each(t, all, func(e endedTask) Subject {
+	check.Each(t, all, func(e endedTask) check.Subject {
 		s := e.Subject()
 		for _, r := range append([]driver.Reply{e.CancelReply}, e.LaterReplies...) {
 			s.Frames = append(s.Frames, r.Request, r.Frame)

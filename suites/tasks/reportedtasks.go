@@ -1,16 +1,16 @@
 package tasks
 
 import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // told is a task as a message of the server has it.
 type reportedTask struct {
-	Message
-	State  M
+	check.Message
+	State  check.M
 	source string // the method of the message, or of what it answers
 }
 
@@ -18,7 +18,7 @@ type reportedTask struct {
 const statusMethod = "notifications/tasks/status"
 
 // Subject shows the message.
-func (x reportedTask) Subject() Subject {
+func (x reportedTask) Subject() check.Subject {
 	s := x.Message.Subject()
 	s.Name = x.source
 	return s
@@ -34,7 +34,7 @@ func (x reportedTask) id() string {
 const maxReportedTasks = 5000
 
 // reportedTasks are the tasks in what the server has said, in the order of each session; without any the check ends.
-func reportedTasks(t *T, w Wire) (all []reportedTask) {
+func reportedTasks(t *check.T, w check.Wire) (all []reportedTask) {
 	meaningless := invalid.SameAsUnknownMethod(w)
 	for _, m := range w.Messages().Negotiated(t.Revision).List {
 		if m.IsResponse() && meaningless(protocol.ResultOf(m)) {
@@ -53,9 +53,9 @@ func reportedTasks(t *T, w Wire) (all []reportedTask) {
 }
 
 // reportedTasksIn are the tasks in a message.
-func reportedTasksIn(m Message) (all []reportedTask) {
+func reportedTasksIn(m check.Message) (all []reportedTask) {
 	if m.Method == statusMethod {
-		params, _ := m.JSON()["params"].(M)
+		params, _ := m.JSON()["params"].(check.M)
 		return []reportedTask{{m, params, m.Method}}
 	}
 	result := protocol.ResultOf(m)
@@ -68,7 +68,7 @@ func reportedTasksIn(m Message) (all []reportedTask) {
 			return []reportedTask{{m, task, method}}
 		}
 	case "tasks/get", "tasks/cancel":
-		if task := taskIn(result); task != nil && !HasMember(result, "taskId") {
+		if task := taskIn(result); task != nil && !check.HasMember(result, "taskId") {
 			return []reportedTask{{m, task, method}} // tasks/get-result-schema, tasks/cancel-result
 		}
 		return []reportedTask{{m, result, method}}
@@ -81,14 +81,14 @@ func reportedTasksIn(m Message) (all []reportedTask) {
 }
 
 // eachReportedTask tries a check on the tasks that the server has told of.
-func eachReportedTask(t *T, w Wire, run func(*T, reportedTask)) {
-	Each(t, reportedTasks(t, w), reportedTask.Subject, run)
+func eachReportedTask(t *check.T, w check.Wire, run func(*check.T, reportedTask)) {
+	check.Each(t, reportedTasks(t, w), reportedTask.Subject, run)
 }
 
 // statusNotifications are notifications of the status of a task that came in a session since a mark.
 func statusNotifications(s *driver.Session, mark int, id string) (all []*driver.Frame) {
 	for _, f := range s.ReceivedSince(mark) {
-		params, _ := f.JSON()["params"].(M)
+		params, _ := f.JSON()["params"].(check.M)
 		if f.Side == driver.FromServer && f.Method == statusMethod && params["taskId"] == any(id) {
 			all = append(all, f)
 		}

@@ -2,91 +2,93 @@ package tasks
 
 import (
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // resultChecks are the checks of what comes of tasks.
-var resultChecks = Suite{
-	"tasks/result-blocks": Probe(func(t *T) {
+var resultChecks = check.Suite{
+	"tasks/result-blocks": check.Probe(func(t *check.T) {
 		w := awaitResult(t)
 		if len(w.WorkingReplies) == 0 {
-			t.WithReason(NotObserved).Skip("tasks/get has not told of work while tasks/result waited")
+			t.WithReason(check.NotObserved).Skip("tasks/get has not told of work while tasks/result waited")
 		}
 		taskrun.RequireAnswer(t, w.ResultReply)
 		taskrun.RequireAnswer(t, w.ReplyAfter)
 		w.SkipIfExpired(t, w.ResultReply)
-		t.Expect(w.ReplyAfter).NotTo(Satisfy("a task that is still at work", func(r driver.Reply) bool {
+		t.Expect(w.ReplyAfter).NotTo(check.Satisfy("a task that is still at work", func(r driver.Reply) bool {
 			status := r.Result()["status"]
 			return status == "working" || status == "input_required"
-		}), "tasks/get after tasks/result was answered with %s", Got(w.ResultReply))
+		}), "tasks/get after tasks/result was answered with %s", check.Got(w.ResultReply))
 	}),
 
-	"tasks/result-equals-underlying": Probe(func(t *T) {
-		eachRun(t, finishedRuns(t), func(t *T, c *taskRun) {
+	"tasks/result-equals-underlying": check.Probe(func(t *check.T) {
+		eachRun(t, finishedRuns(t), func(t *check.T, c *taskRun) {
 			taskrun.RequireAnswer(t, c.ResultReply)
 			if c.FinalStatus == "failed" && c.ResultReply.Error() != nil {
 				t.Skip("its call has failed")
 			}
-			t.Expect(c.ResultReply).To(BeResult())
+			t.Expect(c.ResultReply).To(check.BeResult())
 			var rules []string
 			for _, v := range schemas.ValidateMessage(t.Revision, "CallToolResult", c.ResultReply.Result()) {
 				rules = append(rules, v.String())
 			}
-			t.Expect(rules).To(BeEmptyList[string]("the result of the call itself"))
+			t.Expect(rules).To(check.BeEmptyList[string]("the result of the call itself"))
 		})
 	}),
 
-	"tasks/result-related-meta": Probe(func(t *T) {
-		eachRun(t, finishedRuns(t), func(t *T, c *taskRun) {
+	"tasks/result-related-meta": check.Probe(func(t *check.T) {
+		eachRun(t, finishedRuns(t), func(t *check.T, c *taskRun) {
 			taskrun.RequireAnswer(t, c.ResultReply)
 			if c.ResultReply.Result() == nil {
-				t.WithReason(NotObserved).Skip("tasks/result was answered with %s", Got(c.ResultReply))
+				t.WithReason(check.NotObserved).Skip("tasks/result was answered with %s", check.Got(c.ResultReply))
 			}
 			related := protocol.MetaOf(c.ResultReply.Result())[taskrun.RelatedTaskKey]
-			t.Expect(memberAt(M{"": related}, "", "taskId")).To(BeOneOf[any](c.ID), taskrun.RelatedTaskKey+" in _meta")
+			t.Expect(memberAt(check.M{"": related}, "", "taskId")).To(check.BeOneOf[any](c.ID),
+				taskrun.RelatedTaskKey+" in _meta")
 		})
 	}),
 
-	"tasks/error-passthrough": Probe(func(t *T) {
+	"tasks/error-passthrough": check.Probe(func(t *check.T) {
 		failed := requireRunsWhere(t, "task whose call has failed", func(c *taskRun) bool {
 			return c.FinalStatus == "failed" && c.ResultReply.Result()["isError"] != true
 		})
-		eachRun(t, failed, func(t *T, c *taskRun) {
+		eachRun(t, failed, func(t *check.T, c *taskRun) {
 			taskrun.RequireAnswer(t, c.ResultReply)
 			c.SkipIfExpired(t, c.ResultReply)
-			t.Expect(c.ResultReply).To(BeError())
+			t.Expect(c.ResultReply).To(check.BeError())
 			if c.RepeatedResultReply.Answered() && !taskrun.IsUnknownTask(c.RepeatedResultReply) {
-				t.Expect(string(CompactJSON(c.RepeatedResultReply.Error()))).
-					To(BeOneOf(string(CompactJSON(c.ResultReply.Error()))), "once more")
+				t.Expect(string(text.CompactJSON(c.RepeatedResultReply.Error()))).
+					To(check.BeOneOf(string(text.CompactJSON(c.ResultReply.Error()))), "once more")
 			}
 		})
 	}),
 
-	"tasks/iserror-means-failed": Probe(func(t *T) {
+	"tasks/iserror-means-failed": check.Probe(func(t *check.T) {
 		unhappy := requireRunsWhere(t, "task whose tool failed", func(c *taskRun) bool {
 			return c.ResultReply.Result()["isError"] == true
 		})
-		eachRun(t, unhappy, func(t *T, c *taskRun) {
+		eachRun(t, unhappy, func(t *check.T, c *taskRun) {
 			if c.FinalStatus == "cancelled" {
-				t.WithReason(NotObserved).Skip("it was cancelled")
+				t.WithReason(check.NotObserved).Skip("it was cancelled")
 			}
-			t.Expect(c.FinalStatus).To(BeOneOf("failed"))
+			t.Expect(c.FinalStatus).To(check.BeOneOf("failed"))
 		})
 	}),
 
-	"tasks/failed-status-message": Probe(func(t *T) {
-		eachSnapshot(t, snapshotsOf(t, "failed"), func(t *T, m taskrun.TaskSnapshot) {
-			text, _ := m.State()["statusMessage"].(string)
-			t.Expect(text != "").To(BeTrue("a statusMessage", "%s", Show(m.State())))
+	"tasks/failed-status-message": check.Probe(func(t *check.T) {
+		eachSnapshot(t, snapshotsOf(t, "failed"), func(t *check.T, m taskrun.TaskSnapshot) {
+			said, _ := m.State()["statusMessage"].(string)
+			t.Expect(said != "").To(check.BeTrue("a statusMessage", "%s", check.Show(m.State())))
 		})
 	}),
 }
 
 // finishedRuns are the tasks that have ended by themselves, and were asked for their results.
-func finishedRuns(t *T) []*taskRun {
+func finishedRuns(t *check.T) []*taskRun {
 	return requireRunsWhere(t, "task that has ended", func(c *taskRun) bool {
 		kept := !taskrun.IsUnknownTask(c.ResultReply) || !c.MayBeExpired(c.ResultReply)
 		return (c.FinalStatus == "completed" || c.FinalStatus == "failed") && c.ResultReply.Err == nil && kept
@@ -94,7 +96,7 @@ func finishedRuns(t *T) []*taskRun {
 }
 
 // snapshotsOf are the moments of a status; without any the check ends.
-func snapshotsOf(t *T, status string) []taskrun.TaskSnapshot {
+func snapshotsOf(t *check.T, status string) []taskrun.TaskSnapshot {
 	all := taskrun.Snapshots(requireRuns(t), status)
 	if len(all) == 0 {
 		skipNotObserved(t, "task was "+status)
@@ -111,9 +113,9 @@ type awaitedResult struct {
 }
 
 // awaitResult makes such a task.
-func awaitResult(t *T) awaitedResult {
+func awaitResult(t *check.T) awaitedResult {
 	before := slowestRun(t)
-	return Step(t, "task whose result is awaited", func(t *T) awaitedResult {
+	return check.Step(t, "task whose result is awaited", func(t *check.T) awaitedResult {
 		w := awaitedResult{taskRun: startTask(t, before.NextSession(t, t.Session), before)}
 		w.requestResult()
 		for r := w.PollUnrecorded(); r.Result() != nil && w.HasTime(); r = w.PollUnrecorded() {

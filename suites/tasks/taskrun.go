@@ -4,8 +4,8 @@ import (
 	"errors"
 	"maps"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -30,30 +30,30 @@ type taskRun struct {
 const requestedTTL = 60_000
 
 // withTask are params of a call that is to run as a task.
-func withTask(params M) M {
+func withTask(params check.M) check.M {
 	params = maps.Clone(params)
-	params["task"] = M{"ttl": requestedTTL}
+	params["task"] = check.M{"ttl": requestedTTL}
 	return params
 }
 
 // taskIn is the task in the result of a call; nil when there is none.
-func taskIn(result M) M {
-	task, _ := result["task"].(M)
+func taskIn(result check.M) check.M {
+	task, _ := result["task"].(check.M)
 	return task
 }
 
 // isTask reports whether a call was answered by a task, be it one whose members are not where they belong.
 func isTask(r driver.Reply) bool {
 	result := r.Result()
-	return taskIn(result) != nil || HasMember(result, "taskId") && !HasMember(result, "content")
+	return taskIn(result) != nil || check.HasMember(result, "taskId") && !check.HasMember(result, "content")
 }
 
 // newTaskRun is the task that a call in a session was answered by.
-func newTaskRun(t *T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) *taskRun {
+func newTaskRun(t *check.T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) *taskRun {
 	c := &taskRun{requests: asked}
 	task := taskIn(call.Reply.Result())
 	id, _ := task["taskId"].(string)
-	params, _ := call.Reply.Request.JSON()["params"].(M)
+	params, _ := call.Reply.Request.JSON()["params"].(check.M)
 	c.ProgressToken = protocol.MetaOf(params)["progressToken"]
 	c.TaskRun = &taskrun.TaskRun{
 		ToolCall: call, CreateReply: call.Reply, StartTime: s.TimeOf(call.Reply.Request), Session: s, ID: id,
@@ -72,8 +72,8 @@ const maxPolls = 10
 
 // send sends a request about the task. What the server has asked before, and waits for, is answered after that; but at
 // once where it serves nothing else meanwhile.
-func (c *taskRun) send(method string, more M) driver.Reply {
-	params := M{"taskId": c.ID}
+func (c *taskRun) send(method string, more check.M) driver.Reply {
+	params := check.M{"taskId": c.ID}
 	maps.Copy(params, more)
 	open := c.requests.unanswered()
 	var r driver.Reply
@@ -104,7 +104,7 @@ func (c *taskRun) requestResult() {
 		return
 	}
 	c.resultRequests++
-	c.pendingResult = c.Session.Request("tasks/result", M{"taskId": c.ID})
+	c.pendingResult = c.Session.Request("tasks/result", check.M{"taskId": c.ID})
 }
 
 // isSilent reports whether an answer may come yet.
@@ -117,7 +117,7 @@ func (c *taskRun) fetchResult() driver.Reply {
 			return r
 		}
 	}
-	return c.Session.Call("tasks/result", M{"taskId": c.ID})
+	return c.Session.Call("tasks/result", check.M{"taskId": c.ID})
 }
 
 // followRuns follows tasks to their end.
@@ -134,13 +134,13 @@ func followRuns(courses ...*taskRun) {
 }
 
 // eachSnapshot tries a check on moments.
-func eachSnapshot(t *T, moments []taskrun.TaskSnapshot, run func(*T, taskrun.TaskSnapshot)) {
-	Each(t, moments, taskrun.TaskSnapshot.Subject, run)
+func eachSnapshot(t *check.T, moments []taskrun.TaskSnapshot, run func(*check.T, taskrun.TaskSnapshot)) {
+	check.Each(t, moments, taskrun.TaskSnapshot.Subject, run)
 }
 
 // eachRun tries a check on tasks.
-func eachRun(t *T, courses []*taskRun, run func(*T, *taskRun)) {
-	Each(t, courses, func(c *taskRun) Subject {
+func eachRun(t *check.T, courses []*taskRun, run func(*check.T, *taskRun)) {
+	check.Each(t, courses, func(c *taskRun) check.Subject {
 		s := c.Subject()
 		s.Frames = append(s.Frames, c.ResultReply.Request, c.ResultReply.Frame)
 		return s

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
@@ -40,8 +40,8 @@ const (
 )
 
 // runTasks calls the tools as tasks that run as such and may be called, each once, and follows the tasks to their end.
-func runTasks(t *T) *taskRuns {
-	return Step(t, "tasks", func(t *T) *taskRuns {
+func runTasks(t *check.T) *taskRuns {
+	return check.Step(t, "tasks", func(t *check.T) *taskRuns {
 		story := &taskRuns{Requests: &pendingRequests{t: t, knownTasks: map[string]bool{}}}
 		if !supportsTaskCalls(t) {
 			return story
@@ -72,9 +72,9 @@ func runTasks(t *T) *taskRuns {
 
 // clientSession is a session whose client can be asked for everything. A quick run has one session, whose client
 // cannot.
-func clientSession(t *T) *driver.Session {
+func clientSession(t *check.T) *driver.Session {
 	if t.IsQuick() {
-		return ExclusiveUnlessQuick(t)
+		return check.ExclusiveUnlessQuick(t)
 	}
 	// side by side with all others, since tasks take their time
 	return client.NewClient(t, protocol.AllCapabilities(t.Revision)).Session
@@ -82,8 +82,8 @@ func clientSession(t *T) *driver.Session {
 
 // unpromptedMethods are the methods of what a server asks its client for before any tool is called: without more, it is
 // not a task that asks for that.
-func unpromptedMethods(t *T, s *driver.Session) map[string]bool {
-	TryNoOp(t, s)
+func unpromptedMethods(t *check.T, s *driver.Session) map[string]bool {
+	check.TryNoOp(t, s)
 	if t.IsConfirmation() {
 		handshake.AwaitServerRequests(t, s)
 	}
@@ -98,7 +98,7 @@ func unpromptedMethods(t *T, s *driver.Session) map[string]bool {
 }
 
 // pollAfterEnd asks after a task that has ended.
-func pollAfterEnd(t *T, c *taskRun) endedTask {
+func pollAfterEnd(t *check.T, c *taskRun) endedTask {
 	e := endedTask{taskRun: c, CancelReply: driver.Reply{Err: errNotSent}}
 	e.LaterReplies = append(e.LaterReplies, c.PollUnrecorded())
 	if declaresCancel(t) {
@@ -111,7 +111,7 @@ func pollAfterEnd(t *T, c *taskRun) endedTask {
 }
 
 // callTools makes the calls, one after the other: each is to be answered before its task is done.
-func (story *taskRuns) callTools(t *T) {
+func (story *taskRuns) callTools(t *check.T) {
 	allowance := toolcall.NewCallBudget()
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		if taskSupport(tool.Value) != "optional" && taskSupport(tool.Value) != "required" {
@@ -133,7 +133,7 @@ func (story *taskRuns) callTools(t *T) {
 		allowance.Charge(call.Reply)
 		story.Calls = append(story.Calls, call)
 		if !isTask(call.Reply) {
-			why := "its call was answered with " + Got(call.Reply)
+			why := "its call was answered with " + check.Got(call.Reply)
 			story.Uncalled = append(story.Uncalled,
 				toolcall.Uncalled{Tool: tool, Detail: why, Unanswered: !call.Reply.Answered()})
 			continue
@@ -145,7 +145,7 @@ func (story *taskRuns) callTools(t *T) {
 }
 
 // callAsTask calls a tool as a task. What the server asks while the call has no answer is answered before long.
-func callAsTask(t *T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) toolcall.ToolCall {
+func callAsTask(t *check.T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) toolcall.ToolCall {
 	const pause = 100 * time.Millisecond
 	begin := time.Now()
 	p := s.Request("tools/call", withTask(call.Params(s)))
@@ -166,8 +166,8 @@ func callAsTask(t *T, s *driver.Session, call toolcall.ToolCall, asked *pendingR
 }
 
 // taskSupport is what a tool says of tasks: forbidden, where it says nothing.
-func taskSupport(tool M) string {
-	execution, _ := tool["execution"].(M)
+func taskSupport(tool check.M) string {
+	execution, _ := tool["execution"].(check.M)
 	if text, isString := execution["taskSupport"].(string); isString {
 		return text
 	}
@@ -175,7 +175,7 @@ func taskSupport(tool M) string {
 }
 
 // requireRuns are those of the story; without any the check ends.
-func requireRuns(t *T) []*taskRun {
+func requireRuns(t *check.T) []*taskRun {
 	told := runTasks(t)
 	if len(told.Runs) == 0 {
 		skipNotObserved(t, "call was answered by a task")
@@ -184,13 +184,13 @@ func requireRuns(t *T) []*taskRun {
 }
 
 // skipNotObserved ends a check that found nothing to judge.
-func skipNotObserved(t *T, what string) {
+func skipNotObserved(t *check.T, what string) {
 	told := runTasks(t)
 	taskrun.SkipNotObservedInTasks(t, what, told.Runs, told.Uncalled)
 }
 
 // requireRunsWhere are the tasks of a kind, and what the kind is. Without any the check ends.
-func requireRunsWhere(t *T, kind string, is func(*taskRun) bool) (all []*taskRun) {
+func requireRunsWhere(t *check.T, kind string, is func(*taskRun) bool) (all []*taskRun) {
 	for _, c := range requireRuns(t) {
 		if is(c) {
 			all = append(all, c)
@@ -204,7 +204,7 @@ func requireRunsWhere(t *T, kind string, is func(*taskRun) bool) (all []*taskRun
 }
 
 // requireSnapshots are what tasks/get has told; without any the check ends.
-func requireSnapshots(t *T, status ...string) []taskrun.TaskSnapshot {
+func requireSnapshots(t *check.T, status ...string) []taskrun.TaskSnapshot {
 	all := taskrun.Snapshots(requireRuns(t), status...)
 	if len(all) == 0 {
 		skipNotObserved(t, "task was told of by tasks/get")
@@ -214,19 +214,19 @@ func requireSnapshots(t *T, status ...string) []taskrun.TaskSnapshot {
 }
 
 // startTask makes a task by a tool that has made one before.
-func startTask(t *T, s *driver.Session, before *taskRun) *taskRun {
+func startTask(t *check.T, s *driver.Session, before *taskRun) *taskRun {
 	nothing := new(pendingRequests)
 	call := callAsTask(t, s, before.ToolCall, nothing)
 	taskrun.RequireAnswer(t, call.Reply)
 	if !isTask(call.Reply) {
-		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, Got(call.Reply))
+		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, check.Got(call.Reply))
 	}
 	return newTaskRun(t, s, call, nothing)
 }
 
 // slowestRun is the task of the story that was seen to run for the longest, and asked for nothing if there is such a
 // one.
-func slowestRun(t *T) *taskRun {
+func slowestRun(t *check.T) *taskRun {
 	working := func(c *taskRun) int {
 		switch {
 		case c.ID == "":
@@ -236,18 +236,19 @@ func slowestRun(t *T) *taskRun {
 		}
 		return bits.Len(uint(len(c.Snapshots("working")))) // about as long is as long: the first one is taken
 	}
-	c := slices.MaxFunc(requireRuns(WithoutConfirmation(t)), func(a, b *taskRun) int { return working(a) - working(b) })
+	c := slices.MaxFunc(requireRuns(check.WithoutConfirmation(t)),
+		func(a, b *taskRun) int { return working(a) - working(b) })
 	if c.ID == "" {
 		t.Yield("no task has an id")
 	}
 	if c.FinalStatus == "" {
-		RequireTime(t)
+		check.RequireTime(t)
 	}
 	return c
 }
 
 // triggerTasks sees to it that there are tasks, and that it is known what the server says to whatever it does not know.
-func triggerTasks(t *T) {
+func triggerTasks(t *check.T) {
 	if len(runTasks(t).Runs) > 0 {
 		invalid.SendUnknownMethod(t)
 	}

@@ -2,8 +2,10 @@
 // they end, and gets the results of; and what servers have their clients run so.
 package tasks
 
-import . "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
 // Checks are those of the area.
-var Checks = MergeSuites(negotiationChecks, creationChecks, pollingChecks, resultChecks, listChecks, cancelChecks,
+var Checks = check.MergeSuites(negotiationChecks, creationChecks, pollingChecks, resultChecks, listChecks, cancelChecks,
 	messageChecks, clientTaskChecks)

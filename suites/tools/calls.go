@@ -7,96 +7,98 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var callChecks = Suite{
-	"tools/call-missing-name": Probe(func(t *T) {
+var callChecks = check.Suite{
+	"tools/call-missing-name": check.Probe(func(t *check.T) {
 		replies, codes := []driver.Reply{namelessCall(t)}, []int{-32602}
 		if t.IsModern() {
-			usual := func() driver.Reply { return malformedCall(t, M{"arguments": M{}}) }
-			other := func() driver.Reply { return malformedCall(t, M{"name": 5, "arguments": M{}}) }
+			usual := func() driver.Reply { return malformedCall(t, check.M{"arguments": check.M{}}) }
+			other := func() driver.Reply { return malformedCall(t, check.M{"name": 5, "arguments": check.M{}}) }
 			misnamed, _ := protocol.Compare(t, protocol.SameKind, replies[0], usual, other)
 			replies = append(replies, misnamed)
 			codes = append(codes, protocol.HeaderErrorCodes(t)...)
 		}
 		for _, r := range replies {
 			toolcall.RequireNotRateLimited(t, t.SessionForInvalidInput(), r, codes...)
-			t.Expect(r).To(BeRefused())
-			t.ExpectShould(r).To(BeError(codes...))
+			t.Expect(r).To(check.BeRefused())
+			t.ExpectShould(r).To(check.BeError(codes...))
 		}
 	}),
 
-	"tools/call-missing-params": Probe(func(t *T) {
+	"tools/call-missing-params": check.Probe(func(t *check.T) {
 		r := malformedCall(t, nil)
 		if silent := new(*driver.TimeoutError); errors.As(r.Err, silent) && errors.As(namelessCall(t).Err, silent) {
 			t.Yield("a call without a name has no answer either")
 		}
-		t.Expect(r).To(BeRefused())
-		t.ExpectShould(r).To(BeError(-32602, -32600))
+		t.Expect(r).To(check.BeRefused())
+		t.ExpectShould(r).To(check.BeError(-32602, -32600))
 	}),
 
-	"tools/call-arguments-not-object": Probe(func(t *T) {
+	"tools/call-arguments-not-object": check.Probe(func(t *check.T) {
 		tool := callableTool(t)
 		s := t.SessionForInvalidInput()
 		var replies []driver.Reply
 		for _, arguments := range []any{"x", []any{1}} {
-			replies = append(replies, invalid.RequestInvalid(t, s, "tools/call", M{"name": tool, "arguments": arguments}))
+			replies = append(replies,
+				invalid.RequestInvalid(t, s, "tools/call", check.M{"name": tool, "arguments": arguments}))
 		}
 		for _, r := range replies {
-			t.Expect(r).To(BeRefused())
+			t.Expect(r).To(check.BeRefused())
 		}
 		for _, r := range replies {
-			t.ExpectShould(r).To(BeError())
+			t.ExpectShould(r).To(check.BeError())
 		}
 	}),
 
-	"tools/call-meta-tolerated": Probe(func(t *T) {
+	"tools/call-meta-tolerated": check.Probe(func(t *check.T) {
 		invalid.RequireCallsAllowed(t)
 		s := t.Session()
-		plain := M{"name": protocol.UnknownToolName(t), "arguments": M{"mcpcheck": "quoted"}}
+		plain := check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{"mcpcheck": "quoted"}}
 		dressed := maps.Clone(plain)
-		dressed["_meta"] = M{"progressToken": 1, "com.example/x": true}
+		dressed["_meta"] = check.M{"progressToken": 1, "com.example/x": true}
 		want := invalid.RequestInvalid(t, s, "tools/call", plain)
 		usual := protocol.AskFunc(t, s, "tools/call", plain)
 		r, same := protocol.Compare(t, protocol.SameKind, want, usual, protocol.AskFunc(t, s, "tools/call", dressed))
-		t.Expect(same).To(BeTrue(protocol.ReplyKind(want)+", as without _meta", "%s", r))
+		t.Expect(same).To(check.BeTrue(protocol.ReplyKind(want)+", as without _meta", "%s", r))
 		complaint := regexp.MustCompile(`_meta|com\.example/x|progressToken`)
 		complains := complaint.MatchString(r.MessageText()) && !complaint.MatchString(want.MessageText())
 		quotes := strings.Contains(want.MessageText(), "quoted") // the text has whatever was in the params
-		t.Expect(!complains || quotes).To(BeTrue("no complaint about _meta", "%s", r))
+		t.Expect(!complains || quotes).To(check.BeTrue("no complaint about _meta", "%s", r))
 	}),
 
-	"tools/call-arguments-optional": Probe(func(t *T) {
+	"tools/call-arguments-optional": check.Probe(func(t *check.T) {
 		var calls []toolcall.ToolCall
 		for _, c := range toolcall.ValidCalls(t).List {
 			if len(c.Arguments) == 0 && hasNoRequired(c.Tool.Value) {
 				calls = append(calls, c)
 			}
 		}
-		toolcall.RequireObserved(t, len(calls), "tool without required arguments was called", toolcall.ValidCalls(t).Uncalled,
+		toolcall.RequireObserved(t, len(calls), "tool without required arguments was called",
+			toolcall.ValidCalls(t).Uncalled,
 			hasNoRequired)
 		s, allowance := t.Session(), toolcall.NewCallBudget()
-		toolcall.EachToolCall(t, calls, func(t *T, c toolcall.ToolCall) {
+		toolcall.EachToolCall(t, calls, func(t *check.T, c toolcall.ToolCall) {
 			if !c.Reply.Answered() || c.Reply.IsFailure() {
-				t.Inconclusive("it fails with arguments {} too: %s", Got(c.Reply))
+				t.Inconclusive("it fails with arguments {} too: %s", check.Got(c.Reply))
 			}
 			if why := allowance.ExhaustedReason(); why != "" {
-				t.WithReason(Limit).Inconclusive("%s", why)
+				t.WithReason(check.Limit).Inconclusive("%s", why)
 			}
 			usual := protocol.AskFunc(t, s, "tools/call",
-				toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": M{}}))
-			bare := protocol.AskFunc(t, s, "tools/call", toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name}))
+				toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": check.M{}}))
+			bare := protocol.AskFunc(t, s, "tools/call", toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name}))
 			r, same := protocol.Compare(t, protocol.SameKind, c.Reply, usual, bare)
-			t.Expect(same).To(BeTrue("a result, as with arguments {}", "%s", r))
+			t.Expect(same).To(check.BeTrue("a result, as with arguments {}", "%s", r))
 		})
 	}),
 
-	"tools/tool-failure-is-tool-error": Probe(func(t *T) {
+	"tools/tool-failure-is-tool-error": check.Probe(func(t *check.T) {
 		calls := toolcall.ValidCalls(t)
 		if t.Revision < "2025-11-25" { // arguments may be refused in either way, whatever is wrong with them
 			calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
@@ -107,15 +109,15 @@ var callChecks = Suite{
 		expectToolErrors(t, "tool that was called has failed", calls)
 	}),
 
-	"tools/list-changed-sent": Probe(func(t *T) {
-		if tools, _ := t.Server.Capabilities["tools"].(M); tools["listChanged"] != true {
-			t.WithReason(NotDeclared).Skip("the server does not declare tools.listChanged")
+	"tools/list-changed-sent": check.Probe(func(t *check.T) {
+		if tools, _ := t.Server.Capabilities["tools"].(check.M); tools["listChanged"] != true {
+			t.WithReason(check.NotDeclared).Skip("the server does not declare tools.listChanged")
 		}
 		toolcall.SkipUnlessCanNotify(t)
 		calls := toolcall.ValidCalls(t)
 		switch {
 		case calls.ToolsAfter == nil:
-			t.WithReason(Died).Inconclusive("the session did not survive the calls of its tools")
+			t.WithReason(check.Died).Inconclusive("the session did not survive the calls of its tools")
 		case slices.Equal(calls.ToolsBefore, calls.ToolsAfter):
 			toolcall.SkipNotObserved(t, "call has changed the list", calls.Uncalled, toolcall.AnyTool)
 		case !calls.Notified && calls.LimitErr != nil:
@@ -123,13 +125,14 @@ var callChecks = Suite{
 		case calls.NoStream:
 			t.Yield("no subscription for it is open")
 		}
-		t.Expect(calls.Notified).To(BeTrue("notifications/tools/list_changed",
-			"none, although the list changed from %s to %s", Show(calls.ToolsBefore), Show(calls.ToolsAfter)))
+		t.Expect(calls.Notified).To(check.BeTrue("notifications/tools/list_changed",
+			"none, although the list changed from %s to %s", check.Show(calls.ToolsBefore), check.Show(
+				calls.ToolsAfter)))
 	}),
 }
 
 // malformedCall is what comes of tools/call with params that name no tool.
-func malformedCall(t *T, params M) driver.Reply {
+func malformedCall(t *check.T, params check.M) driver.Reply {
 	invalid.RequireCallsAllowed(t)
 	r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "tools/call", params)
 	invalid.SkipUnlessServerRejects(t, r)
@@ -138,12 +141,13 @@ func malformedCall(t *T, params M) driver.Reply {
 }
 
 // namelessCall is what comes of tools/call with arguments and no name.
-func namelessCall(t *T) driver.Reply {
-	return Step(t, "a call without a name", func(t *T) driver.Reply { return malformedCall(t, M{"arguments": M{}}) })
+func namelessCall(t *check.T) driver.Reply {
+	return check.Step(t, "a call without a name",
+		func(t *check.T) driver.Reply { return malformedCall(t, check.M{"arguments": check.M{}}) })
 }
 
 // callableTool is the name of a tool that may be called with invalid arguments.
-func callableTool(t *T) (name string) {
+func callableTool(t *check.T) (name string) {
 	var why []toolcall.Uncalled
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		not := toolcall.CheckMayCallInvalid(t, tool)
@@ -158,8 +162,8 @@ func callableTool(t *T) (name string) {
 }
 
 // hasNoRequired reports whether a tool has no required arguments.
-func hasNoRequired(tool M) bool {
-	schema, ok := tool["inputSchema"].(M)
+func hasNoRequired(tool check.M) bool {
+	schema, ok := tool["inputSchema"].(check.M)
 	required, _ := schema["required"].([]any)
 	return ok && len(required) == 0
 }

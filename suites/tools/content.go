@@ -8,197 +8,207 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var contentChecks = Suite{
-	"tools/call-result-schema": Probe(func(t *T) {
-		eachResult(t, "tool result", isAnyResult, func(t *T, result M) {
+var contentChecks = check.Suite{
+	"tools/call-result-schema": check.Probe(func(t *check.T) {
+		eachResult(t, "tool result", isAnyResult, func(t *check.T, result check.M) {
 			rules := protocol.Violations(t, "tools/call-result-schema", "CallToolResult", result)
-			t.Expect(rules).To(BeEmptyList[string]("a valid CallToolResult"))
+			t.Expect(rules).To(check.BeEmptyList[string]("a valid CallToolResult"))
 		})
 	}),
 
-	"tools/call-content-present": Probe(func(t *T) {
-		eachResult(t, "tool result", isAnyResult, func(t *T, result M) {
-			t.Expect(Member(result, "content")).To(BeArray())
+	"tools/call-content-present": check.Probe(func(t *check.T) {
+		eachResult(t, "tool result", isAnyResult, func(t *check.T, result check.M) {
+			t.Expect(check.Member(result, "content")).To(check.BeArray())
 		})
 	}),
 
-	"tools/call-content-types": Probe(func(t *T) {
-		eachBlock(t, "", func(t *T, block M) {
-			t.Expect(Member(block, "type")).To(BeOneOf(toolcall.ContentTypes(t.Revision)...))
+	"tools/call-content-types": check.Probe(func(t *check.T) {
+		eachBlock(t, "", func(t *check.T, block check.M) {
+			t.Expect(check.Member(block, "type")).To(check.BeOneOf(toolcall.ContentTypes(t.Revision)...))
 		})
 	}),
 
-	"tools/text-content-shape": Probe(func(t *T) {
-		eachBlock(t, "text", func(t *T, block M) { t.Expect(Member(block, "text")).To(BeString()) })
+	"tools/text-content-shape": check.Probe(func(t *check.T) {
+		eachBlock(t, "text",
+			func(t *check.T, block check.M) { t.Expect(check.Member(block, "text")).To(check.BeString()) })
 	}),
 
-	"tools/image-content-shape": Probe(func(t *T) {
-		eachBlock(t, "image", func(t *T, block M) { toolcall.ExpectMedia(t, block, "image/") })
+	"tools/image-content-shape": check.Probe(func(t *check.T) {
+		eachBlock(t, "image", func(t *check.T, block check.M) { toolcall.ExpectMedia(t, block, "image/") })
 	}),
 
-	"tools/audio-content-shape": Probe(func(t *T) {
-		eachBlock(t, "audio", func(t *T, block M) { toolcall.ExpectMedia(t, block, "audio/") })
+	"tools/audio-content-shape": check.Probe(func(t *check.T) {
+		eachBlock(t, "audio", func(t *check.T, block check.M) { toolcall.ExpectMedia(t, block, "audio/") })
 	}),
 
-	"tools/embedded-resource-shape": Probe(func(t *T) {
-		eachBlock(t, "resource", func(t *T, block M) { toolcall.ExpectEmbeddedResource(t, block) })
+	"tools/embedded-resource-shape": check.Probe(func(t *check.T) {
+		eachBlock(t, "resource", func(t *check.T, block check.M) { toolcall.ExpectEmbeddedResource(t, block) })
 	}),
 
-	"tools/embedded-resource-implies-capability": Probe(func(t *T) {
-		eachBlock(t, "resource", func(t *T, _ M) {
-			t.Expect(t.Server.Declares("resources")).To(BeTrue("the capability resources, since tools return resources",
-				"capabilities without it"))
+	"tools/embedded-resource-implies-capability": check.Probe(func(t *check.T) {
+		eachBlock(t, "resource", func(t *check.T, _ check.M) {
+			t.Expect(t.Server.Declares("resources")).
+				To(check.BeTrue("the capability resources, since tools return resources",
+					"capabilities without it"))
 		})
 	}),
 
-	"tools/resource-link-shape": Probe(func(t *T) {
-		eachBlock(t, "resource_link", func(t *T, block M) {
-			t.Expect(Member(block, "uri")).To(BeString())
-			t.Expect(Member(block, "name")).To(BeString())
-			t.ExpectShould(block["uri"]).To(Satisfy("an absolute URI", toolcall.IsAbsoluteURI))
+	"tools/resource-link-shape": check.Probe(func(t *check.T) {
+		eachBlock(t, "resource_link", func(t *check.T, block check.M) {
+			t.Expect(check.Member(block, "uri")).To(check.BeString())
+			t.Expect(check.Member(block, "name")).To(check.BeString())
+			t.ExpectShould(block["uri"]).To(check.Satisfy("an absolute URI", toolcall.IsAbsoluteURI))
 		})
 	}),
 
-	"tools/iserror-type": Probe(func(t *T) {
-		has := func(result M) bool { return HasMember(result, "isError") }
-		eachResult(t, "isError", has, func(t *T, result M) { t.Expect(result["isError"]).To(BeBoolean()) })
+	"tools/iserror-type": check.Probe(func(t *check.T) {
+		has := func(result check.M) bool { return check.HasMember(result, "isError") }
+		eachResult(t, "isError", has,
+			func(t *check.T, result check.M) { t.Expect(result["isError"]).To(check.BeBoolean()) })
 	}),
 
-	"tools/error-result-has-content": Probe(func(t *T) {
-		eachResult(t, "result with isError true", isError, func(t *T, result M) {
-			explains := func(block M) bool { text, _ := block["text"].(string); return strings.TrimSpace(text) != "" }
-			t.Expect(slices.ContainsFunc(contentBlocks(result), explains)).To(BeTrue("a text that explains the error",
-				"%s", Show(result)))
+	"tools/error-result-has-content": check.Probe(func(t *check.T) {
+		eachResult(t, "result with isError true", isError, func(t *check.T, result check.M) {
+			explains := func(block check.M) bool {
+				text,
+					_ := block["text"].(string)
+				return strings.TrimSpace(text) != ""
+			}
+			t.Expect(slices.ContainsFunc(contentBlocks(result),
+				explains)).To(check.BeTrue("a text that explains the error",
+				"%s", check.Show(result)))
 		})
 	}),
 
-	"tools/structured-content-object": Probe(func(t *T) {
-		eachResult(t, "structuredContent", isStructured, func(t *T, result M) {
-			t.Expect(result["structuredContent"]).To(BeObject())
+	"tools/structured-content-object": check.Probe(func(t *check.T) {
+		eachResult(t, "structuredContent", isStructured, func(t *check.T, result check.M) {
+			t.Expect(result["structuredContent"]).To(check.BeObject())
 		})
 	}),
 
-	"tools/structured-content-present": Probe(func(t *T) {
-		eachStructured(t, func(t *T, _, result M) {
-			t.Expect(isStructured(result)).To(BeTrue("structuredContent, since the tool declares outputSchema",
-				"%s", Show(result)))
+	"tools/structured-content-present": check.Probe(func(t *check.T) {
+		eachStructured(t, func(t *check.T, _, result check.M) {
+			t.Expect(isStructured(result)).To(check.BeTrue("structuredContent, since the tool declares outputSchema",
+				"%s", check.Show(result)))
 		})
 	}),
 
-	"tools/structured-content-conforms": Probe(func(t *T) {
-		eachStructured(t, func(t *T, schema, result M) {
-			_, object := result["structuredContent"].(M)
+	"tools/structured-content-conforms": check.Probe(func(t *check.T) {
+		eachStructured(t, func(t *check.T, schema, result check.M) {
+			_, object := result["structuredContent"].(check.M)
 			if !isStructured(result) || !object && !t.IsModern() {
 				t.Yield("no structuredContent that is an object")
 			}
 			err := validateOutput(t, schema, result["structuredContent"])
-			t.Expect(err == nil).To(BeTrue("structuredContent that satisfies the outputSchema", "%v", err))
+			t.Expect(err == nil).To(check.BeTrue("structuredContent that satisfies the outputSchema", "%v", err))
 		})
 	}),
 
-	"tools/structured-content-mirrored": Probe(func(t *T) {
-		plain := func(result M) bool { // other values are tools/structured-content-object
-			_, object := result["structuredContent"].(M)
+	"tools/structured-content-mirrored": check.Probe(func(t *check.T) {
+		plain := func(result check.M) bool { // other values are tools/structured-content-object
+			_, object := result["structuredContent"].(check.M)
 			return (object || t.IsModern() && isStructured(result)) && !isError(result)
 		}
-		eachResult(t, "structuredContent", plain, func(t *T, result M) {
+		eachResult(t, "structuredContent", plain, func(t *check.T, result check.M) {
 			value := result["structuredContent"]
-			isText := func(block M) bool { return block["type"] == "text" }
-			repeats := func(block M) bool {
+			isText := func(block check.M) bool { return block["type"] == "text" }
+			repeats := func(block check.M) bool {
 				text, _ := block["text"].(string)
 				return isText(block) && sameJSON(driver.Decode([]byte(text)), value)
 			}
-			want, got := "a text block with "+Show(value), Show(Member(result, "content"))
+			want, got := "a text block with "+check.Show(value), check.Show(check.Member(result, "content"))
 			if t.IsModern() && slices.ContainsFunc(contentBlocks(result), isText) { // the page has an example in prose
-				t.ExpectAdvice(slices.ContainsFunc(contentBlocks(result), repeats)).To(BeTrue(want, "%s", got))
+				t.ExpectAdvice(slices.ContainsFunc(contentBlocks(result), repeats)).To(check.BeTrue(want, "%s", got))
 				return
 			}
-			t.Expect(slices.ContainsFunc(contentBlocks(result), repeats)).To(BeTrue(want, "%s", got))
+			t.Expect(slices.ContainsFunc(contentBlocks(result), repeats)).To(check.BeTrue(want, "%s", got))
 		})
 	}),
 }
 
 // toolResults are the results of all tool calls of the run, those provoked by invalid arguments and unknown names
 // included, as far as they are final.
-func toolResults(t *T) (results []Subject) {
+func toolResults(t *check.T) (results []check.Subject) {
 	name, unknown := invalid.CallUnknownTool(t)
 	calls := slices.Concat(toolcall.ValidCalls(t).List, toolcall.InvalidCalls(t).List)
-	calls = append(calls, toolcall.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
+	calls = append(calls, toolcall.ToolCall{Tool: check.Subject{Name: name}, Reply: unknown})
 	for _, c := range calls {
 		if result := c.Reply.Result(); result != nil && !isUnfinished(result) && !invalid.AcceptsAnything(t, c.Reply) {
-			results = append(results, Subject{Name: c.Tool.Name, Value: result})
+			results = append(results, check.Subject{Name: c.Tool.Name, Value: result})
 		}
 	}
 	return results
 }
 
 // isUnfinished reports whether a result is not what the tool comes to, but a task, or asks for something first.
-func isUnfinished(result M) bool {
-	_, task := result["task"].(M)
-	return (task || toolcall.ResultType(result) != "complete") && !HasMember(result, "content")
+func isUnfinished(result check.M) bool {
+	_, task := result["task"].(check.M)
+	return (task || toolcall.ResultType(result) != "complete") && !check.HasMember(result, "content")
 }
 
-func isAnyResult(M) bool { return true }
+func isAnyResult(check.M) bool { return true }
 
-func isError(result M) bool { return result["isError"] == true }
+func isError(result check.M) bool { return result["isError"] == true }
 
-func isStructured(result M) bool { return HasMember(result, "structuredContent") }
+func isStructured(result check.M) bool { return check.HasMember(result, "structuredContent") }
 
 // eachResult tries a check on the tool results of a kind.
-func eachResult(t *T, what string, of func(M) bool, run func(*T, M)) {
-	var seen []Subject
+func eachResult(t *check.T, what string, of func(check.M) bool, run func(*check.T, check.M)) {
+	var seen []check.Subject
 	for _, result := range toolResults(t) {
 		if of(result.Value) {
 			seen = append(seen, result)
 		}
 	}
 	toolcall.RequireObserved(t, len(seen), what+" was seen", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
-	t.Each(seen, func(t *T, result Subject) { run(t, result.Value) })
+	t.Each(seen, func(t *check.T, result check.Subject) { run(t, result.Value) })
 }
 
 // contentBlocks are the content blocks of a result that are objects.
-func contentBlocks(result M) []M {
+func contentBlocks(result check.M) []check.M {
 	content, _ := result["content"].([]any)
-	return Objects(content)
+	return check.Objects(content)
 }
 
 // eachBlock tries a check on the content blocks of a type in all tool results; the empty type means every block.
-func eachBlock(t *T, kind string, run func(*T, M)) {
-	var seen []Subject
+func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
+	var seen []check.Subject
 	for _, result := range toolResults(t) {
 		for _, block := range contentBlocks(result.Value) {
 			if kind == "" || block["type"] == kind {
-				seen = append(seen, Subject{Name: result.Name, Value: block})
+				seen = append(seen, check.Subject{Name: result.Name, Value: block})
 			}
 		}
 	}
 	what := strings.TrimSpace(kind + " content block was seen")
 	toolcall.RequireObserved(t, len(seen), what, toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
-	t.Each(seen, func(t *T, block Subject) { run(t, block.Value) })
+	t.Each(seen, func(t *check.T, block check.Subject) { run(t, block.Value) })
 }
 
 // eachStructured tries a check on the results of successful calls of tools that declare an outputSchema.
-func eachStructured(t *T, run func(t *T, schema, result M)) {
-	schemaOf := func(tool M) M { schema, _ := tool["outputSchema"].(M); return schema }
+func eachStructured(t *check.T, run func(t *check.T, schema, result check.M)) {
+	schemaOf := func(tool check.M) check.M { schema, _ := tool["outputSchema"].(check.M); return schema }
 	calls := toolcall.ValidCalls(t)
 	seen := slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
 		result := c.Reply.Result()
 		return schemaOf(c.Tool.Value) == nil || result == nil || isUnfinished(result) || isError(result)
 	})
-	declares := func(tool M) bool { return schemaOf(tool) != nil }
-	toolcall.RequireObserved(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled, declares)
-	toolcall.EachToolCall(t, seen, func(t *T, c toolcall.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
+	declares := func(tool check.M) bool { return schemaOf(tool) != nil }
+	toolcall.RequireObserved(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled,
+		declares)
+	toolcall.EachToolCall(t, seen,
+		func(t *check.T, c toolcall.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
 }
 
 // validateOutput says in what way a value does not satisfy an outputSchema.
-func validateOutput(t *T, schema M, value any) error {
+func validateOutput(t *check.T, schema check.M, value any) error {
 	compiled, err := schemas.Compile(schema, t.Revision)
 	if err != nil {
 		// tools/output-schema-valid, tools/input-schema-refs-resolve
@@ -206,7 +216,7 @@ func validateOutput(t *T, schema M, value any) error {
 	}
 	err = compiled.Validate(value)
 	if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-		t.WithReason(Limit).Inconclusive("%v", err)
+		t.WithReason(check.Limit).Inconclusive("%v", err)
 	}
 	return err
 }
@@ -214,8 +224,8 @@ func validateOutput(t *T, schema M, value any) error {
 // sameJSON reports whether two values are equal, numbers by their value.
 func sameJSON(a, b any) bool {
 	switch a := a.(type) {
-	case M:
-		b, ok := b.(M)
+	case check.M:
+		b, ok := b.(check.M)
 		return ok && maps.EqualFunc(a, b, sameJSON)
 	case []any:
 		b, ok := b.([]any)

@@ -5,24 +5,24 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-var headerChecks = Suite{
-	"tools/x-mcp-header-name": Probe(func(t *T) { expectHeaders(t, schemas.HeaderName) }),
+var headerChecks = check.Suite{
+	"tools/x-mcp-header-name": check.Probe(func(t *check.T) { expectHeaders(t, schemas.HeaderName) }),
 
-	"tools/x-mcp-header-unique": Probe(func(t *T) { expectHeaders(t, schemas.HeaderUnique) }),
+	"tools/x-mcp-header-unique": check.Probe(func(t *check.T) { expectHeaders(t, schemas.HeaderUnique) }),
 
-	"tools/x-mcp-header-primitive": Probe(func(t *T) { expectHeaders(t, schemas.HeaderType) }),
+	"tools/x-mcp-header-primitive": check.Probe(func(t *check.T) { expectHeaders(t, schemas.HeaderType) }),
 
-	"tools/x-mcp-header-static-path": Probe(func(t *T) { expectHeaders(t, schemas.HeaderPlace) }),
+	"tools/x-mcp-header-static-path": check.Probe(func(t *check.T) { expectHeaders(t, schemas.HeaderPlace) }),
 
-	"tools/x-mcp-header-sensitive": Probe(func(t *T) {
-		eachMarked(t, func(t *T, headers []schemas.ParamHeader, _ []schemas.HeaderViolation) {
+	"tools/x-mcp-header-sensitive": check.Probe(func(t *check.T) {
+		eachMarked(t, func(t *check.T, headers []schemas.ParamHeader, _ []schemas.HeaderViolation) {
 			for _, h := range headers {
 				argument := h.Path[len(h.Path)-1]
 				isSecret := secretNamePattern.MatchString(argument) || secretNamePattern.MatchString(h.Name)
-				t.Expect(!isSecret).To(BeTrue("no secret in a header", "the argument /%s in Mcp-Param-%s",
+				t.Expect(!isSecret).To(check.BeTrue("no secret in a header", "the argument /%s in Mcp-Param-%s",
 					strings.Join(h.Path, "/"), h.Name))
 			}
 		})
@@ -36,8 +36,8 @@ var secretNamePattern = regexp.MustCompile(
 
 // expectHeaders wants what is marked with x-mcp-header to keep a rule. Where the rule can be read in two ways, breaking
 // it is a lesser deviation.
-func expectHeaders(t *T, rule schemas.HeaderRule) {
-	eachMarked(t, func(t *T, _ []schemas.ParamHeader, faults []schemas.HeaderViolation) {
+func expectHeaders(t *check.T, rule schemas.HeaderRule) {
+	eachMarked(t, func(t *check.T, _ []schemas.ParamHeader, faults []schemas.HeaderViolation) {
 		var broken, arguable []string
 		for _, f := range faults {
 			switch {
@@ -48,17 +48,17 @@ func expectHeaders(t *T, rule schemas.HeaderRule) {
 				broken = append(broken, f.Path+": "+f.Text)
 			}
 		}
-		t.Expect(broken).To(BeEmptyList[string]("x-mcp-header as clients take it"))
-		t.ExpectShould(arguable).To(BeEmptyList[string]("x-mcp-header as all clients take it"))
+		t.Expect(broken).To(check.BeEmptyList[string]("x-mcp-header as clients take it"))
+		t.ExpectShould(arguable).To(check.BeEmptyList[string]("x-mcp-header as all clients take it"))
 	})
 }
 
 // eachMarked tries a check on the tools that mark an argument with x-mcp-header.
-func eachMarked(t *T, run func(t *T, headers []schemas.ParamHeader, faults []schemas.HeaderViolation)) {
-	eachTool(t, func(t *T, tool M) {
+func eachMarked(t *check.T, run func(t *check.T, headers []schemas.ParamHeader, faults []schemas.HeaderViolation)) {
+	eachTool(t, func(t *check.T, tool check.M) {
 		headers, faults := schemas.ParamHeaders(tool["inputSchema"])
 		if len(headers)+len(faults) == 0 {
-			t.WithReason(NotOffered).Skip("no tool marks an argument with " + schemas.HeaderKeyword)
+			t.WithReason(check.NotOffered).Skip("no tool marks an argument with " + schemas.HeaderKeyword)
 		}
 		run(t, headers, faults)
 	})

@@ -5,34 +5,35 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-var inputChecks = Suite{
-	"tools/inputs-validated-required": Probe(func(t *T) { expectRefusal(t, "required") }),
+var inputChecks = check.Suite{
+	"tools/inputs-validated-required": check.Probe(func(t *check.T) { expectRefusal(t, "required") }),
 
-	"tools/inputs-validated-type": Probe(func(t *T) { expectRefusal(t, "type") }),
+	"tools/inputs-validated-type": check.Probe(func(t *check.T) { expectRefusal(t, "type") }),
 
-	"tools/inputs-validated-enum": Probe(func(t *T) { expectRefusal(t, "enum", "const") }),
+	"tools/inputs-validated-enum": check.Probe(func(t *check.T) { expectRefusal(t, "enum", "const") }),
 
-	"tools/inputs-validated-bounds": Probe(func(t *T) { expectRefusal(t, toolcall.BoundKeywords...) }),
+	"tools/inputs-validated-bounds": check.Probe(func(t *check.T) { expectRefusal(t, toolcall.BoundKeywords...) }),
 
-	"tools/inputs-validated-additional": Probe(func(t *T) { expectRefusal(t, "additionalProperties") }),
+	"tools/inputs-validated-additional": check.Probe(func(t *check.T) { expectRefusal(t, "additionalProperties") }),
 
-	"tools/invalid-input-is-tool-error": Probe(func(t *T) {
+	"tools/invalid-input-is-tool-error": check.Probe(func(t *check.T) {
 		expectToolErrors(t, "invalid input was refused", toolcall.InvalidCalls(t))
 	}),
 }
 
 // expectRefusal wants the calls to be refused whose arguments break one of the keywords.
-func expectRefusal(t *T, keywords ...string) {
+func expectRefusal(t *check.T, keywords ...string) {
 	calls, uncalled := callsBreaking(toolcall.InvalidCalls(t), keywords)
 	what := "tool was called with arguments that break " + strings.Join(keywords, " or ")
 	toolcall.RequireObserved(t, len(calls), what, uncalled, toolcall.AnyTool)
-	toolcall.EachToolCall(t, calls, func(t *T, c toolcall.ToolCall) {
+	toolcall.EachToolCall(t, calls, func(t *check.T, c toolcall.ToolCall) {
 		switch {
 		case !c.Reply.Answered():
 			t.Inconclusive("%v", c.Reply.Err)
@@ -41,25 +42,27 @@ func expectRefusal(t *T, keywords ...string) {
 		case isErrorOfAnotherType(c.Reply.Result()):
 			t.Yield("isError is not a boolean")
 		case c.Reply.IsFailure() && failsAnyway(t, c):
-			t.Inconclusive("the tool fails with valid arguments, too: %s", Got(c.Reply))
+			t.Inconclusive("the tool fails with valid arguments, too: %s", check.Got(c.Reply))
 		}
 		want := "an error, or a result with isError true, since " + c.Counterexample.Reason
 		if isWrappable(c) {
-			t.ExpectShould(c.Reply.IsFailure()).To(BeTrue(want, "%s", c.Reply))
+			t.ExpectShould(c.Reply.IsFailure()).To(check.BeTrue(want, "%s", c.Reply))
 			return
 		}
-		t.Expect(c.Reply.IsFailure()).To(BeTrue(want, "%s", c.Reply))
+		t.Expect(c.Reply.IsFailure()).To(check.BeTrue(want, "%s", c.Reply))
 	})
 }
 
 // isErrorOfAnotherType reports whether a result has an isError that does not say whether it is one.
-func isErrorOfAnotherType(result M) bool {
+func isErrorOfAnotherType(result check.M) bool {
 	_, isBoolean := result["isError"].(bool)
-	return HasMember(result, "isError") && !isBoolean
+	return check.HasMember(result, "isError") && !isBoolean
 }
 
 // callsBreaking keeps the calls whose arguments break one of the keywords, and those that were not made.
-func callsBreaking(all toolcall.ToolCalls, keywords []string) (calls []toolcall.ToolCall, uncalled []toolcall.Uncalled) {
+func callsBreaking(
+	all toolcall.ToolCalls, keywords []string,
+) (calls []toolcall.ToolCall, uncalled []toolcall.Uncalled) {
 	for _, c := range all.List {
 		if slices.Contains(keywords, c.Counterexample.Keyword) {
 			calls = append(calls, c)
@@ -74,14 +77,14 @@ func callsBreaking(all toolcall.ToolCalls, keywords []string) (calls []toolcall.
 }
 
 // usesKeyword reports whether one of the keywords is somewhere in the inputSchema of a tool.
-func usesKeyword(tool M, keywords []string) bool {
-	schema := CompactJSON(tool["inputSchema"])
+func usesKeyword(tool check.M, keywords []string) bool {
+	schema := text.CompactJSON(tool["inputSchema"])
 	return slices.ContainsFunc(keywords, func(k string) bool { return bytes.Contains(schema, []byte(`"`+k+`":`)) })
 }
 
 // failsAnyway reports whether a tool fails with valid arguments as it does with these, for want of a network, say, or
 // each time in other words. Its failure tells nothing of validation.
-func failsAnyway(t *T, c toolcall.ToolCall) bool {
+func failsAnyway(t *check.T, c toolcall.ToolCall) bool {
 	calls := toolcall.ValidCalls(t).List
 	i := slices.IndexFunc(calls, func(valid toolcall.ToolCall) bool { return valid.Tool.Name == c.Tool.Name })
 	if i < 0 || !calls[i].Reply.IsFailure() {
@@ -91,24 +94,24 @@ func failsAnyway(t *T, c toolcall.ToolCall) bool {
 }
 
 // secondReply is the answer to a call when it is made once more.
-func secondReply(t *T, c toolcall.ToolCall) driver.Reply {
-	return Step(t, "second call of "+c.Tool.Name, func(t *T) driver.Reply {
-		params := toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments})
+func secondReply(t *check.T, c toolcall.ToolCall) driver.Reply {
+	return check.Step(t, "second call of "+c.Tool.Name, func(t *check.T) driver.Reply {
+		params := toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments})
 		return t.Request(t.Session(), "tools/call", params)
 	})
 }
 
 // isWrappable reports whether one value came in place of an array: some servers make an array of it, and lose nothing.
 func isWrappable(c toolcall.ToolCall) bool {
-	schema, _ := c.Tool.Value["inputSchema"].(M)
-	properties, _ := schema["properties"].(M)
-	property, _ := properties[strings.TrimPrefix(c.Counterexample.Path, "/")].(M)
+	schema, _ := c.Tool.Value["inputSchema"].(check.M)
+	properties, _ := schema["properties"].(check.M)
+	property, _ := properties[strings.TrimPrefix(c.Counterexample.Path, "/")].(check.M)
 	return c.Counterexample.Keyword == "type" && property["type"] == "array"
 }
 
 // isClientError reports whether a call was refused for something that the client has to do first: to let the user visit
 // a URL or, without a handshake, to repeat arguments in headers or to declare a capability.
-func isClientError(t *T, r driver.Reply) bool {
+func isClientError(t *check.T, r driver.Reply) bool {
 	const urlElicitation, headerMismatch, missingCapability = -32042, -32020, -32021
 	code, _ := r.Code()
 	return code == urlElicitation || t.IsModern() && (code == headerMismatch || code == missingCapability)
@@ -116,7 +119,7 @@ func isClientError(t *T, r driver.Reply) bool {
 
 // expectToolErrors wants refused calls to be answered with isError. A tool that the server does not know is the
 // business of tools/listed-tool-callable.
-func expectToolErrors(t *T, what string, calls toolcall.ToolCalls) {
+func expectToolErrors(t *check.T, what string, calls toolcall.ToolCalls) {
 	unknown := requireUnknownToolReply(t)
 	var failed []toolcall.ToolCall
 	for _, c := range toolcall.AnsweredCalls(calls.List) {
@@ -132,15 +135,16 @@ func expectToolErrors(t *T, what string, calls toolcall.ToolCalls) {
 	if i := slices.IndexFunc(failed, isError); i >= 0 {
 		requireSameAlone(t, failed[i])
 	}
-	toolcall.EachToolCall(t, failed, func(t *T, c toolcall.ToolCall) { t.Expect(c.Reply).To(BeToolError()) })
+	toolcall.EachToolCall(t, failed,
+		func(t *check.T, c toolcall.ToolCall) { t.Expect(c.Reply).To(check.BeToolError()) })
 }
 
 // requireSameAlone ends a check when a call is answered in another way where no other call was made before: what it
 // came to may be a limit for calls, of which the answer need not say so.
-func requireSameAlone(t *T, c toolcall.ToolCall) {
+func requireSameAlone(t *check.T, c toolcall.ToolCall) {
 	r := t.TryRequest(t.ExclusiveSession(), "tools/call",
-		toolcall.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
+		toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments}))
 	if !protocol.SameKind(c.Reply, r) {
-		t.Inconclusive("the call of %s is answered otherwise when it is the first one: %s", c.Tool.Name, Got(r))
+		t.Inconclusive("the call of %s is answered otherwise when it is the first one: %s", c.Tool.Name, check.Got(r))
 	}
 }

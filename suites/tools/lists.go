@@ -4,65 +4,65 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var listChecks = Suite{
-	"tools/capability-declared": Probe(func(t *T) { toolcall.ExpectDeclared(t, "tools") }),
+var listChecks = check.Suite{
+	"tools/capability-declared": check.Probe(func(t *check.T) { toolcall.ExpectDeclared(t, "tools") }),
 
-	"tools/list-works": Probe(func(t *T) { toolcall.ExpectList(t, "tools") }),
+	"tools/list-works": check.Probe(func(t *check.T) { toolcall.ExpectList(t, "tools") }),
 
-	"tools/list-ends": Probe(func(t *T) {
+	"tools/list-ends": check.Probe(func(t *check.T) {
 		pages, err := readAllPages(t)
-		endless := (*EndlessListError)(nil)
-		t.Expect(!errors.As(err, &endless)).To(BeTrue("a page without nextCursor in the end", "%v", err))
+		endless := (*check.EndlessListError)(nil)
+		t.Expect(!errors.As(err, &endless)).To(check.BeTrue("a page without nextCursor in the end", "%v", err))
 		switch {
-		case errors.Is(err, ErrTooManyPages):
-			t.WithReason(Limit).Inconclusive("%v", err)
+		case errors.Is(err, check.ErrTooManyPages):
+			t.WithReason(check.Limit).Inconclusive("%v", err)
 		case err != nil:
-			t.Retry("%v", Explain(err))
+			t.Retry("%v", check.Explain(err))
 		case pages.pageCount < 2:
-			t.WithReason(NotOffered).Skip("the list has one page")
+			t.WithReason(check.NotOffered).Skip("the list has one page")
 		}
 	}),
 
-	"tools/list-params-optional": Probe(func(t *T) {
+	"tools/list-params-optional": check.Probe(func(t *check.T) {
 		protocol.ExpectParamsOptional(t, protocol.PagedLists[0])
 	}),
 
-	"tools/list-result-schema": Probe(func(t *T) {
+	"tools/list-result-schema": check.Probe(func(t *check.T) {
 		pages := requireWholeList(t)
 		if pages.items == 0 {
-			t.WithReason(NotOffered).Skip("the server lists no tool")
+			t.WithReason(check.NotOffered).Skip("the server lists no tool")
 		}
-		Each(t, pages.pages, listPage.subject, func(t *T, p listPage) {
-			t.Expect(p.violations).To(BeEmptyList[string]("a valid ListToolsResult"))
+		check.Each(t, pages.pages, listPage.subject, func(t *check.T, p listPage) {
+			t.Expect(p.violations).To(check.BeEmptyList[string]("a valid ListToolsResult"))
 		})
 	}),
 
-	"tools/name-unique": Probe(func(t *T) {
+	"tools/name-unique": check.Probe(func(t *check.T) {
 		names := requireWholeList(t)
 		if names.firstPositions == nil {
-			t.WithReason(NotOffered).Skip("the server lists no tool")
+			t.WithReason(check.NotOffered).Skip("the server lists no tool")
 		}
-		t.Expect(names.duplicateNames).To(BeEmptyList[string]("each name once"))
+		t.Expect(names.duplicateNames).To(check.BeEmptyList[string]("each name once"))
 		if len(names.repeatedNames) > 0 && readList(t).digest == names.digest {
-			t.Expect(names.repeatedNames).To(BeEmptyList[string]("each tool on one page"))
+			t.Expect(names.repeatedNames).To(check.BeEmptyList[string]("each tool on one page"))
 		}
 		t.ExpectAdvice(names.repeatedNames).
-			To(BeEmptyList[string]("each tool on one page, also while the list changes"))
+			To(check.BeEmptyList[string]("each tool on one page, also while the list changes"))
 	}),
 
-	"tools/deterministic-order": Probe(func(t *T) {
+	"tools/deterministic-order": check.Probe(func(t *check.T) {
 		const listings, comparisons = 6, 2
 		s := t.Session()
-		order := func() []string { return protocol.ToolNames(t, s, M{}) }
+		order := func() []string { return protocol.ToolNames(t, s, check.M{}) }
 		first, compared := order(), 0
 		if len(first) < 2 {
-			t.WithReason(NotOffered).Skip("the server lists fewer than two tools")
+			t.WithReason(check.NotOffered).Skip("the server lists fewer than two tools")
 		}
 		for n := 1; n < listings && compared < comparisons; n++ {
 			next := order()
@@ -71,9 +71,10 @@ var listChecks = Suite{
 				continue
 			}
 			compared++
-			t.Expect(next).To(Satisfy("the order of the listing before: "+Show(first), func(names []string) bool {
-				return slices.Equal(names, first)
-			}))
+			t.Expect(next).To(check.Satisfy("the order of the listing before: "+check.Show(first),
+				func(names []string) bool {
+					return slices.Equal(names, first)
+				}))
 		}
 		if compared == 0 {
 			t.Skip("the list changes from one request to the next, %d times in a row", listings-1)
@@ -100,33 +101,34 @@ type toolList struct {
 }
 
 // readAllPages reads the list, once for all checks that judge it. The error is that its end was not reached.
-func readAllPages(t *T) (toolList, error) {
-	l := Step(t, "pages of tools/list", readList)
+func readAllPages(t *check.T) (toolList, error) {
+	l := check.Step(t, "pages of tools/list", readList)
 	return l, l.err
 }
 
 // requireWholeList is readAllPages for checks that cannot do without the end.
-func requireWholeList(t *T) toolList {
+func requireWholeList(t *check.T) toolList {
 	l, err := readAllPages(t)
 	if err != nil {
-		t.Retry("%v", Explain(err))
+		t.Retry("%v", check.Explain(err))
 	}
 	return l
 }
 
 // readList goes through all pages.
-func readList(t *T) (l toolList) {
-	if l.err = KnownUnanswered(t, "tools/list"); l.err == nil {
-		l.err = EachPage(t.Session(), "tools/list", "tools", M{}, func(page M) { l.add(t, page) })
+func readList(t *check.T) (l toolList) {
+	if l.err = check.KnownUnanswered(t, "tools/list"); l.err == nil {
+		l.err = check.EachPage(t.Session(), "tools/list", "tools", check.M{}, func(page check.M) { l.add(t, page) })
 	}
 	return l
 }
 
 // add notes what the next page says.
-func (l *toolList) add(t *T, page M) {
+func (l *toolList) add(t *check.T, page check.M) {
 	l.pageCount++
 	l.items += len(page["tools"].([]any))
-	judged := listPage{number: l.pageCount, violations: protocol.Violations(t, "tools/list-result-schema", "ListToolsResult",
+	judged := listPage{number: l.pageCount, violations: protocol.Violations(t, "tools/list-result-schema",
+		"ListToolsResult",
 		page)}
 	if judged.violations != nil {
 		judged.result = page // a long list is not kept for nothing
@@ -155,10 +157,10 @@ func (l *toolList) add(t *T, page M) {
 // listPage is a page of a list and the rules of its schema that it breaks.
 type listPage struct {
 	number     int
-	result     M // nil when it breaks none
+	result     check.M // nil when it breaks none
 	violations []string
 }
 
-func (p listPage) subject() Subject {
-	return Subject{Name: "page " + Show(p.number), Value: p.result}
+func (p listPage) subject() check.Subject {
+	return check.Subject{Name: "page " + check.Show(p.number), Value: p.result}
 }

@@ -6,59 +6,59 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-var unknownToolChecks = Suite{
-	"tools/unknown-tool-not-success": Probe(func(t *T) {
+var unknownToolChecks = check.Suite{
+	"tools/unknown-tool-not-success": check.Probe(func(t *check.T) {
 		_, r := invalid.CallUnknownTool(t)
 		invalid.SkipUnlessServerRejects(t, r)
 		toolcall.SkipUnlessAnyAnswer(t, r)
-		t.Expect(r).To(BeRefused())
+		t.Expect(r).To(check.BeRefused())
 	}),
 
-	"tools/unknown-tool-protocol-error": Probe(func(t *T) {
+	"tools/unknown-tool-protocol-error": check.Probe(func(t *check.T) {
 		r := requireUnknownToolReply(t).reply
 		if r.Member("error") == nil {
 			toolcall.RequireNotRateLimited(t, t.Session(), r)
 		}
-		t.Expect(r).To(BeError())
+		t.Expect(r).To(check.BeError())
 	}),
 
-	"tools/unknown-tool-code": Probe(func(t *T) {
+	"tools/unknown-tool-code": check.Probe(func(t *check.T) {
 		r := requireUnknownToolReply(t).reply
 		if r.Member("error") == nil {
 			t.Yield("the unknown tool was not answered with a JSON-RPC error")
 		}
 		toolcall.RequireNotRateLimited(t, t.Session(), r, -32602)
-		t.Expect(r).To(BeError(-32602))
+		t.Expect(r).To(check.BeError(-32602))
 	}),
 
-	"tools/name-case-sensitive": Probe(func(t *T) {
+	"tools/name-case-sensitive": check.Probe(func(t *check.T) {
 		unknown := requireUnknownToolReply(t)
 		tool, swapped := otherCase(t)
 		s := t.Session()
 		call := func(name string) func() driver.Reply {
-			return protocol.AskFunc(t, s, "tools/call", M{"name": name, "arguments": M{"mcpcheck": 1}})
+			return protocol.AskFunc(t, s, "tools/call", check.M{"name": name, "arguments": check.M{"mcpcheck": 1}})
 		}
 		r := call(swapped)()
 		if unknown.matches(r, swapped) || r.IsFailure() && !protocol.SameText(r, call(tool)()) {
 			return
 		}
 		r, same := protocol.Compare(t, protocol.SameText, unknown.reply, call(unknown.name), call(swapped))
-		t.Expect(same).To(BeTrue(swapped+" to be an unknown tool", "an answer as to %s: %s", tool, r))
+		t.Expect(same).To(check.BeTrue(swapped+" to be an unknown tool", "an answer as to %s: %s", tool, r))
 	}),
 
-	"tools/listed-tool-callable": Probe(func(t *T) {
+	"tools/listed-tool-callable": check.Probe(func(t *check.T) {
 		unknown := requireUnknownToolReply(t)
 		valid := toolcall.ValidCalls(t)
 		calls := toolcall.AnsweredCalls(slices.Concat(valid.List, toolcall.InvalidCalls(t).List))
 		toolcall.RequireObserved(t, len(calls), "listed tool was called", valid.Uncalled, toolcall.AnyTool)
-		var tools []Subject
+		var tools []check.Subject
 		byTool := map[string][]toolcall.ToolCall{}
 		for _, c := range calls {
 			if byTool[c.Tool.Name] == nil {
@@ -66,7 +66,7 @@ var unknownToolChecks = Suite{
 			}
 			byTool[c.Tool.Name] = append(byTool[c.Tool.Name], c)
 		}
-		t.Each(tools, func(t *T, tool Subject) {
+		t.Each(tools, func(t *check.T, tool check.Subject) {
 			if valid.ToolsAfter != nil && !slices.Contains(valid.ToolsAfter, tool.Name) {
 				t.Skip("the tool has left the list")
 			}
@@ -79,7 +79,8 @@ var unknownToolChecks = Suite{
 				t.Skip("the tool may run as a task")
 			}
 			if code, _ := first.Code(); code != -32601 && !unknown.isExplicit() {
-				t.Inconclusive("unknown tools and this one are answered alike, but not as unknown: %s", Got(first))
+				t.Inconclusive("unknown tools and this one are answered alike, but not as unknown: %s",
+					check.Got(first))
 			}
 			t.Fail("an answer other than to an unknown tool", "%s", first)
 		})
@@ -87,11 +88,11 @@ var unknownToolChecks = Suite{
 }
 
 // otherCase is the name of a tool that may be called, and the same in the other letter case, which no tool has.
-func otherCase(t *T) (name, swapped string) {
+func otherCase(t *check.T) (name, swapped string) {
 	var refused []toolcall.Uncalled
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		swapped := strings.Map(swapCase, tool.Name)
-		taken := slices.ContainsFunc(toolcall.ListedTools(t), func(x Subject) bool { return x.Name == swapped })
+		taken := slices.ContainsFunc(toolcall.ListedTools(t), func(x check.Subject) bool { return x.Name == swapped })
 		switch {
 		case toolcall.UncallableReason(tool.Value, t.Revision) != "" || taken:
 		case toolcall.CheckMayVary(t, tool) != nil:
@@ -120,7 +121,7 @@ type unknownToolReply struct {
 	reply driver.Reply
 }
 
-func requireUnknownToolReply(t *T) unknownToolReply {
+func requireUnknownToolReply(t *check.T) unknownToolReply {
 	name, r := invalid.CallUnknownTool(t)
 	switch {
 	case !r.Answered():

@@ -6,29 +6,31 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Checks are those of the area.
-var Checks = Suite{
-	"version/unsupported-newer":         Probe(func(t *T) { expectRefused(t, handshake.NewerVersion) }),
-	"version/unsupported-older-unknown": Probe(func(t *T) { expectRefused(t, handshake.OlderVersion) }),
+var Checks = check.Suite{
+	"version/unsupported-newer":         check.Probe(func(t *check.T) { expectRefused(t, handshake.NewerVersion) }),
+	"version/unsupported-older-unknown": check.Probe(func(t *check.T) { expectRefused(t, handshake.OlderVersion) }),
 
-	"version/unsupported-nondate": Probe(func(t *T) {
+	"version/unsupported-nondate": check.Probe(func(t *check.T) {
 		expectRefused(t, handshake.NonDateVersion)
 		empty := handshake.VersionProbes(t, "")[0]
 		invalid.SkipUnlessServerRejects(t, empty.Reply)
 		if !slices.ContainsFunc(handshake.AllVersionProbes(t, handshake.NewerVersion), empty.IsEquivalent) {
-			t.Expect(empty.Reply.Result() == nil).To(BeTrue("no result of server/discover in the empty version",
+			t.Expect(empty.Reply.Result() == nil).To(check.BeTrue("no result of server/discover in the empty version",
 				"%s", empty.Reply))
 		}
 	}),
 
-	"version/earlier-revision-claim": Probe(func(t *T) {
+	"version/earlier-revision-claim": check.Probe(func(t *check.T) {
 		list := protocol.RequireListMethod(t)
 		served := func(c handshake.VersionProbe) bool {
 			return c.Method == list && c.Reply.Result() != nil && !invalid.AcceptsAnything(t, c.Reply)
@@ -36,27 +38,29 @@ var Checks = Suite{
 		if slices.ContainsFunc(handshake.VersionProbes(t, handshake.NewerVersion), served) {
 			t.Yield("%s is served in any version", list)
 		}
-		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), list, M{"_meta": M{driver.MetaRevision: NewestLegacy}})
-		t.ExpectAdvice(HasMember(r.Result(), "resultType")).To(BeOneOf(false), "a result of %s that has a resultType",
-			NewestLegacy)
+		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), list,
+			check.M{"_meta": check.M{driver.MetaRevision: catalogue.NewestLegacy}})
+		t.ExpectAdvice(check.HasMember(r.Result(), "resultType")).To(check.BeOneOf(false),
+			"a result of %s that has a resultType",
+			catalogue.NewestLegacy)
 	}),
 
-	"version/unsupported-data-supported": Probe(func(t *T) {
+	"version/unsupported-data-supported": check.Probe(func(t *check.T) {
 		data, _ := handshake.RequireVersionError(t)
-		supported := Member(data, "supported")
+		supported := check.Member(data, "supported")
 		isFilled := func(all []any) bool { return len(all) > 0 }
-		t.Expect(supported).To(Satisfy("a list of versions", isFilled), "data.supported")
+		t.Expect(supported).To(check.Satisfy("a list of versions", isFilled), "data.supported")
 		for _, version := range supported.([]any) {
-			t.Expect(version).To(BeString(), "an item of data.supported")
+			t.Expect(version).To(check.BeString(), "an item of data.supported")
 		}
 	}),
 
-	"version/unsupported-data-requested": Probe(func(t *T) {
+	"version/unsupported-data-requested": check.Probe(func(t *check.T) {
 		data, _ := handshake.RequireVersionError(t)
-		t.Expect(Member(data, "requested")).To(BeOneOf[any](handshake.NewerVersion), "data.requested")
+		t.Expect(check.Member(data, "requested")).To(check.BeOneOf[any](handshake.NewerVersion), "data.requested")
 	}),
 
-	"version/unsupported-http-400": Probe(func(t *T) {
+	"version/unsupported-http-400": check.Probe(func(t *check.T) {
 		var refused []handshake.VersionProbe
 		for _, version := range []string{handshake.NewerVersion, handshake.OlderVersion, handshake.NonDateVersion} {
 			for _, c := range handshake.VersionProbes(t, version) {
@@ -68,12 +72,12 @@ var Checks = Suite{
 		if len(refused) == 0 {
 			t.Yield("no unknown version was refused with %d", protocol.UnsupportedVersion)
 		}
-		Each(t, refused, handshake.VersionProbe.Subject, func(t *T, c handshake.VersionProbe) {
-			t.Expect(c.Reply.Frame.RoundTrip.Response().StatusCode).To(BeOneOf(http.StatusBadRequest), "status")
+		check.Each(t, refused, handshake.VersionProbe.Subject, func(t *check.T, c handshake.VersionProbe) {
+			t.Expect(c.Reply.Frame.RoundTrip.Response().StatusCode).To(check.BeOneOf(http.StatusBadRequest), "status")
 		})
 	}),
 
-	"version/supported-lists-agree": Probe(func(t *T) {
+	"version/supported-lists-agree": check.Probe(func(t *check.T) {
 		data, _ := handshake.RequireVersionError(t)
 		inError, isList := data["supported"].([]any)
 		inResult, areListed := t.Server.ConnectResult["supportedVersions"].([]any)
@@ -83,46 +87,52 @@ var Checks = Suite{
 		if !slices.Contains(modernVersions(inResult), t.Revision) {
 			t.Yield("server/discover does not list %s", t.Revision)
 		}
-		t.Expect(modernVersions(inError)).To(Satisfy("the versions of server/discover "+Show(modernVersions(inResult)),
-			func(all []string) bool { return slices.Equal(all, modernVersions(inResult)) }), "data.supported")
+		t.Expect(modernVersions(inError)).
+			To(check.Satisfy("the versions of server/discover "+check.Show(modernVersions(inResult)),
+				func(all []string) bool { return slices.Equal(all, modernVersions(inResult)) }), "data.supported")
 	}),
 
-	"version/listed-version-works": Probe(func(t *T) {
+	"version/listed-version-works": check.Probe(func(t *check.T) {
 		listed, _ := t.Server.ConnectResult["supportedVersions"].([]any)
 		if len(modernVersions(listed)) == 0 {
-			t.WithReason(NotOffered).Skip("no version without a handshake is listed: %s", Show(listed))
+			t.WithReason(check.NotOffered).Skip("no version without a handshake is listed: %s", check.Show(listed))
 		}
 		s := t.SessionForInvalidInput()
-		Each(t, modernVersions(listed), NamedSubject, func(t *T, version string) {
-			r := t.Request(s, "server/discover", M{"_meta": M{driver.MetaRevision: version}})
+		check.Each(t, modernVersions(listed), check.NamedSubject, func(t *check.T, version string) {
+			r := t.Request(s, "server/discover", check.M{"_meta": check.M{driver.MetaRevision: version}})
 			code, _ := r.Code()
-			t.Expect(code != protocol.UnsupportedVersion).To(BeTrue("no refusal of a listed version", "%s", r))
+			t.Expect(code != protocol.UnsupportedVersion).To(check.BeTrue("no refusal of a listed version", "%s", r))
 		})
-		shaken := func(v any) bool { version, _ := v.(string); return slices.Contains(LegacyRevisions, version) }
+		shaken := func(v any) bool {
+			version, _ := v.(string)
+			return slices.Contains(catalogue.LegacyRevisions,
+				version)
+		}
 		if at := slices.IndexFunc(listed, shaken); at >= 0 {
-			t.Expect(handshake.InitializeReply(t)).To(BeResult(), "initialize, since %s is listed", Show(listed[at]))
+			t.Expect(handshake.InitializeReply(t)).To(check.BeResult(), "initialize, since %s is listed",
+				check.Show(listed[at]))
 		}
 	}),
 
-	"version/initialize-rejected": Probe(func(t *T) {
+	"version/initialize-rejected": check.Probe(func(t *check.T) {
 		r := handshake.InitializeReply(t)
 		version, _ := r.Result()["protocolVersion"].(string)
-		if slices.Contains(LegacyRevisions, version) {
+		if slices.Contains(catalogue.LegacyRevisions, version) {
 			t.Skip("the server speaks %s as well", version)
 		}
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(BeError(), "initialize")
+		t.Expect(r).To(check.BeError(), "initialize")
 	}).WhenConnectRefused(),
 
-	"version/initialize-error-names-versions": Probe(func(t *T) {
+	"version/initialize-error-names-versions": check.Probe(func(t *check.T) {
 		r := handshake.InitializeReply(t)
 		if r.Error() == nil {
-			t.WithReason(NotObserved).Skip("initialize is not refused")
+			t.WithReason(check.NotObserved).Skip("initialize is not refused")
 		}
 		listed, _ := t.Server.ConnectResult["supportedVersions"].([]any)
 		versions := append(modernVersions(listed), t.Revision)
 		names := func(version string) bool { return bytes.Contains(errorBytes(r), []byte(version)) }
-		t.Expect(slices.ContainsFunc(versions, names)).To(BeTrue("the name of a supported version in the error",
+		t.Expect(slices.ContainsFunc(versions, names)).To(check.BeTrue("the name of a supported version in the error",
 			"%s", driver.Brief(errorBytes(r))))
 	}),
 }
@@ -132,7 +142,7 @@ var Checks = Suite{
 var unsupportedVersions = []string{handshake.NewerVersion, handshake.OlderVersion, handshake.NonDateVersion}
 
 // expectRefused wants requests in a version that no server has to be refused as such.
-func expectRefused(t *T, version string) {
+func expectRefused(t *check.T, version string) {
 	claims := handshake.AllVersionProbes(t, version)
 	for _, other := range unsupportedVersions {
 		if other == version {
@@ -143,12 +153,12 @@ func expectRefused(t *T, version string) {
 			return !c.IsRefused() && !invalid.AcceptsAnything(t, c.Reply) && slices.ContainsFunc(known, c.IsEquivalent)
 		})
 		if len(claims) == 0 {
-			t.Yield("it is answered as %s is", Show(other))
+			t.Yield("it is answered as %s is", check.Show(other))
 		}
 	}
-	Each(t, claims, handshake.VersionProbe.Subject, func(t *T, c handshake.VersionProbe) {
+	check.Each(t, claims, handshake.VersionProbe.Subject, func(t *check.T, c handshake.VersionProbe) {
 		invalid.SkipUnlessServerRejects(t, c.Reply)
-		t.Expect(c.Reply).To(BeError(protocol.UnsupportedVersion))
+		t.Expect(c.Reply).To(check.BeError(protocol.UnsupportedVersion))
 	})
 }
 
@@ -156,7 +166,7 @@ func expectRefused(t *T, version string) {
 // dates.
 func modernVersions(versions []any) (modern []string) {
 	for _, v := range versions {
-		if version, _ := v.(string); version > NewestLegacy {
+		if version, _ := v.(string); version > catalogue.NewestLegacy {
 			modern = append(modern, version)
 		}
 	}
@@ -169,5 +179,5 @@ func errorBytes(r driver.Reply) []byte {
 	if r.IsStatusOnly() {
 		return r.Frame.RoundTrip.Response().Body.Bytes()
 	}
-	return CompactJSON(r.Message())
+	return text.CompactJSON(r.Message())
 }

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -16,23 +16,23 @@ import (
 
 // Answer is what a client answers to a question: a result or an error. The zero value is no answer.
 type ClientResponse struct {
-	Result M
-	Error  M               // only in a session of the handshake: by results a server cannot be told so
+	Result check.M
+	Error  check.M         // only in a session of the handshake: by results a server cannot be told so
 	Ready  <-chan struct{} // it is given once this is closed; nil: at once
 }
 
 // Refused is an error for an answer.
 func NewErrorResponse(code int, text string) ClientResponse {
-	return ClientResponse{Error: M{"code": code, "message": text}}
+	return ClientResponse{Error: check.M{"code": code, "message": text}}
 }
 
 // Responder says what a client answers to each question for what it has declared. It may be called by any goroutine.
 type Responder func(ServerRequest) ClientResponse
 
 // AcceptAll answers as a real client whose user agrees to all: see respond.
-func AcceptAll(t *T) Responder {
+func AcceptAll(t *check.T) Responder {
 	return func(q ServerRequest) ClientResponse {
-		if result, ok := toolcall.ClientResult(t, M{"method": q.Method, "params": q.Params}).(M); ok {
+		if result, ok := toolcall.ClientResult(t, check.M{"method": q.Method, "params": q.Params}).(check.M); ok {
 			return ClientResponse{Result: result}
 		}
 		return NewErrorResponse(methodNotFound, "Method not found")
@@ -41,7 +41,7 @@ func AcceptAll(t *T) Responder {
 
 // RespondTo gives one answer to the questions of a method, and is willing otherwise. A server that asks on and on has
 // no answer in the end, after MaxInputRounds.
-func RespondTo(t *T, method string, answer ClientResponse) Responder {
+func RespondTo(t *check.T, method string, answer ClientResponse) Responder {
 	var asked atomic.Int32
 	others := AcceptAll(t)
 	return func(q ServerRequest) ClientResponse {
@@ -56,7 +56,7 @@ func RespondTo(t *T, method string, answer ClientResponse) Responder {
 }
 
 // RespondOnce gives an answer to the first question of a method, and is willing otherwise.
-func RespondOnce(t *T, method string, answer ClientResponse) Responder {
+func RespondOnce(t *check.T, method string, answer ClientResponse) Responder {
 	var asked atomic.Bool
 	others := AcceptAll(t)
 	return func(q ServerRequest) ClientResponse {
@@ -73,7 +73,7 @@ const methodNotFound = -32601
 // handshake that is the client of a session of its own; without a handshake, it is one of requests that say so.
 type Client struct {
 	Session      *driver.Session
-	Capabilities M
+	Capabilities check.M
 	MaxRounds    int // in which it answers what one call asks for by its results; 0: MaxInputRounds
 
 	mu        sync.Mutex
@@ -81,23 +81,24 @@ type Client struct {
 }
 
 // NewClient is a willing client with these capabilities.
-func NewClient(t *T, capabilities M) *Client {
+func NewClient(t *check.T, capabilities check.M) *Client {
 	return NewRespondingClient(t, capabilities, AcceptAll(t))
 }
 
 // NewRespondingClient is a client with these capabilities that answers so, but for calls that have it otherwise.
-func NewRespondingClient(t *T, capabilities M, answering Responder) *Client {
-	return newClient(t, capabilities, answering, NewSessionWithCapabilities)
+func NewRespondingClient(t *check.T, capabilities check.M, answering Responder) *Client {
+	return newClient(t, capabilities, answering, check.NewSessionWithCapabilities)
 }
 
 // ReusedClient is NewRespondingClient for what may come later in a session of such a client as well as at its
 // beginning.
-func ReusedClient(t *T, capabilities M, answering Responder) *Client {
-	return newClient(t, capabilities, answering, SessionWithCapabilities)
+func ReusedClient(t *check.T, capabilities check.M, answering Responder) *Client {
+	return newClient(t, capabilities, answering, check.SessionWithCapabilities)
 }
 
 func newClient(
-	t *T, capabilities M, answering Responder, begin func(t *T, hello M, prepare func(*driver.Session)) *driver.Session,
+	t *check.T, capabilities check.M, answering Responder,
+	begin func(t *check.T, hello check.M, prepare func(*driver.Session)) *driver.Session,
 ) *Client {
 	c := &Client{Capabilities: capabilities, responder: answering}
 	if t.IsModern() {
@@ -119,7 +120,7 @@ func (c *Client) handleRequest(request *driver.Frame) (taken bool) {
 	if feature == "" || c.Capabilities[feature] == nil {
 		return false
 	}
-	params, _ := request.JSON()["params"].(M)
+	params, _ := request.JSON()["params"].(check.M)
 	q := ServerRequest{Method: request.Method, Params: params, Session: c.Session, Frame: request}
 	c.mu.Lock()
 	answering := c.responder
@@ -143,8 +144,8 @@ func (c *Client) hasMode(q ServerRequest) bool {
 }
 
 // ModeOf is the mode of an elicitation: "For backwards compatibility, servers MAY omit the mode field for form mode".
-func ModeOf(params M) string {
-	if !HasMember(params, "mode") {
+func ModeOf(params check.M) string {
+	if !check.HasMember(params, "mode") {
 		return "form"
 	}
 	mode, _ := params["mode"].(string)
@@ -152,9 +153,9 @@ func ModeOf(params M) string {
 }
 
 // HasMode reports whether a client with these capabilities has a mode of elicitation: an empty object is form alone.
-func HasMode(capabilities M, mode string) bool {
-	modes, declared := capabilities["elicitation"].(M)
-	return declared && (HasMember(modes, mode) || mode == "form" && len(modes) == 0)
+func HasMode(capabilities check.M, mode string) bool {
+	modes, declared := capabilities["elicitation"].(check.M)
+	return declared && (check.HasMember(modes, mode) || mode == "form" && len(modes) == 0)
 }
 
 // send gives the answer to a request of the server in its time.
@@ -164,17 +165,17 @@ func (a ClientResponse) send(request *driver.Frame, s *driver.Session) {
 	}
 	switch {
 	case a.Error != nil:
-		s.Respond(request, M{"error": a.Error})
+		s.Respond(request, check.M{"error": a.Error})
 	case a.Result != nil:
-		s.Respond(request, M{"result": a.Result})
+		s.Respond(request, check.M{"result": a.Result})
 	}
 }
 
 // InteractiveCall is a call of a tool, and what its client was asked for until it had its reply.
 type InteractiveCall struct {
-	Tool               Subject
-	Arguments          M
-	ClientCapabilities M               // what the client has declared
+	Tool               check.Subject
+	Arguments          check.M
+	ClientCapabilities check.M         // what the client has declared
 	ServerRequests     []ServerRequest // in the order in which they came
 	Reply              driver.Reply
 	AbortReason        string // why the call came to no end, of one that asks by its results; empty: it did
@@ -199,31 +200,31 @@ func (i *InteractiveCall) IsSilent() bool { return !i.Reply.Answered() && len(i.
 // RequireAnswered ends a check of a call that has no answer where that may be due to mcpcheck: the call asked for a
 // method more often than RespondTo answers, or the server takes so long for each message that a call with questions may
 // not be over in the time of one answer.
-func (i *InteractiveCall) RequireAnswered(t *T, method string) {
+func (i *InteractiveCall) RequireAnswered(t *check.T, method string) {
 	switch asked := len(i.RequestsFor(method)); {
 	case i.Reply.Answered():
 	case asked > toolcall.MaxInputRounds:
-		t.WithReason(Limit).Inconclusive("it asked %d times, and mcpcheck answers no longer", asked)
+		t.WithReason(check.Limit).Inconclusive("it asked %d times, and mcpcheck answers no longer", asked)
 	case invalid.IsTimeout(i.Reply) && t.Server.IsSlow():
-		t.WithReason(Silent).
+		t.WithReason(check.Silent).
 			Inconclusive("%v; the server takes %v for each message, and it had questions during the call",
 				i.Reply.Err, t.Server.Latency.Round(100*time.Millisecond))
 	}
 }
 
 // Subject shows the call, the last that it asked and the answer to that, and the reply.
-func (i *InteractiveCall) Subject() Subject {
+func (i *InteractiveCall) Subject() check.Subject {
 	frames := []*driver.Frame{i.Reply.Request}
 	if n := len(i.ServerRequests); n > 0 {
 		frames = append(frames, i.ServerRequests[n-1].Frame, i.ServerRequests[n-1].Response)
 	}
-	return Subject{Name: i.Tool.Name, Frames: append(frames, i.Reply.Frame)}
+	return check.Subject{Name: i.Tool.Name, Frames: append(frames, i.Reply.Frame)}
 }
 
 // Call calls a tool as the client, which answers so meanwhile. When there is no reply, the session is given up.
-func (c *Client) CallTool(t *T, tool Subject, arguments M, answering Responder) *InteractiveCall {
+func (c *Client) CallTool(t *check.T, tool check.Subject, arguments check.M, answering Responder) *InteractiveCall {
 	i := &InteractiveCall{Tool: tool, Arguments: arguments, ClientCapabilities: c.Capabilities}
-	params := M{"name": tool.Name, "arguments": arguments}
+	params := check.M{"name": tool.Name, "arguments": arguments}
 	if t.IsModern() {
 		i.runInputLoop(t, c, protocol.WithCapabilities(params, c.Capabilities), answering)
 		return i
@@ -232,7 +233,7 @@ func (c *Client) CallTool(t *T, tool Subject, arguments M, answering Responder) 
 	defer func() { c.setResponder(before) }()
 	mark := c.Session.Mark()
 	p := c.Session.Request("tools/call", params)
-	if i.Reply = RequireServerReply(t, c.Session.AwaitLongRunning(p)); !i.Reply.Answered() {
+	if i.Reply = check.RequireServerReply(t, c.Session.AwaitLongRunning(p)); !i.Reply.Answered() {
 		c.Session.Cancel(p, "mcpcheck waits no longer")
 		c.Session.MarkUnusable()
 	}
@@ -249,7 +250,7 @@ func (c *Client) setResponder(answering Responder) (before Responder) {
 }
 
 // runInputLoop makes the call as often as it asks by its results, with the answers.
-func (i *InteractiveCall) runInputLoop(t *T, c *Client, first M, answering Responder) {
+func (i *InteractiveCall) runInputLoop(t *check.T, c *Client, first check.M, answering Responder) {
 	s, params, rounds := c.Session, first, cmp.Or(c.MaxRounds, toolcall.MaxInputRounds)
 	for range rounds {
 		i.Reply = t.TryRequest(s, "tools/call", params)
@@ -258,7 +259,7 @@ func (i *InteractiveCall) runInputLoop(t *T, c *Client, first M, answering Respo
 		}
 		asked := inputRequestsIn(s, i.Reply.Request, i.Reply.Frame)
 		i.ServerRequests = append(i.ServerRequests, asked...)
-		responses := M{}
+		responses := check.M{}
 		for _, q := range asked {
 			answer := answering(q)
 			if answer.Result == nil {

@@ -4,8 +4,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -18,20 +18,20 @@ type InteractiveCalls struct {
 }
 
 // CollectServerRequests sees to it that the tools have asked that ask: what they ask for is what some watches judge.
-func CollectServerRequests(t *T) { CallInteractively(t) }
+func CollectServerRequests(t *check.T) { CallInteractively(t) }
 
 // Inquiries calls the tools that may be called, each once as far as there is time, as a willing client that has
 // declared all that a server of the revision can ask for. Where there is a handshake that takes a session of such a
 // client: servers ask only where that was declared, and some list tools for such clients that others do not see.
 // Without one, ValidCalls are such calls.
-func CallInteractively(t *T) InteractiveCalls {
+func CallInteractively(t *check.T) InteractiveCalls {
 	if !t.Server.Declares("tools") {
 		return InteractiveCalls{}
 	}
 	if t.IsModern() {
 		return callsWithInputRequests(toolcall.ValidCalls(t))
 	}
-	return Step(t, "client that can be asked", func(t *T) (a InteractiveCalls) {
+	return check.Step(t, "client that can be asked", func(t *check.T) (a InteractiveCalls) {
 		r := &interactiveCaller{t: t, calls: &toolcall.ToolCalls{IsRepetition: true}, isCalled: map[string]bool{},
 			budget: toolcall.NewCallBudget()}
 		if !t.IsConfirmation() {
@@ -51,7 +51,7 @@ func CallInteractively(t *T) InteractiveCalls {
 
 // interactiveCaller is the calls that Inquiries makes in sessions of the handshake.
 type interactiveCaller struct {
-	t        *T
+	t        *check.T
 	client   *Client
 	calls    *toolcall.ToolCalls
 	isCalled map[string]bool
@@ -60,7 +60,7 @@ type interactiveCaller struct {
 }
 
 // call calls tools side by side, those first that may ask, and returns what they asked.
-func (r *interactiveCaller) callTools(tools []Subject) (all []*InteractiveCall) {
+func (r *interactiveCaller) callTools(tools []check.Subject) (all []*InteractiveCall) {
 	for queue := r.calls.NewValidCalls(r.t, tools); len(queue) > 0; {
 		r.ensureSession()
 		f := &toolcall.CallGroup{T: r.t, Session: r.client.Session, Budget: r.budget}
@@ -90,12 +90,13 @@ func (r *interactiveCaller) hasNewTools() bool {
 
 // remainingTools are the tools that the server lists to the client and that were not called yet, those first that may
 // ask.
-func (r *interactiveCaller) remainingTools() (tools []Subject) {
+func (r *interactiveCaller) remainingTools() (tools []check.Subject) {
 	s := r.client.Session
-	RequestNoOp(r.t, s) // what the server does once the session is established, it has done then
+	check.RequestNoOp(r.t, s) // what the server does once the session is established, it has done then
 	r.mark = s.Mark()
-	var listed []M
-	FollowPages(r.t, s, "tools/list", "tools", func(page M) { listed = append(listed, protocol.ObjectsIn(page["tools"])...) })
+	var listed []check.M
+	check.FollowPages(r.t, s, "tools/list", "tools",
+		func(page check.M) { listed = append(listed, protocol.ObjectsIn(page["tools"])...) })
 	for _, tool := range toolcall.SortForCalls(r.t, protocol.NamedSubjects(listed)) {
 		if !r.isCalled[tool.Name] {
 			r.isCalled[tool.Name] = true
@@ -104,7 +105,7 @@ func (r *interactiveCaller) remainingTools() (tools []Subject) {
 	}
 	known := toolcall.ListedTools(r.t)
 	slices.SortStableFunc(tools,
-		func(x, y Subject) int { return likelihoodToAsk(known, y) - likelihoodToAsk(known, x) })
+		func(x, y check.Subject) int { return likelihoodToAsk(known, y) - likelihoodToAsk(known, x) })
 	return tools
 }
 
@@ -113,7 +114,9 @@ type interactions map[*toolcall.ToolCall][]*InteractiveCall
 
 // interactiveCallsOf are the calls of a flight that have asked. Where several may have asked a question, they are made
 // once more.
-func (r *interactiveCaller) interactiveCallsOf(f *toolcall.CallGroup, questions []ServerRequest) (all []*InteractiveCall) {
+func (r *interactiveCaller) interactiveCallsOf(
+	f *toolcall.CallGroup, questions []ServerRequest,
+) (all []*InteractiveCall) {
 	asked, again := interactions{}, map[*toolcall.ToolCall]bool{nil: true}
 	for _, q := range questions {
 		call := callOf(f, q.ClientRequest)
@@ -191,7 +194,8 @@ func callOf(f *toolcall.CallGroup, request *driver.Frame) *toolcall.ToolCall {
 func callsWithInputRequests(calls toolcall.ToolCalls) (a InteractiveCalls) {
 	for _, call := range slices.Concat(calls.List, calls.UnfinishedLoops) {
 		i := &InteractiveCall{
-			Tool: call.Tool, Arguments: call.Arguments, ClientCapabilities: protocol.AllModernCapabilities, Reply: call.Reply,
+			Tool: call.Tool, Arguments: call.Arguments, ClientCapabilities: protocol.AllModernCapabilities,
+			Reply:       call.Reply,
 			AbortReason: call.InputLoop.AbortReason,
 		}
 		for _, r := range call.InputLoop.InputReplies {
@@ -213,10 +217,10 @@ var (
 )
 
 // likelihoodToAsk is how likely a tool asks: one that other clients do not see may need what they lack.
-func likelihoodToAsk(known []Subject, tool Subject) int {
+func likelihoodToAsk(known []check.Subject, tool check.Subject) int {
 	description, _ := tool.Value["description"].(string)
 	switch {
-	case !slices.ContainsFunc(known, func(k Subject) bool { return k.Name == tool.Name }):
+	case !slices.ContainsFunc(known, func(k check.Subject) bool { return k.Name == tool.Name }):
 		return 3
 	case askingName.MatchString(tool.Name):
 		return 2
@@ -228,7 +232,7 @@ func likelihoodToAsk(known []Subject, tool Subject) int {
 
 // RequireInteractiveCalls are the calls in which a server asked for something by a method, for checks that cannot do
 // without one.
-func RequireInteractiveCalls(t *T, method string) []*InteractiveCall {
+func RequireInteractiveCalls(t *check.T, method string) []*InteractiveCall {
 	a := CallInteractively(t)
 	all := slices.DeleteFunc(slices.Clone(a.List), func(i *InteractiveCall) bool { return !i.AsksFor(method) })
 	if len(all) == 0 {
@@ -238,6 +242,6 @@ func RequireInteractiveCalls(t *T, method string) []*InteractiveCall {
 }
 
 // EachInteractiveCall tries a check on calls. What fails is named by its tool.
-func EachInteractiveCall(t *T, all []*InteractiveCall, run func(*T, *InteractiveCall)) {
-	Each(t, all, (*InteractiveCall).Subject, run)
+func EachInteractiveCall(t *check.T, all []*InteractiveCall, run func(*check.T, *InteractiveCall)) {
+	check.Each(t, all, (*InteractiveCall).Subject, run)
 }

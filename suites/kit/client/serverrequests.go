@@ -4,8 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
@@ -15,8 +16,8 @@ import (
 // handshake, by an input request in a result.
 type ServerRequest struct {
 	Method        string
-	Params        M      // nil where they are no object
-	InputKey      string // of the input request; empty: it is a request of its own
+	Params        check.M // nil where they are no object
+	InputKey      string  // of the input request; empty: it is a request of its own
 	Session       *driver.Session
 	Frame         *driver.Frame // that asks
 	ClientRequest *driver.Frame // of the client that was being served meanwhile; nil where that cannot be told
@@ -27,7 +28,7 @@ type ServerRequest struct {
 
 // ServerRequests are all that the server asked for by a method in sessions of the revision whose clients kept the
 // protocol. What the entries of a task ask for is among them.
-func ServerRequests(t *T, w Wire, method string) (all []ServerRequest) {
+func ServerRequests(t *check.T, w check.Wire, method string) (all []ServerRequest) {
 	if t.IsModern() {
 		for _, m := range protocol.ModernResults(t, w).List {
 			all = append(all, inputRequestsIn(m.Session, m.Request, m.Frame)...)
@@ -45,7 +46,7 @@ const maxJudgedRequests = 5000
 
 // JudgeServerRequests tries a check on questions, each named by the tool that asked. Without any the check ends as
 // SkipNotObserved does.
-func JudgeServerRequests(t *T, what string, all []ServerRequest, run func(*T, ServerRequest)) {
+func JudgeServerRequests(t *check.T, what string, all []ServerRequest, run func(*check.T, ServerRequest)) {
 	if len(all) == 0 {
 		toolcall.SkipNotObserved(t, what, CallInteractively(t).Uncalled, toolcall.AnyTool)
 	}
@@ -53,16 +54,16 @@ func JudgeServerRequests(t *T, what string, all []ServerRequest, run func(*T, Se
 		t.Caveat("%d of %d were not judged: it is a flood", left, len(all))
 		all = all[:maxJudgedRequests]
 	}
-	Each(t, all, ServerRequest.Subject, run)
+	check.Each(t, all, ServerRequest.Subject, run)
 }
 
 // Subject is the question, named by the tool during whose call it came, and by its key.
-func (q ServerRequest) Subject() Subject {
+func (q ServerRequest) Subject() check.Subject {
 	name := q.ToolName()
 	if q.InputKey != "" {
 		name += ": " + q.InputKey
 	}
-	return Subject{Name: name, Frames: []*driver.Frame{q.ClientRequest, q.Frame}}
+	return check.Subject{Name: name, Frames: []*driver.Frame{q.ClientRequest, q.Frame}}
 }
 
 // ToolName is the name of what was being called, got or read, or the method of another request; empty where that cannot
@@ -71,7 +72,7 @@ func (q ServerRequest) ToolName() string {
 	if q.ClientRequest == nil {
 		return ""
 	}
-	params, _ := q.ClientRequest.JSON()["params"].(M)
+	params, _ := q.ClientRequest.JSON()["params"].(check.M)
 	for _, member := range []string{"name", "uri", "taskId"} {
 		if name, isString := params[member].(string); isString {
 			return name
@@ -81,23 +82,23 @@ func (q ServerRequest) ToolName() string {
 }
 
 // Client is what the client had declared that was asked.
-func (q ServerRequest) ClientCapabilities() M {
-	if !IsModern(q.Session.NegotiatedRevision()) {
-		declared, _ := q.Session.ConnectParams["capabilities"].(M)
+func (q ServerRequest) ClientCapabilities() check.M {
+	if !catalogue.IsModern(q.Session.NegotiatedRevision()) {
+		declared, _ := q.Session.ConnectParams["capabilities"].(check.M)
 		return declared
 	}
-	params, _ := q.ClientRequest.JSON()["params"].(M)
-	declared, _ := protocol.MetaOf(params)[driver.MetaCapabilities].(M)
+	params, _ := q.ClientRequest.JSON()["params"].(check.M)
+	declared, _ := protocol.MetaOf(params)[driver.MetaCapabilities].(check.M)
 	return declared
 }
 
 // Value is the request as it was written, to be held against its schema; nil where it is no object.
 func (q ServerRequest) Value() any {
-	if !IsModern(q.Session.NegotiatedRevision()) {
+	if !catalogue.IsModern(q.Session.NegotiatedRevision()) {
 		return q.Frame.JSON()
 	}
-	result, _ := q.Frame.JSON()["result"].(M)
-	requests, _ := result["inputRequests"].(M)
+	result, _ := q.Frame.JSON()["result"].(check.M)
+	requests, _ := result["inputRequests"].(check.M)
 	return requests[q.InputKey]
 }
 
@@ -105,7 +106,7 @@ func (q ServerRequest) Value() any {
 func ServerRequestsIn(s *driver.Session, frames []*driver.Frame) (all []ServerRequest) {
 	transcript.EachServerMessage(frames, func(m *driver.Frame, asked []*transcript.TrackedRequest) {
 		if m.IsRequest() && m.Method != "ping" {
-			params, _ := m.JSON()["params"].(M)
+			params, _ := m.JSON()["params"].(check.M)
 			q := ServerRequest{Method: m.Method, Params: params, Session: s, Frame: m}
 			if q.Candidates = activeRequests(m, asked); len(q.Candidates) == 1 {
 				q.ClientRequest, q.Candidates = q.Candidates[0], nil
@@ -144,12 +145,12 @@ func activeRequests(m *driver.Frame, asked []*transcript.TrackedRequest) (reques
 
 // inputRequestsIn are the input requests of a result, in the order of their keys.
 func inputRequestsIn(s *driver.Session, request, f *driver.Frame) (all []ServerRequest) {
-	result, _ := f.JSON()["result"].(M)
-	requests, _ := result["inputRequests"].(M)
+	result, _ := f.JSON()["result"].(check.M)
+	requests, _ := result["inputRequests"].(check.M)
 	for _, key := range slices.Sorted(maps.Keys(requests)) {
-		input, _ := requests[key].(M)
+		input, _ := requests[key].(check.M)
 		method, _ := input["method"].(string)
-		params, _ := input["params"].(M)
+		params, _ := input["params"].(check.M)
 		all = append(all, ServerRequest{Method: method, Params: params, InputKey: key, Session: s, Frame: f,
 			ClientRequest: request})
 	}
@@ -177,6 +178,6 @@ func EndedAfterDecline(x *transcript.Call) bool {
 // isDecline reports whether an answer to a question is an error, or that the user does not accept.
 func isDecline(answer *driver.Frame) bool {
 	message := answer.JSON()
-	result, _ := message["result"].(M)
-	return message["error"] != nil || HasMember(result, "action") && result["action"] != "accept"
+	result, _ := message["result"].(check.M)
+	return message["error"] != nil || check.HasMember(result, "action") && result["action"] != "accept"
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
 )
 
@@ -58,16 +58,16 @@ func TestServerRequestAttribution(t *testing.T) {
 // A client without modes has that of forms, and a question without a mode is of it.
 func TestHasMode(t *testing.T) {
 	tests := []struct {
-		client, params M
+		client, params check.M
 		has            bool
 	}{
-		{M{}, M{}, false},
-		{M{"elicitation": M{}}, M{}, true},
-		{M{"elicitation": M{}}, M{"mode": "form"}, true},
-		{M{"elicitation": M{}}, M{"mode": "url"}, false},
-		{M{"elicitation": M{"url": M{}}}, M{}, false},
-		{M{"elicitation": M{"url": M{}}}, M{"mode": "url"}, true},
-		{M{"elicitation": M{"url": M{}, "form": M{}}}, M{"mode": 1}, false},
+		{check.M{}, check.M{}, false},
+		{check.M{"elicitation": check.M{}}, check.M{}, true},
+		{check.M{"elicitation": check.M{}}, check.M{"mode": "form"}, true},
+		{check.M{"elicitation": check.M{}}, check.M{"mode": "url"}, false},
+		{check.M{"elicitation": check.M{"url": check.M{}}}, check.M{}, false},
+		{check.M{"elicitation": check.M{"url": check.M{}}}, check.M{"mode": "url"}, true},
+		{check.M{"elicitation": check.M{"url": check.M{}, "form": check.M{}}}, check.M{"mode": 1}, false},
 	}
 	for _, tt := range tests {
 		if has := HasMode(tt.client, ModeOf(tt.params)); has != tt.has {

@@ -3,8 +3,8 @@ package handshake
 import (
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -23,21 +23,21 @@ type NamesByList map[string][]string
 
 // CompareConnections asks for lists on two connections by turns, and in between on one of them for what changes
 // nothing.
-func CompareConnections(t *T) ConnectionLists {
+func CompareConnections(t *check.T) ConnectionLists {
 	list := protocol.RequireListMethod(t)
-	if SharesProcess(t) {
+	if check.SharesProcess(t) {
 		n := openSecondConnection(t)
 		n.requireLists()
 		return n.lists
 	}
-	return Step(t, "two connections", func(t *T) (c ConnectionLists) {
+	return check.Step(t, "two connections", func(t *check.T) (c ConnectionLists) {
 		c.compare(t, list, t.NewProcess())
 		return c
 	})
 }
 
 // compare does so with a connection on which nothing was said yet.
-func (c *ConnectionLists) compare(t *T, list string, there *driver.Session) {
+func (c *ConnectionLists) compare(t *check.T, list string, there *driver.Session) {
 	c.ListMethod, c.FirstReply = list, there.AwaitFirst(there.Request(list, nil))
 	if c.FirstReply.Result() == nil {
 		return
@@ -53,9 +53,9 @@ func (c *ConnectionLists) compare(t *T, list string, there *driver.Session) {
 
 // sessionWithoutToolResults is a session that others may have used, but in which no tool had a result, since that may
 // have changed what is listed.
-func sessionWithoutToolResults(t *T) *driver.Session {
+func sessionWithoutToolResults(t *check.T) *driver.Session {
 	s := t.Session()
-	if results := (Wire{Sessions: []*driver.Session{s}}).ResultsOf("tools/call"); len(results.List) > 0 {
+	if results := (check.Wire{Sessions: []*driver.Session{s}}).ResultsOf("tools/call"); len(results.List) > 0 {
 		return t.ExclusiveSession()
 	}
 	return s
@@ -68,12 +68,12 @@ func ListMember(method string) (member string) {
 }
 
 // readLists is what the server lists in a session.
-func readLists(t *T, s *driver.Session) NamesByList {
+func readLists(t *check.T, s *driver.Session) NamesByList {
 	all := NamesByList{}
 	for _, list := range protocol.ListMethods(t.Server.Capabilities) {
 		key := map[bool]string{true: "uri", false: "name"}[list == "resources/list"]
 		names := []string{}
-		FollowPages(t, s, list, ListMember(list), func(page M) {
+		check.FollowPages(t, s, list, ListMember(list), func(page check.M) {
 			for _, item := range protocol.ObjectsIn(page[ListMember(list)]) {
 				name, _ := item[key].(string)
 				names = append(names, name)
@@ -85,15 +85,15 @@ func readLists(t *T, s *driver.Session) NamesByList {
 }
 
 // sendReadOnlyRequests makes requests that change nothing: those for what does not exist, and readings.
-func sendReadOnlyRequests(t *T, s *driver.Session) {
+func sendReadOnlyRequests(t *check.T, s *driver.Session) {
 	t.TryRequest(s, "server/discover", nil)
-	if t.Server.Declares("tools") && MayCallUnknown(t) {
-		invalid.TryInvalid(t, s, "tools/call", M{"name": protocol.UnknownToolName(t), "arguments": M{}})
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
+		invalid.TryInvalid(t, s, "tools/call", check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}})
 	}
 	if len(t.Server.Resources) > 0 {
-		t.TryRequest(s, "resources/read", M{"uri": t.Server.Resources[0]["uri"]})
+		t.TryRequest(s, "resources/read", check.M{"uri": t.Server.Resources[0]["uri"]})
 	}
 	if len(t.Server.Prompts) > 0 {
-		invalid.TryInvalid(t, s, "prompts/get", M{"name": t.Server.Prompts[0]["name"]})
+		invalid.TryInvalid(t, s, "prompts/get", check.M{"name": t.Server.Prompts[0]["name"]})
 	}
 }

@@ -3,8 +3,8 @@ package handshake
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -19,13 +19,13 @@ type nonconformingClient struct {
 	withoutMeta   []IncompleteRequest
 }
 
-func probeNonconforming(t *T) *nonconformingClient {
-	return Step(t, "a stranger", func(t *T) *nonconformingClient {
+func probeNonconforming(t *check.T) *nonconformingClient {
+	return check.Step(t, "a stranger", func(t *check.T) *nonconformingClient {
 		s := t.NewProcess()
 		s.MarkInvalidInputFromStart()
 		n := &nonconformingClient{versionProbes: probeFirstVersions(t, s)}
 		if slices.ContainsFunc(n.versionProbes, func(c VersionProbe) bool { return !c.IsRefused() }) {
-			NeedsConfirmation(t)
+			check.NeedsConfirmation(t)
 		}
 		n.withoutMeta = sendWithoutMeta(t, s)
 		return n
@@ -35,45 +35,45 @@ func probeNonconforming(t *T) *nonconformingClient {
 // Incomplete is a request that does not say all that it has to say, and the answer to it.
 type IncompleteRequest struct {
 	Missing, Method string
-	Params          M
+	Params          check.M
 	Reply           driver.Reply
 }
 
 // Subject is the request, and its answer.
-func (r IncompleteRequest) Subject() Subject {
-	return Subject{Name: r.Method + " " + r.Missing, Frames: []*driver.Frame{r.Reply.Request, r.Reply.Frame}}
+func (r IncompleteRequest) Subject() check.Subject {
+	return check.Subject{Name: r.Method + " " + r.Missing, Frames: []*driver.Frame{r.Reply.Request, r.Reply.Frame}}
 }
 
 // OmittedCapabilities is what a request says that leaves out what its client can do.
-var OmittedCapabilities = M{"_meta": M{driver.MetaCapabilities: driver.Omitted}}
+var OmittedCapabilities = check.M{"_meta": check.M{driver.MetaCapabilities: driver.Omitted}}
 
 // RequestsWithoutMeta are requests that do not name their version: the first has no params, the second no
 // protocolVersion, the others no _meta. Over stdio nothing ordinary was said before in their process. Others have it
 // afterwards as a hostile session, unless the server has come to treat such requests otherwise than at first.
-func RequestsWithoutMeta(t *T) []IncompleteRequest {
-	if SharesProcess(t) {
+func RequestsWithoutMeta(t *check.T) []IncompleteRequest {
+	if check.SharesProcess(t) {
 		return probeNonconforming(t).withoutMeta
 	}
-	return Step(t, "requests without _meta", func(t *T) []IncompleteRequest {
+	return check.Step(t, "requests without _meta", func(t *check.T) []IncompleteRequest {
 		s := t.NewProcess()
 		s.MarkInvalidInputFromStart()
 		return sendWithoutMeta(t, s)
 	})
 }
 
-func sendWithoutMeta(t *T, s *driver.Session) []IncompleteRequest {
+func sendWithoutMeta(t *check.T, s *driver.Session) []IncompleteRequest {
 	const discover = "server/discover"
 	id := s.NextID()
 	p := s.NewPending(id, discover)
-	sent := s.SendJSON(M{"jsonrpc": "2.0", "id": id, "method": discover})
+	sent := s.SendJSON(check.M{"jsonrpc": "2.0", "id": id, "method": discover})
 	first := invalid.AwaitInvalid(t, s, p, func() driver.Reply { return s.AwaitFirst(p) })
 	first.Request = sent
 	all := []IncompleteRequest{{Missing: "without params", Method: discover, Reply: first}}
 	ask := func(what, method string, meta any) {
-		r := invalid.SendInvalid(t, s, method, M{"_meta": meta})
+		r := invalid.SendInvalid(t, s, method, check.M{"_meta": meta})
 		all = append(all, IncompleteRequest{Missing: what, Method: method, Reply: r})
 	}
-	ask("without protocolVersion", discover, M{driver.MetaRevision: driver.Omitted})
+	ask("without protocolVersion", discover, check.M{driver.MetaRevision: driver.Omitted})
 	ask("without _meta", discover, driver.Omitted)
 	if list, _ := protocol.ListMethod(t); list != "" {
 		ask("without _meta", list, driver.Omitted)
@@ -86,14 +86,14 @@ func sendWithoutMeta(t *T, s *driver.Session) []IncompleteRequest {
 
 // FirstVersionProbes are server/discover in versions that no server has, as a client over stdio begins with it: as the
 // first that a process is asked. Over HTTP, where requests have no order, there are none.
-func FirstVersionProbes(t *T) []VersionProbe {
+func FirstVersionProbes(t *check.T) []VersionProbe {
 	switch {
 	case t.Site() != nil:
 		return nil
-	case SharesProcess(t):
+	case check.SharesProcess(t):
 		return probeNonconforming(t).versionProbes
 	}
-	return Step(t, "unknown versions at first", func(t *T) []VersionProbe {
+	return check.Step(t, "unknown versions at first", func(t *check.T) []VersionProbe {
 		s := t.NewProcess()
 		s.MarkInvalidInputFromStart()
 		return probeFirstVersions(t, s)
@@ -101,10 +101,10 @@ func FirstVersionProbes(t *T) []VersionProbe {
 }
 
 // probeFirstVersions makes them, as long as they are answered.
-func probeFirstVersions(t *T, s *driver.Session) (all []VersionProbe) {
+func probeFirstVersions(t *check.T, s *driver.Session) (all []VersionProbe) {
 	const discover = "server/discover"
 	for _, version := range []string{NewerVersion, OlderVersion, NonDateVersion} {
-		r := RequireServerReply(t, s.AwaitFirst(s.Request(discover, versionParams(version))))
+		r := check.RequireServerReply(t, s.AwaitFirst(s.Request(discover, versionParams(version))))
 		all = append(all, VersionProbe{Method: discover, Version: version, Position: " as the first request", Reply: r})
 		if r.Err != nil {
 			break

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
@@ -38,7 +39,7 @@ type Scenario struct {
 
 // ScenarioResult is what came of it.
 type ScenarioResult struct {
-	ConnectParams M // what the client said of itself
+	ConnectParams check.M // what the client said of itself
 	// to initialize, by the names of IncompleteConnectParams, as far as that went
 	IncompleteReplies  map[string]driver.Reply
 	FirstPingReply     driver.Reply // to the ping before initialize
@@ -76,7 +77,7 @@ var clientScenario = Scenario{RefuseRequests: true, PingBeforeInitialized: true}
 func scenariosFor(judged string) []Scenario {
 	all := append(slices.Clone(sharedScenarios), clientScenario)
 	next := 0
-	for _, version := range LegacyRevisions {
+	for _, version := range catalogue.LegacyRevisions {
 		if version == judged {
 			continue
 		}
@@ -107,7 +108,7 @@ func (o Scenario) includes(other Scenario) bool {
 
 // RunScenario opens a session in a certain way and tells what came of it. Unless the check is tried alone, it may be a
 // session of openings, which does more than was asked for: but not where it is a process that costs less than a wait.
-func RunScenario(t *T, o Scenario) ScenarioResult {
+func RunScenario(t *check.T, o Scenario) ScenarioResult {
 	if o.version == t.Revision {
 		o.version = ""
 	}
@@ -115,26 +116,27 @@ func RunScenario(t *T, o Scenario) ScenarioResult {
 		all := scenariosFor(t.Revision)
 		if i := slices.IndexFunc(all, func(c Scenario) bool { return c.includes(o) }); i >= 0 {
 			o = all[i]
-			NeedsConfirmation(t)
+			check.NeedsConfirmation(t)
 		}
 	}
-	return Step(t, fmt.Sprintf("opening %+v", o), func(t *T) ScenarioResult { return executeScenario(t, o) })
+	return check.Step(t, fmt.Sprintf("opening %+v", o),
+		func(t *check.T) ScenarioResult { return executeScenario(t, o) })
 }
 
 // scenarioRun opens a session step by step.
 type scenarioRun struct {
 	Scenario
 	ScenarioResult
-	t         *T
+	t         *check.T
 	s         *driver.Session
 	firstPing driver.Pending // before initialize
 }
 
-func executeScenario(t *T, o Scenario) ScenarioResult {
+func executeScenario(t *check.T, o Scenario) ScenarioResult {
 	if t.Server.Transport == "http" { // where a server has no way to speak first
 		o.SilentStart, o.DelayInitialized = false, false
 	}
-	p := &scenarioRun{Scenario: o, t: t, s: NewProcessWith(t, driver.Options{DiscardStderr: o.NoStderrReader})}
+	p := &scenarioRun{Scenario: o, t: t, s: check.NewProcessWith(t, driver.Options{DiscardStderr: o.NoStderrReader})}
 	p.sendBeforeInitialize()
 	if o.CloseStdin && p.s.Stdio() != nil {
 		p.closeInput()
@@ -151,7 +153,7 @@ func executeScenario(t *T, o Scenario) ScenarioResult {
 // sendBeforeInitialize is what comes before initialize.
 func (p *scenarioRun) sendBeforeInitialize() {
 	if p.SilentStart {
-		p.s.Sleep(LateWindow)
+		p.s.Sleep(check.LateWindow)
 	}
 	if p.IncompleteInitialize {
 		p.initializeIncomplete()
@@ -181,7 +183,7 @@ func (p *scenarioRun) initialize() {
 // sendBeforeInitialized is what comes between initialize and initialized.
 func (p *scenarioRun) sendBeforeInitialized() {
 	if p.DelayInitialized {
-		p.s.Sleep(LateWindow)
+		p.s.Sleep(check.LateWindow)
 	}
 	if p.PingBeforeInitialized {
 		p.EarlyPingReply = p.s.Call("ping", nil)
@@ -234,8 +236,8 @@ func (p *scenarioRun) finish() {
 		p.s.RefuseServerRequests, p.s.ReusableAsClient = false, true
 	}
 	if p.NotifyAtEnd {
-		Deferred(p.t, func() { sendNotifications(p.t, p.s) })
-		KeepIdle(p.t, p.s)
+		check.Deferred(p.t, func() { sendNotifications(p.t, p.s) })
+		check.KeepIdle(p.t, p.s)
 	}
 }
 
@@ -254,13 +256,13 @@ func (p *scenarioRun) closeInput() {
 }
 
 // IncompleteConnectParams are params of initialize that lack a required member.
-func IncompleteConnectParams(revision string) (forms []Subject) {
+func IncompleteConnectParams(revision string) (forms []check.Subject) {
 	for _, member := range []string{"protocolVersion", "clientInfo", "capabilities"} {
 		hello := driver.ConnectParams(revision)
 		delete(hello, member)
-		forms = append(forms, Subject{Name: "without " + member, Value: hello, FromClient: true})
+		forms = append(forms, check.Subject{Name: "without " + member, Value: hello, FromClient: true})
 	}
-	return append(forms, Subject{Name: "without params"})
+	return append(forms, check.Subject{Name: "without params"})
 }
 
 // initializeIncomplete greets with what lacks something. A server that takes that for good is greeted in a further
@@ -282,9 +284,9 @@ func (p *scenarioRun) initializeIncomplete() {
 
 // cancelInitialize cancels initialize. Where that is heeded, by an error or since a later request is answered before
 // it, initialize comes once more: it returns the one that is to be answered.
-func cancelInitialize(s *driver.Session, p driver.Pending, hello M) driver.Pending {
+func cancelInitialize(s *driver.Session, p driver.Pending, hello check.M) driver.Pending {
 	mark := s.Mark()
-	s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": "mcpcheck"})
+	s.Notify("notifications/cancelled", check.M{"requestId": p.ID, "reason": "mcpcheck"})
 	ping := s.Request("ping", nil)
 	s.Wait(mark, s.StartTimeout(), func(f *driver.Frame) bool {
 		return f.IsResponse() && (driver.SameID(f.RequestID(), p.ID) || driver.SameID(f.RequestID(), ping.ID))
@@ -297,9 +299,9 @@ func cancelInitialize(s *driver.Session, p driver.Pending, hello M) driver.Pendi
 
 // AwaitServerRequests leaves time to a server that may ask the client for what it has declared: some wait a while after
 // the handshake. Over HTTP, one without sessions has no way to ask.
-func AwaitServerRequests(t *T, s *driver.Session) {
+func AwaitServerRequests(t *check.T, s *driver.Session) {
 	if !t.Server.Sessionless {
-		s.Wait(0, LateWindow, isServerRequest)
+		s.Wait(0, check.LateWindow, isServerRequest)
 	}
 }
 
@@ -337,21 +339,21 @@ func (p *scenarioRun) recordRefusals() {
 
 // Plain is what a client declares that can be asked for every feature, and for none of the options of one. Its roots
 // may change.
-var BasicCapabilities = M{"roots": M{"listChanged": true}, "sampling": M{}, "elicitation": M{}}
+var BasicCapabilities = check.M{"roots": check.M{"listChanged": true}, "sampling": check.M{}, "elicitation": check.M{}}
 
 // CapableConnectParams is the greeting of a client that a server may ask for anything.
-func CapableConnectParams(revision string) M {
+func CapableConnectParams(revision string) check.M {
 	hello := driver.ConnectParams(revision)
-	maps.Copy(hello["capabilities"].(M), BasicCapabilities)
+	maps.Copy(hello["capabilities"].(check.M), BasicCapabilities)
 	return hello
 }
 
-func (o Scenario) connectParams(t *T) M {
+func (o Scenario) connectParams(t *check.T) check.M {
 	hello := driver.ConnectParams(t.Revision)
 	if o.version != "" {
 		hello["protocolVersion"] = o.version
 	}
-	capabilities := hello["capabilities"].(M)
+	capabilities := hello["capabilities"].(check.M)
 	if o.RefuseRequests {
 		maps.Copy(capabilities, protocol.AllCapabilities(t.Revision))
 	}
@@ -362,19 +364,19 @@ func (o Scenario) connectParams(t *T) M {
 		maps.Copy(capabilities, protocol.TaskCapabilities(t.Revision))
 	}
 	if o.IgnoreRequests {
-		capabilities["roots"] = M{"listChanged": true}
+		capabilities["roots"] = check.M{"listChanged": true}
 	}
 	if o.UnknownCapabilities {
 		maps.Copy(capabilities, protocol.UnknownCapabilities)
 	}
 	if o.NewerFields {
-		maps.Copy(capabilities, M{
-			"elicitation": M{"form": M{}, "url": M{}},
-			"tasks":       M{"requests": M{}},
-			"sampling":    M{"tools": M{}, "context": M{}},
+		maps.Copy(capabilities, check.M{
+			"elicitation": check.M{"form": check.M{}, "url": check.M{}},
+			"tasks":       check.M{"requests": check.M{}},
+			"sampling":    check.M{"tools": check.M{}, "context": check.M{}},
 		})
-		icon := M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}
-		hello["clientInfo"] = M{
+		icon := check.M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}
+		hello["clientInfo"] = check.M{
 			"name": "mcpcheck", "version": "1", "title": "mcpcheck", "description": "A client of a later revision",
 			"icons": []any{icon}, "websiteUrl": "https://example.com",
 		}
@@ -383,19 +385,19 @@ func (o Scenario) connectParams(t *T) M {
 }
 
 // initializedParams of the notification initialized.
-func (o Scenario) initializedParams() M {
+func (o Scenario) initializedParams() check.M {
 	switch o.InitializedForm {
 	case "{}":
-		return M{}
+		return check.M{}
 	case "_meta":
-		return M{"_meta": M{"com.example/mcpcheck": true}}
+		return check.M{"_meta": check.M{"com.example/mcpcheck": true}}
 	}
 	return nil
 }
 
 // ServerSpokeFirst reports whether the server said in some session, before its client said anything, what
 // lifecycle/server-does-not-speak-first reports.
-func ServerSpokeFirst(w Wire) bool {
+func ServerSpokeFirst(w check.Wire) bool {
 	return slices.ContainsFunc(w.CompleteSessions(), func(s *driver.Session) bool {
 		for _, f := range s.FramesSince(0) {
 			switch {
@@ -413,7 +415,7 @@ func ServerSpokeFirst(w Wire) bool {
 func isTooEarly(f *driver.Frame) bool { return f.IsResponse() || f.IsRequest() && f.Method != "ping" }
 
 // IsBeforeConnectReply reports whether a message came before the answer to initialize.
-func IsBeforeConnectReply(m Message) bool {
+func IsBeforeConnectReply(m check.Message) bool {
 	var hello *driver.Frame
 	for _, f := range m.Session.FramesSince(0) {
 		switch {
@@ -429,29 +431,29 @@ func IsBeforeConnectReply(m Message) bool {
 }
 
 // RequireConnected ends a check that has nothing to go on with. Alone, it asks for the revision that the server grants.
-func (r ScenarioResult) RequireConnected(t *T) {
+func (r ScenarioResult) RequireConnected(t *check.T) {
 	if r.ConnectReply.Result() == nil {
-		t.Retry("initialize brought %s", Got(r.ConnectReply))
+		t.Retry("initialize brought %s", check.Got(r.ConnectReply))
 	}
 }
 
 // SkipUnlessCapabilities ends a check of what a server has not declared when its welcome does not say what it declares.
-func SkipUnlessCapabilities(t *T, welcome M) {
-	if _, ok := welcome["capabilities"].(M); !ok {
+func SkipUnlessCapabilities(t *check.T, welcome check.M) {
+	if _, ok := welcome["capabilities"].(check.M); !ok {
 		t.Yield("capabilities is not an object")
 	}
 }
 
 // ConnectReplyFor is the answer to initialize with a version.
-func ConnectReplyFor(t *T, version string) driver.Reply {
+func ConnectReplyFor(t *check.T, version string) driver.Reply {
 	if version == t.Server.Requested && t.Server.ConnectResult != nil && !t.IsConfirmation() {
-		NeedsConfirmation(t)
+		check.NeedsConfirmation(t)
 		return t.Server.ConnectReply // discovery has asked already
 	}
 	return RunScenario(t, Scenario{version: version}).ConnectReply
 }
 
 // InitializeAll asks for several versions at a time; the answers are had from ConnectReplyFor.
-func InitializeAll(t *T, versions []string) {
-	Parallel(t, len(versions), func(t *T, i int) { ConnectReplyFor(t, versions[i]) })
+func InitializeAll(t *check.T, versions []string) {
+	check.Parallel(t, len(versions), func(t *check.T, i int) { ConnectReplyFor(t, versions[i]) })
 }

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // ExitTimeout is how long a process may take to end once it was asked to.
@@ -17,21 +17,21 @@ type CloseStdinResult struct {
 	ForcedBy       string // what it needed otherwise
 	Duration       time.Duration
 	Exit           driver.Exit
-	Output         Messages // written after the end of stdin
-	Stderr         string   // written after the end of stdin
+	Output         check.Messages // written after the end of stdin
+	Stderr         string         // written after the end of stdin
 }
 
 // CloseStdin closes the stdin of a session that has served, and watches the end.
-func CloseStdin(t *T) CloseStdinResult {
-	return Step(t, "end of stdin", func(t *T) (e CloseStdinResult) {
-		s := SessionToEnd(t)
-		RequestNoOp(t, s)
+func CloseStdin(t *check.T) CloseStdinResult {
+	return check.Step(t, "end of stdin", func(t *check.T) (e CloseStdinResult) {
+		s := check.SessionToEnd(t)
+		check.RequestNoOp(t, s)
 		before := strings.Join(s.StderrTail(), "\n")
 		begin := time.Now()
 		s.Stdio().CloseStdin()
 		if !t.IsConfirmation() { // most are gone at once; who is not has the whole time when it is confirmed
 			if e.Exit, e.ExitedByItself = s.Stdio().AwaitExit(ExitTimeout / 5); !e.ExitedByItself {
-				NeedsConfirmation(t)
+				check.NeedsConfirmation(t)
 				t.Retry("the process did not end soon after its stdin")
 			}
 		}
@@ -44,7 +44,7 @@ func CloseStdin(t *T) CloseStdinResult {
 				e.ForcedBy = "an end by SIGKILL only"
 			}
 		}
-		e.Output = Wire{Sessions: []*driver.Session{s}}.ShutdownLines()
+		e.Output = check.Wire{Sessions: []*driver.Session{s}}.ShutdownLines()
 		e.Stderr = strings.TrimPrefix(strings.Join(s.StderrTail(), "\n"), before)
 		return e
 	})

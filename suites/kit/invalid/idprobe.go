@@ -9,10 +9,11 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // IDProbeResult is what came of a request whose id matters.
@@ -31,7 +32,7 @@ func (e IDProbeResult) String() string {
 	case e.Reply.Answered() && !e.HasRequestID():
 		return e.Reply.Frame.Raw.Brief()
 	}
-	return Got(e.Reply)
+	return check.Got(e.Reply)
 }
 
 // Frames are the request and what came of it.
@@ -63,34 +64,36 @@ func (all IDProbeResults) AllServed() bool {
 }
 
 // IntegerIDs are the echoes of integers.
-func IntegerIDs(t *T) IDProbeResults { return stepOfIDProbes(t, "integer ids", 70007, -1, 1<<53-1) }
+func IntegerIDs(t *check.T) IDProbeResults {
+	return stepOfIDProbes(t, "integer ids", 70007, -1, 1<<53-1)
+}
 
 // StringIDs are the echoes of strings. No other session asks under the numbers that they are.
-func StringIDs(t *T) IDProbeResults {
+func StringIDs(t *check.T) IDProbeResults {
 	return stepOfIDProbes(t, "string ids", "70071", "0070072", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20))
 }
 
-func stepOfIDProbes(t *T, name string, ids ...any) IDProbeResults {
-	return Step(t, name, func(t *T) (all IDProbeResults) {
+func stepOfIDProbes(t *check.T, name string, ids ...any) IDProbeResults {
+	return check.Step(t, name, func(t *check.T) (all IDProbeResults) {
 		s := t.Session()
-		all.UsualReply = RequestNoOp(t, s)
+		all.UsualReply = check.RequestNoOp(t, s)
 		all.List = ProbeEachID(t, s, ids)
 		return all
 	})
 }
 
 // ProbeEachID is ProbeID with one id after the other up to the first without an answer, or in a hurry with all of them.
-func ProbeEachID(t *T, s *driver.Session, ids []any) []IDProbeResult {
+func ProbeEachID(t *check.T, s *driver.Session, ids []any) []IDProbeResult {
 	ask := func(id any) driver.Pending { return protocol.SendNoOp(s, id) }
 	return probeIDsWith(t, s, ids, ask, protocol.ShortWait)
 }
 
 // probeIDsWith asks under ids and waits for what comes of it.
 func probeIDsWith(
-	t *T, s *driver.Session, ids []any, ask func(id any) driver.Pending, patience time.Duration,
+	t *check.T, s *driver.Session, ids []any, ask func(id any) driver.Pending, patience time.Duration,
 ) (all []IDProbeResult) {
 	mark, sent := s.Mark(), map[any]driver.Pending{}
-	hurry := SendsConcurrently(t)
+	hurry := check.SendsConcurrently(t)
 	if hurry {
 		for _, id := range ids {
 			sent[id] = ask(id)
@@ -109,11 +112,11 @@ func probeIDsWith(
 }
 
 // StringIDOrDefault is a text as the id of a request or, where strings are not served as ids, nil: the default.
-func StringIDOrDefault(t *T, text string) any {
+func StringIDOrDefault(t *check.T, said string) any {
 	if !StringIDs(t).AllServed() {
 		return nil
 	}
-	return text
+	return said
 }
 
 // AwaitWithBarrier waits for the answer to what was sent after the mark. When none comes at once, it makes sure that a
@@ -140,7 +143,7 @@ func AwaitWithBarrier(s *driver.Session, mark int, p driver.Pending, patience ti
 
 // RequireNotBlocked ends a check whose request was not taken, since the server serves one at a time, or serves nothing
 // any more.
-func (e IDProbeResult) RequireNotBlocked(t *T) {
+func (e IDProbeResult) RequireNotBlocked(t *check.T) {
 	var none *driver.NoResponseError
 	switch {
 	case e.Blocked:
@@ -154,17 +157,18 @@ func (e IDProbeResult) RequireNotBlocked(t *T) {
 // error.
 func (e IDProbeResult) HasRequestID() bool {
 	return e.Reply.IsStatusOnly() || e.Reply.Answered() &&
-		(driver.SameID(CompactJSON(e.Reply.Message()["id"]), e.ID) || protocol.MayLackID(e.Reply.Frame))
+		(driver.SameID(text.CompactJSON(e.Reply.Message()["id"]), e.ID) || protocol.MayLackID(e.Reply.Frame))
 }
 
 // BeAnsweredUnder matches what was answered; id, under which it was asked, is named in the message.
 func BeAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
-	return Satisfy("an answer with id "+driver.Brief(id), func(e IDProbeResult) bool { return e.Reply.Answered() })
+	return check.Satisfy("an answer with id "+driver.Brief(id),
+		func(e IDProbeResult) bool { return e.Reply.Answered() })
 }
 
 // HaveRequestID matches what was answered under the id with which it was asked.
 func HaveRequestID(id json.RawMessage) types.GomegaMatcher {
-	return Satisfy("an answer with id "+driver.Brief(id), IDProbeResult.HasRequestID)
+	return check.Satisfy("an answer with id "+driver.Brief(id), IDProbeResult.HasRequestID)
 }
 
 // UnknownURI is a resource that no server has.
@@ -173,29 +177,29 @@ const UnknownURI = "test://mcpcheck/no-such-resource"
 // NewCancellation sends the session's harmless request and returns the notification that cancels it, for who sends it
 // at once: the one notification that any client may send at any time. Whether the request is answered all the same is
 // for the server to decide.
-func NewCancellation(s *driver.Session) M {
-	params := M{"requestId": s.Request(s.NoOp()).ID, "reason": "mcpcheck"}
-	return M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
+func NewCancellation(s *driver.Session) check.M {
+	params := check.M{"requestId": s.Request(s.NoOp()).ID, "reason": "mcpcheck"}
+	return check.M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 }
 
 // ExpectAlive wants the session to go on; err is why it does not.
-func ExpectAlive(t *T, err error) {
-	t.Expect(err == nil).To(BeTrue("the session to go on", "%v", err))
+func ExpectAlive(t *check.T, err error) {
+	t.Expect(err == nil).To(check.BeTrue("the session to go on", "%v", err))
 }
 
 // ExpectNoReply wants no reply to the notification that was sent after the mark. One that comes late is for watches of
 // all responses.
-func ExpectNoReply(t *T, s *driver.Session, mark int) {
-	ObserveLate(t, time.Now())
+func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
+	check.ObserveLate(t, time.Now())
 	replies, noisy := transcript.NotificationReplies(s, mark)
-	t.Expect(replies).To(BeEmptyList[*driver.Frame]("no reply to a notification"))
+	t.Expect(replies).To(check.BeEmptyList[*driver.Frame]("no reply to a notification"))
 	if noisy {
 		t.Yield("the server sends responses without id anyhow")
 	}
 }
 
 // ExpectIgnored is ExpectNoReply for one kind of notification: that all of them are replied to, another check reports.
-func ExpectIgnored(t *T, s *driver.Session, mark int) {
+func ExpectIgnored(t *check.T, s *driver.Session, mark int) {
 	if replies, _ := transcript.NotificationReplies(s, mark); len(replies) > 0 {
 		SkipIfRepliesToNotifications(t)
 	}
@@ -204,8 +208,8 @@ func ExpectIgnored(t *T, s *driver.Session, mark int) {
 
 // SkipIfRepliesToNotifications ends a check that has seen a reply to a notification if the server replies to a
 // cancellation as well.
-func SkipIfRepliesToNotifications(t *T) {
-	if Step(t, "replies to a cancellation", func(t *T) bool {
+func SkipIfRepliesToNotifications(t *check.T) {
+	if check.Step(t, "replies to a cancellation", func(t *check.T) bool {
 		s := t.ExclusiveSession()
 		cancellation := NewCancellation(s)
 		mark := s.Mark()

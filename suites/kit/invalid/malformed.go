@@ -9,9 +9,10 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // MalformedLines are lines, to be filled by ExpandLine, that are not a valid message, by what is wrong with them. They
@@ -56,7 +57,7 @@ type MalformedReply struct {
 
 // MalformedReplies sends malformed lines. It leaves out those that the session does not survive, and ends the check
 // when none is left.
-func MalformedReplies(t *T, names ...string) (all []MalformedReply) {
+func MalformedReplies(t *check.T, names ...string) (all []MalformedReply) {
 	for _, name := range names {
 		line := MalformedLines[name]
 		if p := SendMalformed(t, line); p.SessionErr == nil {
@@ -98,27 +99,27 @@ func ReplyToMalformed(p MalformedResult, id json.RawMessage) driver.Reply {
 
 // IDInLine is the id in a line; nil when it has none.
 func IDInLine(line string) json.RawMessage {
-	m, _ := driver.Decode([]byte(line)).(M)
-	if !HasMember(m, "id") {
+	m, _ := driver.Decode([]byte(line)).(check.M)
+	if !check.HasMember(m, "id") {
 		return nil
 	}
-	return CompactJSON(m["id"])
+	return text.CompactJSON(m["id"])
 }
 
 // HaveID matches frames with an id. The body of an HTTP error need not have it.
 func HaveID(id json.RawMessage) types.GomegaMatcher {
-	return Satisfy("id "+driver.Brief(id),
+	return check.Satisfy("id "+driver.Brief(id),
 		func(f *driver.Frame) bool { return driver.SameID(f.ID, id) || protocol.MayLackID(f) })
 }
 
 // HaveNoID matches frames whose id says nothing.
 func HaveNoID() types.GomegaMatcher {
-	return Satisfy("no id, or null", func(f *driver.Frame) bool { return protocol.IsMissingID(f.ID) })
+	return check.Satisfy("no id, or null", func(f *driver.Frame) bool { return protocol.IsMissingID(f.ID) })
 }
 
 // BeAnswerFor matches replies of any kind, and names what they answer.
 func BeAnswerFor(what string) types.GomegaMatcher {
-	return Satisfy("an answer to "+what, driver.Reply.Answered)
+	return check.Satisfy("an answer to "+what, driver.Reply.Answered)
 }
 
 // MalformedResult is what came of one message that a conforming client does not send.
@@ -133,8 +134,8 @@ type MalformedResult struct {
 
 // SendMalformed sends a line that breaks the protocol in an established session, filled by ExpandLine, and returns what
 // the server makes of it. Each line is sent once, whichever check needs it first.
-func SendMalformed(t *T, line string) MalformedResult {
-	return Step(t, "line "+line, func(t *T) MalformedResult {
+func SendMalformed(t *check.T, line string) MalformedResult {
+	return check.Step(t, "line "+line, func(t *check.T) MalformedResult {
 		s := t.SessionForInvalidInput()
 		used := s.UseCount > 0 || s.SentMalformed
 		p := sendMalformedIn(t, s, line)
@@ -147,29 +148,29 @@ func SendMalformed(t *T, line string) MalformedResult {
 
 // SkipIfUnsolicitedResponses ends a check that would hold a response without id against the server for what was
 // provoked, when the server sends such responses to a client that keeps the protocol, too.
-func SkipIfUnsolicitedResponses(t *T, r driver.Reply) {
+func SkipIfUnsolicitedResponses(t *check.T, r driver.Reply) {
 	if !r.Answered() || r.IsStatusOnly() || !protocol.IsMissingID(r.Frame.ID) {
 		return
 	}
-	noisy := Step(t, "noise", func(t *T) bool {
+	noisy := check.Step(t, "noise", func(t *check.T) bool {
 		s := t.Session()
 		mark := s.Mark()
-		RequestNoOp(t, s)
+		check.RequestNoOp(t, s)
 		nameless := func(f *driver.Frame) bool { return f.IsResponse() && protocol.IsMissingID(f.ID) }
-		return slices.ContainsFunc(Barrier(t, s, mark), nameless)
+		return slices.ContainsFunc(check.Barrier(t, s, mark), nameless)
 	})
 	if noisy {
 		t.Yield("the server sends responses without id anyhow")
 	}
 }
 
-func exclusiveInvalidSession(t *T) *driver.Session {
+func exclusiveInvalidSession(t *check.T) *driver.Session {
 	s := t.ExclusiveSession()
 	s.MarkInvalidInput()
 	return s
 }
 
-func sendMalformedIn(t *T, s *driver.Session, line string) (p MalformedResult) {
+func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedResult) {
 	s.SentMalformed = true
 	p.Line = protocol.ExpandLine(s, line)
 	mark := s.Mark()
@@ -190,7 +191,7 @@ func sendMalformedIn(t *T, s *driver.Session, line string) (p MalformedResult) {
 // WithoutStreamCopies leaves out what came over Streamable HTTP under an id of its own, and not as the answer to the
 // POST of a message: an answer belongs to its own POST, and http/get-stream-no-responses reports the copies on GET
 // streams.
-func WithoutStreamCopies(t *T, came []*driver.Frame, sent *driver.Frame) (rest []*driver.Frame) {
+func WithoutStreamCopies(t *check.T, came []*driver.Frame, sent *driver.Frame) (rest []*driver.Frame) {
 	for _, f := range came {
 		apart := t.Server.Transport == "http" && f.RoundTrip != nil && f.RoundTrip != sent.RoundTrip
 		if !apart || !f.IsResponse() || protocol.IsMissingID(f.ID) || driver.SameID(f.RequestID(), sent.ID) {
@@ -201,15 +202,15 @@ func WithoutStreamCopies(t *T, came []*driver.Frame, sent *driver.Frame) (rest [
 }
 
 // IsOnGETStream reports whether a frame came on a GET stream of Streamable HTTP that resumes no answer.
-func IsOnGETStream(t *T, f *driver.Frame) bool {
+func IsOnGETStream(t *check.T, f *driver.Frame) bool {
 	return t.Server.Transport == "http" && f.RoundTrip != nil && f.RoundTrip.Method == http.MethodGet &&
 		f.RoundTrip.RequestID() == nil
 }
 
 // ConnectAfterInvalid establishes a session that began with what no conforming client says, for others to use, if it
 // serves as one that did not: where one process shows several things at a time.
-func ConnectAfterInvalid(t *T, s *driver.Session) {
-	if !SharesProcess(t) || s.HasFault() {
+func ConnectAfterInvalid(t *check.T, s *driver.Session) {
+	if !check.SharesProcess(t) || s.HasFault() {
 		return
 	}
 	if s.Connect(driver.ConnectParams(t.Revision)).Result() != nil && checkServes(t, s) == nil {
@@ -219,7 +220,7 @@ func ConnectAfterInvalid(t *T, s *driver.Session) {
 
 // checkServes asks for more than what proves that the session lives: a list that the server has served otherwise. A
 // session that does not serve it any more is given up.
-func checkServes(t *T, s *driver.Session) error {
+func checkServes(t *check.T, s *driver.Session) error {
 	method, served := protocol.ListMethod(t)
 	if !served {
 		return nil
@@ -230,7 +231,7 @@ func checkServes(t *T, s *driver.Session) error {
 	}
 	s.MarkUnusable()
 	if r.Answered() {
-		return fmt.Errorf("%s, which is served otherwise, was answered with %s", method, Got(r))
+		return fmt.Errorf("%s, which is served otherwise, was answered with %s", method, check.Got(r))
 	}
 	return r.Err
 }

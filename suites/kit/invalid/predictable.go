@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
@@ -146,5 +146,5 @@ func alphabetSize(seen string) int {
 func IsJWT(id string) bool {
 	parts := strings.Split(id, ".")
 	head, err := base64.RawURLEncoding.DecodeString(parts[0])
-	return len(parts) == 3 && err == nil && HasMember(roundtrip.DecodeObject(head), "alg")
+	return len(parts) == 3 && err == nil && check.HasMember(roundtrip.DecodeObject(head), "alg")
 }

@@ -7,48 +7,51 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // ReadOnlyRequest is a request that changes nothing, and how it is answered when nothing is special about it.
 type ReadOnlyRequest struct {
 	Method     string
-	Params     M
+	Params     check.M
 	UsualReply driver.Reply
 }
 
 // ReadOnlyRequests are requests of different kinds: the session's harmless one, a list, a call of an unknown tool; each
 // as far as the server declares what it is of, and answers it.
-func ReadOnlyRequests(t *T, s *driver.Session) (all []ReadOnlyRequest) {
+func ReadOnlyRequests(t *check.T, s *driver.Session) (all []ReadOnlyRequest) {
 	method, params := s.NoOp()
 	var others []ReadOnlyRequest
 	if list, _ := protocol.ListMethod(t); list != "" && list != method {
 		others = append(others, ReadOnlyRequest{Method: list})
 	}
-	if t.Server.Declares("tools") && MayCallUnknown(t) {
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
 		others = append(others,
-			ReadOnlyRequest{Method: "tools/call", Params: M{"name": protocol.UnknownToolName(t), "arguments": M{}}})
+			ReadOnlyRequest{Method: "tools/call",
+				Params: check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}}})
 	}
-	others = slices.DeleteFunc(others, func(q ReadOnlyRequest) bool { return KnownUnanswered(t, q.Method) != nil })
+	others = slices.DeleteFunc(others,
+		func(q ReadOnlyRequest) bool { return check.KnownUnanswered(t, q.Method) != nil })
 	var sent []driver.Pending
-	if SendsConcurrently(t) {
+	if check.SendsConcurrently(t) {
 		for _, q := range others {
 			sent = append(sent, s.Request(q.Method, q.Params))
 		}
 	}
-	all = append(all, ReadOnlyRequest{method, params, RequestNoOp(t, s)})
+	all = append(all, ReadOnlyRequest{method, params, check.RequestNoOp(t, s)})
 	for i, q := range others {
 		if sent != nil {
-			q.UsualReply = RequireServerReply(t, s.Await(sent[i]))
+			q.UsualReply = check.RequireServerReply(t, s.Await(sent[i]))
 		} else {
 			q.UsualReply = TryInvalid(t, s, q.Method, q.Params)
 		}
 		if q.UsualReply.Answered() {
 			all = append(all, q)
 		} else {
-			RequestNoOp(t, s) // what follows wants a session that goes on
+			check.RequestNoOp(t, s) // what follows wants a session that goes on
 		}
 	}
 	return all
@@ -57,7 +60,7 @@ func ReadOnlyRequests(t *T, s *driver.Session) (all []ReadOnlyRequest) {
 // Variant is the same kind of request as another: of a call, that of another tool, which is unknown as well.
 func (q ReadOnlyRequest) Variant(nth int) ReadOnlyRequest {
 	if name, isCall := q.Params["name"]; isCall {
-		q.Params = M{"name": fmt.Sprintf("%s_%02d", name, nth), "arguments": M{}}
+		q.Params = check.M{"name": fmt.Sprintf("%s_%02d", name, nth), "arguments": check.M{}}
 	}
 	return q
 }
@@ -68,7 +71,7 @@ const maxPipelined = 4
 // UsualReplyDuring is what is usual by the time that an echo came. When it is an error in place of a result, the
 // request is made once more under an ordinary id and, since a server MUST limit calls of tools, these as many at a time
 // as echoes are asked for.
-func (q ReadOnlyRequest) UsualReplyDuring(t *T, s *driver.Session, e IDProbeResult) driver.Reply {
+func (q ReadOnlyRequest) UsualReplyDuring(t *check.T, s *driver.Session, e IDProbeResult) driver.Reply {
 	if q.UsualReply.Result() == nil || e.Reply.Error() == nil {
 		return q.UsualReply
 	}
@@ -89,16 +92,16 @@ func (q ReadOnlyRequest) MismatchReason(r driver.Reply, others []ReadOnlyRequest
 	family, verb, _ := strings.Cut(q.Method, "/")
 	isList := func(r driver.Reply) bool { _, is := r.Result()[family].([]any); return is }
 	if verb == "list" && isList(q.UsualReply) && !isList(r) {
-		return "no list: " + Got(r)
+		return "no list: " + check.Got(r)
 	}
 	own, isCall := q.Params["name"].(string)
-	text := CompactJSON(r.Message())
-	if !isCall || bytes.Contains(text, []byte(own)) {
+	said := text.CompactJSON(r.Message())
+	if !isCall || bytes.Contains(said, []byte(own)) {
 		return ""
 	}
 	for _, other := range others {
-		if name, _ := other.Params["name"].(string); name != "" && bytes.Contains(text, []byte(name)) {
-			return "an answer about " + name + ": " + Got(r)
+		if name, _ := other.Params["name"].(string); name != "" && bytes.Contains(said, []byte(name)) {
+			return "an answer about " + name + ": " + check.Got(r)
 		}
 	}
 	return ""
@@ -118,7 +121,7 @@ var idsByKind = map[string]func(n int) []any{
 }
 
 // OtherIDProbes are the echoes of a list and of a call of an unknown tool, under ids of a kind.
-func OtherIDProbes(t *T, s *driver.Session, kind string) (all []IDProbeResults) {
+func OtherIDProbes(t *check.T, s *driver.Session, kind string) (all []IDProbeResults) {
 	for n, q := range ReadOnlyRequests(t, s)[1:] {
 		ask := func(id any) driver.Pending { return s.RequestWithID(id, q.Method, q.Params) }
 		came := probeIDsWith(t, s, idsByKind[kind](n), ask, s.ReplyTimeout())
@@ -136,13 +139,13 @@ const PipelinedIDPrefix = "mcpcheck-pipelined-"
 // HasCheckIn reports whether an id was used for what comes of it, which the checks of ids judge: by OtherIDProbes, or
 // for one of many requests at a time.
 func IsProbeID(id json.RawMessage) bool {
-	if text, _ := driver.Decode(id).(string); strings.HasPrefix(text, PipelinedIDPrefix) {
+	if said, _ := driver.Decode(id).(string); strings.HasPrefix(said, PipelinedIDPrefix) {
 		return true
 	}
 	for _, ids := range idsByKind {
 		for n := range 2 {
 			for _, tried := range ids(n) {
-				if driver.SameID(CompactJSON(tried), id) {
+				if driver.SameID(text.CompactJSON(tried), id) {
 					return true
 				}
 			}

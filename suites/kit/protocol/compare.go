@@ -5,27 +5,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Compare tries another form of something whose usual form has brought want, and tells whether it makes a difference.
 // Where it seems to, both forms are tried once more: when equal requests are not answered alike, then time, a counter
 // or a limit may have made it, and the check ends as inconclusive.
-func Compare[V any](t *T, alike func(a, b V) bool, want V, usual, other func() V) (got V, same bool) {
+func Compare[V any](t *check.T, alike func(a, b V) bool, want V, usual, other func() V) (got V, same bool) {
 	if got = other(); alike(want, got) {
 		return got, true
 	}
 	for _, pair := range [][2]V{{got, other()}, {want, usual()}} {
 		if !alike(pair[0], pair[1]) {
-			t.Retry("the same request is answered in two ways: %s, then %s", Show(pair[0]), Show(pair[1]))
+			t.Retry("the same request is answered in two ways: %s, then %s", check.Show(pair[0]), check.Show(pair[1]))
 		}
 	}
 	return got, false
 }
 
 // AskFunc is a request for Compare, which can be made again.
-func AskFunc(t *T, s *driver.Session, method string, params M) func() driver.Reply {
+func AskFunc(t *check.T, s *driver.Session, method string, params check.M) func() driver.Reply {
 	return func() driver.Reply { return t.Request(s, method, params) }
 }
 
@@ -47,22 +48,22 @@ func SameText(a, b driver.Reply) bool {
 	return SameKind(a, b) && slices.Equal(said(a), said(b))
 }
 
-func words(text string) []string { return wordPattern.FindAllString(strings.ToLower(text), -1) }
+func words(said string) []string { return wordPattern.FindAllString(strings.ToLower(said), -1) }
 
 // requestWords are those of the name and the arguments with which a tool was called.
 func requestWords(r driver.Reply) []string {
 	if r.Request == nil {
 		return nil
 	}
-	params, _ := r.Request.JSON()["params"].(M)
-	return words(string(CompactJSON([]any{params["name"], params["arguments"]})))
+	params, _ := r.Request.JSON()["params"].(check.M)
+	return words(string(text.CompactJSON([]any{params["name"], params["arguments"]})))
 }
 
 // ReplyKind says how a call was answered: "error -32602", "isError", "success".
 func ReplyKind(r driver.Reply) string {
 	switch {
 	case r.Member("error") != nil:
-		return "error " + Show(Member(r.Error(), "code"))
+		return "error " + check.Show(check.Member(r.Error(), "code"))
 	case r.IsFailure():
 		return "isError"
 	}

@@ -13,7 +13,8 @@ func TestSameText(t *testing.T) {
 		a, b driver.Reply
 		want bool
 	}{
-		{"the same", kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network")), kittest.CallReply(`{"a":1}`, kittest.ToolErrorJSON("no network")),
+		{"the same", kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network")),
+			kittest.CallReply(`{"a":1}`, kittest.ToolErrorJSON("no network")),
 			true},
 		{"a number", kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network (1)")),
 			kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network (23)")), true},
@@ -25,7 +26,8 @@ func TestSameText(t *testing.T) {
 			kittest.CallReply(`{}`, `{"error":{"code":1,"message":"busy"}}`), false},
 		{"another code", kittest.CallReply(`{}`, `{"error":{"code":2,"message":"busy"}}`),
 			kittest.CallReply(`{}`, `{"error":{"code":1,"message":"busy"}}`), false},
-		{"success", kittest.CallReply(`{}`, `{"result":{"content":[]}}`), kittest.CallReply(`{}`, kittest.ToolErrorJSON("busy")), false},
+		{"success", kittest.CallReply(`{}`, `{"result":{"content":[]}}`),
+			kittest.CallReply(`{}`, kittest.ToolErrorJSON("busy")), false},
 	} {
 		if got := SameText(tt.a, tt.b); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)

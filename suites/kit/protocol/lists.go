@@ -5,8 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // List is a list that comes in pages.
@@ -25,25 +26,25 @@ var PagedLists = []PagedList{
 }
 
 // DeclaredLists are those of the capabilities that the server declares.
-func DeclaredLists(t *T) []PagedList {
+func DeclaredLists(t *check.T) []PagedList {
 	return slices.DeleteFunc(slices.Clone(PagedLists),
 		func(l PagedList) bool { return !t.Server.Declares(l.Capability) })
 }
 
 // Subject names the list by its method.
-func (l PagedList) Subject() Subject { return NamedSubject(l.Method) }
+func (l PagedList) Subject() check.Subject { return check.NamedSubject(l.Method) }
 
 // ChangedMethod is the method of the notification that the list has changed.
 func (l PagedList) ChangedMethod() string { return "notifications/" + l.Capability + "/list_changed" }
 
 // Keys are what identifies the items of a page, in their order; of one without a key, all that it is.
-func (l PagedList) Keys(page M) (keys []string) {
+func (l PagedList) Keys(page check.M) (keys []string) {
 	items, _ := page[l.Member].([]any)
 	for _, item := range items {
-		object, _ := item.(M)
+		object, _ := item.(check.M)
 		key, isString := object[l.Key].(string)
 		if !isString {
-			key = string(CompactJSON(item))
+			key = string(text.CompactJSON(item))
 		}
 		keys = append(keys, key)
 	}
@@ -51,15 +52,16 @@ func (l PagedList) Keys(page M) (keys []string) {
 }
 
 // names are what the list has on all pages, when it is asked for with params.
-func (l PagedList) names(t *T, s *driver.Session, params M) (names []string) {
-	FollowPagesWith(t, s, l.Method, l.Member, params, func(page M) { names = append(names, l.Keys(page)...) })
+func (l PagedList) names(t *check.T, s *driver.Session, params check.M) (names []string) {
+	check.FollowPagesWith(t, s, l.Method, l.Member, params,
+		func(page check.M) { names = append(names, l.Keys(page)...) })
 	return slices.Compact(Sorted(names))
 }
 
 // ExpectParamsOptional wants the list to be the same in whatever of the forms without a cursor it is asked for.
-func ExpectParamsOptional(t *T, l PagedList) {
+func ExpectParamsOptional(t *check.T, l PagedList) {
 	s := t.Session()
-	forms := []M{{}, nil, {"_meta": UnknownMeta}}
+	forms := []check.M{{}, nil, {"_meta": UnknownMeta}}
 	replies := make([]driver.Reply, len(forms))
 	replies[0] = t.Request(s, l.Method, forms[0])
 	for i, params := range forms[1:] {
@@ -69,30 +71,31 @@ func ExpectParamsOptional(t *T, l PagedList) {
 		t.Yield("no form of %s is served", l.Method)
 	}
 	for _, r := range replies[:2] {
-		t.Expect(r).To(BeResult())
+		t.Expect(r).To(check.BeResult())
 	}
 	if replies[2].Result() == nil {
 		t.Yield("it is not served with _meta")
 	}
-	list := func(params M) func() []string { return func() []string { return l.names(t, s, params) } }
+	list := func(params check.M) func() []string { return func() []string { return l.names(t, s, params) } }
 	usual := list(forms[0])
 	want := usual()
 	for i, params := range forms[1:] {
 		got, same := Compare(t, slices.Equal, want, usual, list(params))
-		t.DecidedBy(replies[0], replies[i+1]).Expect(same).To(BeTrue("the "+l.Capability+" that come with params {}",
-			"other ones with params %s: %s", Show(params), Difference(want, got)))
+		t.DecidedBy(replies[0],
+			replies[i+1]).Expect(same).To(check.BeTrue("the "+l.Capability+" that come with params {}",
+			"other ones with params %s: %s", check.Show(params), Difference(want, got)))
 	}
 }
 
 // ListMethod is the list method of a family that the server declared, and whether it served it; empty when the server
 // declares no list, and then none must be asked for, or is known to answer none.
-func ListMethod(t *T) (method string, served bool) {
+func ListMethod(t *check.T) (method string, served bool) {
 	for _, family := range []struct {
 		name  string
-		items []M
+		items []check.M
 	}{{"tools", t.Server.Tools}, {"prompts", t.Server.Prompts}, {"resources", t.Server.Resources}} {
 		method := family.name + "/list"
-		if t.Server.Declares(family.name) && KnownUnanswered(t, method) == nil {
+		if t.Server.Declares(family.name) && check.KnownUnanswered(t, method) == nil {
 			return method, len(family.items) > 0
 		}
 	}
@@ -100,21 +103,21 @@ func ListMethod(t *T) (method string, served bool) {
 }
 
 // RequireListMethod is ListMethod for a check that cannot do without one.
-func RequireListMethod(t *T) string {
+func RequireListMethod(t *check.T) string {
 	method, _ := ListMethod(t)
 	for _, declared := range ListMethods(t.Server.Capabilities) {
 		if method == "" {
-			NoAnswer(t, "no list is answered: %v", KnownUnanswered(t, declared))
+			check.NoAnswer(t, "no list is answered: %v", check.KnownUnanswered(t, declared))
 		}
 	}
 	if method == "" {
-		t.WithReason(NotOffered).Skip("the server declares no list that could be asked for")
+		t.WithReason(check.NotOffered).Skip("the server declares no list that could be asked for")
 	}
 	return method
 }
 
 // Ordinary is a request like most that a server gets: for a list that it declared, or else the session's harmless one.
-func OrdinaryRequest(t *T, s *driver.Session) (method string, params M) {
+func OrdinaryRequest(t *check.T, s *driver.Session) (method string, params check.M) {
 	if method, _ = ListMethod(t); method != "" {
 		return method, nil
 	}
@@ -122,15 +125,16 @@ func OrdinaryRequest(t *T, s *driver.Session) (method string, params M) {
 }
 
 // UnknownMeta is a _meta that any request may have, with a key that no server knows.
-var UnknownMeta = M{"com.example/mcpcheck": M{"a": 1}, "progressToken": "t"}
+var UnknownMeta = check.M{"com.example/mcpcheck": check.M{"a": 1}, "progressToken": "t"}
 
 // UnknownCapabilities are what a client may declare that no server knows.
-var UnknownCapabilities = M{"experimental": M{"com.example/mcpcheck": M{}}, "mcpcheckFuture": M{"a": 1}}
+var UnknownCapabilities = check.M{"experimental": check.M{"com.example/mcpcheck": check.M{}},
+	"mcpcheckFuture": check.M{"a": 1}}
 
 // ObjectsIn are the members of a list that are objects; none when it is not a list.
-func ObjectsIn(v any) []M {
+func ObjectsIn(v any) []check.M {
 	list, _ := v.([]any)
-	return Objects(list)
+	return check.Objects(list)
 }
 
 // Difference says in a few words how two lists of names differ that are not equal.
@@ -161,7 +165,7 @@ func firstNotIn(known, names []string) (name string, ok bool) {
 var ListKeys = map[string]string{"tools": "name", "prompts": "name", "resources": "uri"}
 
 // ListMethods are the list methods of the families that are declared.
-func ListMethods(capabilities M) (methods []string) {
+func ListMethods(capabilities check.M) (methods []string) {
 	for _, family := range []string{"tools", "prompts", "resources"} {
 		if capabilities[family] != nil {
 			methods = append(methods, family+"/list")
@@ -171,24 +175,26 @@ func ListMethods(capabilities M) (methods []string) {
 }
 
 // AskLists asks for each list that the server declares, so that there are answers to judge.
-func AskLists(t *T) {
+func AskLists(t *check.T) {
 	for _, method := range ListMethods(t.Server.Capabilities) {
-		if KnownUnanswered(t, method) == nil {
+		if check.KnownUnanswered(t, method) == nil {
 			t.TryRequest(t.Session(), method, nil)
 		}
 	}
 }
 
 // ToolNames are the names of the tools.
-func ToolNames(t *T, s *driver.Session, params M) []string { return ItemNames(t, s, "tools", params) }
+func ToolNames(t *check.T, s *driver.Session, params check.M) []string {
+	return ItemNames(t, s, "tools", params)
+}
 
 // Sorted are the names in ascending order.
 func Sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
 
 // ItemNames are the names of a family of all pages, in their order, when they are asked for with params. What has none
 // is known by its place.
-func ItemNames(t *T, s *driver.Session, family string, params M) (names []string) {
-	FollowPagesWith(t, s, family+"/list", family, params, func(page M) {
+func ItemNames(t *check.T, s *driver.Session, family string, params check.M) (names []string) {
+	check.FollowPagesWith(t, s, family+"/list", family, params, func(page check.M) {
 		for _, item := range NamedSubjects(ObjectsIn(page[family])) {
 			names = append(names, item.Name)
 		}
@@ -197,18 +203,18 @@ func ItemNames(t *T, s *driver.Session, family string, params M) (names []string
 }
 
 // NamedSubjects names the items of a list; one without a name is known by its place.
-func NamedSubjects(items []M) (subjects []Subject) {
+func NamedSubjects(items []check.M) (subjects []check.Subject) {
 	for i, item := range items {
 		name, ok := item["name"].(string)
 		if !ok {
 			name = fmt.Sprintf("#%d", i+1)
 		}
-		subjects = append(subjects, Subject{Name: name, Value: item})
+		subjects = append(subjects, check.Subject{Name: name, Value: item})
 	}
 	return subjects
 }
 
 // UnknownToolName is a name that no tool has, the same one for the same seed.
-func UnknownToolName(t *T) string {
+func UnknownToolName(t *check.T) string {
 	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }

@@ -4,8 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // SendNoOp sends the session's harmless request under an id.
@@ -15,7 +16,7 @@ func SendNoOp(s *driver.Session, id any) driver.Pending {
 }
 
 // NewNoOp is the session's harmless request as it is sent, for who sends it in another way: in a batch, in pieces.
-func NewNoOp(s *driver.Session, id any) (driver.Pending, M) {
+func NewNoOp(s *driver.Session, id any) (driver.Pending, check.M) {
 	method, params := s.NoOp()
 	return s.NewPending(id, method), s.NewRequest(id, method, params)
 }
@@ -28,30 +29,30 @@ func ExpandLine(s *driver.Session, line string) string {
 	message := s.NewRequest(0, method, params)
 	delete(message, "jsonrpc")
 	delete(message, "id")
-	dressed, _ := message["params"].(M)
-	meta, _ := dressed["_meta"].(M)
+	dressed, _ := message["params"].(check.M)
+	meta, _ := dressed["_meta"].(check.M)
 	common := membersText(meta)
 	if common != "" {
 		common += ","
 	}
 	return strings.NewReplacer(
-		"$method", string(CompactJSON(method)), "$harmless", membersText(message), "$meta", common,
+		"$method", string(text.CompactJSON(method)), "$harmless", membersText(message), "$meta", common,
 	).Replace(line)
 }
 
 // membersText is an object as text, without its braces.
-func membersText(object M) string {
+func membersText(object check.M) string {
 	if len(object) == 0 {
 		return ""
 	}
-	text := string(CompactJSON(object))
-	return text[1 : len(text)-1]
+	said := string(text.CompactJSON(object))
+	return said[1 : len(said)-1]
 }
 
 // RepeatConcurrently makes a request so many times at once, and waits for the answers. It is the control of a call that
 // may have been refused for a limit: one that counts what comes in a while may take a single call again by now, however
 // long the tool takes. What is refused because of the others is made once more, in its turn.
-func RepeatConcurrently(t *T, s *driver.Session, times int, method string, params M) (all []driver.Reply) {
+func RepeatConcurrently(t *check.T, s *driver.Session, times int, method string, params check.M) (all []driver.Reply) {
 	var sent []driver.Pending
 	for range times {
 		sent = append(sent, s.Request(method, params))
@@ -61,7 +62,7 @@ func RepeatConcurrently(t *T, s *driver.Session, times int, method string, param
 		if r.IsBusy() {
 			r = s.Call(method, params)
 		}
-		all = append(all, RequireServerReply(t, r))
+		all = append(all, check.RequireServerReply(t, r))
 	}
 	return all
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // OwnerOf is the id of the one entry that reports a violation of a message's schema in a revision, as the key owns of
@@ -46,7 +46,7 @@ func firstQuoted(text string) string {
 }
 
 // Broken are the rules of a schema that a value breaks and that the entry of that id reports.
-func Violations(t *T, id, definition string, value any) (rules []string) {
+func Violations(t *check.T, id, definition string, value any) (rules []string) {
 	for _, v := range schemas.ValidateMessage(t.Revision, definition, value) {
 		if OwnerOf(v, t.Revision) == id {
 			rules = append(rules, v.String())

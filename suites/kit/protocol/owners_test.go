@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 func TestOwnerOf(t *testing.T) {
@@ -57,12 +57,12 @@ func TestOwnerOf(t *testing.T) {
 		{"CallToolResult", `{"content":[{"type":"video"}]}`, "tools/call-content-types"},
 		{"CallToolResult", `{"content":[7]}`, "tools/call-result-schema"},
 	} {
-		broken := schemas.ValidateMessage(harness.NewestLegacy, c.definition, driver.Decode([]byte(c.value)))
+		broken := schemas.ValidateMessage(catalogue.NewestLegacy, c.definition, driver.Decode([]byte(c.value)))
 		if len(broken) != 1 {
 			t.Errorf("%s %s: want one violation, got %v", c.definition, c.value, broken)
 		}
 		for _, v := range broken {
-			if got := OwnerOf(v, harness.NewestLegacy); got != c.owner {
+			if got := OwnerOf(v, catalogue.NewestLegacy); got != c.owner {
 				t.Errorf("%v: want %s, got %s", v, c.owner, got)
 			}
 		}

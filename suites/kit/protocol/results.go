@@ -7,23 +7,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // ModernResults are the results of requests of the revision without a handshake that is judged.
-func ModernResults(t *T, w Wire) Messages {
-	return w.Results().Negotiated(t.Revision).Filter("result", func(m Message) bool {
+func ModernResults(t *check.T, w check.Wire) check.Messages {
+	return w.Results().Negotiated(t.Revision).Filter("result", func(m check.Message) bool {
 		return m.Request != nil && ResultOf(m) != nil && RequestMeta(m)[driver.MetaRevision] == t.Revision
 	})
 }
 
 // IsTaskResponse reports whether a response answers a request about a task, of which the extension says how it is.
-func IsTaskResponse(m Message) bool { return strings.HasPrefix(m.Request.Method, "tasks/") }
+func IsTaskResponse(m check.Message) bool { return strings.HasPrefix(m.Request.Method, "tasks/") }
 
 // ResultOf is the result object of a response; nil when it has none.
-func ResultOf(m Message) M {
-	result, _ := m.JSON()["result"].(M)
+func ResultOf(m check.Message) check.M {
+	result, _ := m.JSON()["result"].(check.M)
 	return result
 }
 
@@ -35,7 +35,7 @@ func IsAlwaysComplete(method string) bool {
 }
 
 // MayRequireInput reports whether a response answers what may be answered by asking for input.
-func MayRequireInput(m Message) bool {
+func MayRequireInput(m check.Message) bool {
 	askers := []string{"tools/call", "resources/read", "prompts/get"}
 	return m.Request != nil && slices.Contains(askers, m.Request.Method)
 }
@@ -45,30 +45,30 @@ func MayRequireInput(m Message) bool {
 func IsRetiredCode(code int) bool { return code == -32002 || code == -32042 }
 
 // RequestParams are the params of what a response answers; nil when it has none.
-func RequestParams(m Message) M {
-	params, _ := m.Request.JSON()["params"].(M)
+func RequestParams(m check.Message) check.M {
+	params, _ := m.Request.JSON()["params"].(check.M)
 	return params
 }
 
 // WithoutMember is an object without a member.
-func WithoutMember(object M, member string) M {
+func WithoutMember(object check.M, member string) check.M {
 	rest := maps.Clone(object)
 	delete(rest, member)
 	return rest
 }
 
 // MetaOf is the _meta of an object; nil when it has none.
-func MetaOf(object M) M {
-	meta, _ := object["_meta"].(M)
+func MetaOf(object check.M) check.M {
+	meta, _ := object["_meta"].(check.M)
 	return meta
 }
 
 // RequestMeta is the _meta of what a response answers.
-func RequestMeta(m Message) M { return MetaOf(RequestParams(m)) }
+func RequestMeta(m check.Message) check.M { return MetaOf(RequestParams(m)) }
 
 // HeaderErrorCodes are the codes of errors about the headers that repeat what a request says: one without a name, or a
 // URI, has none to repeat.
-func HeaderErrorCodes(t *T) []int {
+func HeaderErrorCodes(t *check.T) []int {
 	if t.Server.Transport == "http" {
 		return []int{HeaderMismatch}
 	}
@@ -76,8 +76,8 @@ func HeaderErrorCodes(t *T) []int {
 }
 
 // SkipUnlessObject ends a check of a result that is not an object.
-func SkipUnlessObject(t *T, r driver.Reply) {
-	if HasMember(r.Message(), "result") && r.Result() == nil {
+func SkipUnlessObject(t *check.T, r driver.Reply) {
+	if check.HasMember(r.Message(), "result") && r.Result() == nil {
 		t.Yield("the result is not an object")
 	}
 }

@@ -11,8 +11,9 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // AwaitResponse waits for the answer to a request by hand: all of it or, of an event stream, its head.
@@ -53,14 +54,14 @@ func Bodies(a driver.HTTPResponse) [][]byte {
 }
 
 // DecodeObject is a body that is a JSON object; nil when it is not.
-func DecodeObject(body []byte) M {
-	m, _ := driver.Decode(body).(M)
+func DecodeObject(body []byte) check.M {
+	m, _ := driver.Decode(body).(check.M)
 	return m
 }
 
 // RequireHTTPResponse is the answer to a request by hand. It ends a check that has none to judge: there is no HTTP
 // answer, or it is not the server's own (driver.Answer.Foreign).
-func RequireHTTPResponse(t *T, a driver.HTTPResponse) driver.HTTPResponse {
+func RequireHTTPResponse(t *check.T, a driver.HTTPResponse) driver.HTTPResponse {
 	if a.StatusCode == 0 {
 		t.Retry("%s", a)
 	}
@@ -69,7 +70,7 @@ func RequireHTTPResponse(t *T, a driver.HTTPResponse) driver.HTTPResponse {
 }
 
 // RequireNotFromIntermediary ends a check whose request was answered, but not by the server itself.
-func RequireNotFromIntermediary(t *T, a driver.HTTPResponse) {
+func RequireNotFromIntermediary(t *check.T, a driver.HTTPResponse) {
 	if a.IsFromIntermediary() {
 		t.Inconclusive("%s", a)
 	}
@@ -79,19 +80,19 @@ func RequireNotFromIntermediary(t *T, a driver.HTTPResponse) {
 func IsFromServer(a driver.HTTPResponse) bool { return a.StatusCode != 0 && !a.IsFromIntermediary() }
 
 // SkipIfUnauthorized ends a check whose request lacked authorization.
-func SkipIfUnauthorized(t *T, a driver.HTTPResponse) {
+func SkipIfUnauthorized(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
-		t.WithReason(NotGiven).Skip("it wants authorization: %s", a)
+		t.WithReason(check.NotGiven).Skip("it wants authorization: %s", a)
 	}
 }
 
 // Standing is the answer to the GET with which a session opens its standing stream.
-func ListeningResponse(t *T, s *driver.Session) driver.HTTPResponse {
+func ListeningResponse(t *check.T, s *driver.Session) driver.HTTPResponse {
 	return ListeningStream(t, s).AwaitHeaders()
 }
 
 // ListeningStream is that GET.
-func ListeningStream(t *T, s *driver.Session) *driver.RoundTrip {
+func ListeningStream(t *check.T, s *driver.Session) *driver.RoundTrip {
 	x := s.HTTP().ListeningStream()
 	if x == nil {
 		t.Retry("the record of the session has lost its GET")
@@ -130,8 +131,8 @@ func ResponseInEvents(events []driver.StreamEvent, id []byte) driver.Reply {
 		if !isArray {
 			members = []any{driver.Decode(e.Data.Bytes())}
 		}
-		for _, m := range Objects(members) {
-			if !HasMember(m, "method") && driver.SameIDText(CompactJSON(m["id"]), id) {
+		for _, m := range check.Objects(members) {
+			if !check.HasMember(m, "method") && driver.SameIDText(text.CompactJSON(m["id"]), id) {
 				return driver.Reply{Frame: &driver.Frame{Side: driver.FromServer, Raw: e.Data}, Synthetic: m}
 			}
 		}
@@ -162,11 +163,11 @@ func MutatedID(key string) string {
 
 // BeHTTPError matches answers that came, and do not say success.
 func BeHTTPError() types.GomegaMatcher {
-	return Satisfy("a status of 4xx", func(a driver.HTTPResponse) bool { return a.StatusCode != 0 && !a.OK() })
+	return check.Satisfy("a status of 4xx", func(a driver.HTTPResponse) bool { return a.StatusCode != 0 && !a.OK() })
 }
 
 // ServerURL is the URL of the server.
-func ServerURL(t *T) *url.URL {
+func ServerURL(t *check.T) *url.URL {
 	u, err := url.Parse(t.Site().URL())
 	if err != nil {
 		panic("sse: " + err.Error()) // NewSite has parsed it

@@ -3,8 +3,9 @@ package roundtrip
 import (
 	"net/http"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // The media types of an answer with messages.
@@ -24,7 +25,7 @@ const (
 type ManualRequest struct {
 	ID     any         // default: the next one of the session
 	Method string      // default: the harmless request of the session
-	Params M           // nil: none
+	Params check.M     // nil: none
 	Header http.Header // laid over the usual ones; a nil value leaves a header out
 	URL    string      // default: the endpoint
 	Host   string      // of the header Host; default: that of the URL
@@ -38,7 +39,7 @@ func PostRequest(s *driver.Session, r ManualRequest) *driver.RoundTrip {
 	if r.ID == nil {
 		r.ID = s.NextID()
 	}
-	body := CompactJSON(s.NewRequest(r.ID, r.Method, r.Params))
+	body := text.CompactJSON(s.NewRequest(r.ID, r.Method, r.Params))
 	return s.HTTP().Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: body})
 }
 
@@ -55,8 +56,8 @@ func RetryWhileBusy(s *driver.Session, make func() *driver.RoundTrip) (x *driver
 
 // PostInitialized posts the notification that ends the handshake.
 func PostInitialized(s *driver.Session, header http.Header) *driver.RoundTrip {
-	note := M{"jsonrpc": "2.0", "method": "notifications/initialized"}
-	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: CompactJSON(note)})
+	note := check.M{"jsonrpc": "2.0", "method": "notifications/initialized"}
+	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: text.CompactJSON(note)})
 }
 
 // Post posts a text by hand, whatever it is.
@@ -67,12 +68,12 @@ func Post(s *driver.Session, body string) *driver.RoundTrip {
 // NamedRoundTrip is an HTTP request that is judged as one of several, under a name.
 type NamedRoundTrip struct {
 	*driver.RoundTrip
-	Subject Subject
+	Subject check.Subject
 }
 
 // NewNamedRoundTrip names a request of a session. Reports show what is in the record of it by now.
 func NewNamedRoundTrip(s *driver.Session, name string, x *driver.RoundTrip) NamedRoundTrip {
-	a := NamedRoundTrip{RoundTrip: x, Subject: Subject{Name: name}}
+	a := NamedRoundTrip{RoundTrip: x, Subject: check.Subject{Name: name}}
 	for _, f := range s.FramesSince(0) {
 		if f.RoundTrip == x {
 			a.Subject.Frames = append(a.Subject.Frames, f)
@@ -82,13 +83,13 @@ func NewNamedRoundTrip(s *driver.Session, name string, x *driver.RoundTrip) Name
 }
 
 // EachNamedRoundTrip tries a check on requests. What fails is named as they are.
-func EachNamedRoundTrip(t *T, attempts []NamedRoundTrip, run func(*T, NamedRoundTrip)) {
-	Each(t, attempts, func(a NamedRoundTrip) Subject { return a.Subject }, run)
+func EachNamedRoundTrip(t *check.T, attempts []NamedRoundTrip, run func(*check.T, NamedRoundTrip)) {
+	check.Each(t, attempts, func(a NamedRoundTrip) check.Subject { return a.Subject }, run)
 }
 
 // NewManualSession begins a session by hand, without the standing stream that others have. It returns the headers of
 // requests in it; the id is empty when the server issues none.
-func NewManualSession(t *T, s *driver.Session) http.Header {
+func NewManualSession(t *check.T, s *driver.Session) http.Header {
 	hello := PostConnect(t, s, Header(SessionIDHeader))
 	if r := hello.AwaitReply(); r.Result() == nil {
 		t.Retry("no session: initialize was answered with %s", hello.Response())
@@ -102,7 +103,7 @@ func NewManualSession(t *T, s *driver.Session) http.Header {
 }
 
 // ConnectRequest is the request that a client begins with: initialize or, where there is no handshake, server/discover.
-func ConnectRequest(t *T) (method string, params M) {
+func ConnectRequest(t *check.T) (method string, params check.M) {
 	if t.IsModern() {
 		return "server/discover", nil
 	}
@@ -111,14 +112,14 @@ func ConnectRequest(t *T) (method string, params M) {
 
 // PostConnect posts the greeting, best in a session in which nothing was said. If the server takes it, the session that
 // it issues ends with s.
-func PostConnect(t *T, s *driver.Session, header http.Header) *driver.RoundTrip {
+func PostConnect(t *check.T, s *driver.Session, header http.Header) *driver.RoundTrip {
 	method, params := ConnectRequest(t)
 	return PostRequest(s, ManualRequest{Method: method, Params: params, Header: header})
 }
 
 // RequiredConnectHeaders are the headers with which the server takes an initialize request that it refuses without
 // them.
-func RequiredConnectHeaders(t *T, s *driver.Session) (with []string) {
+func RequiredConnectHeaders(t *check.T, s *driver.Session) (with []string) {
 	const made = "mcpcheck-0f8fad5b-d9cb-469f-a165-70867728950e"
 	both := Header(VersionHeader, t.Revision)
 	both.Set(SessionIDHeader, made)

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -34,8 +34,8 @@ const (
 )
 
 // Subject is the task, with what the server has asked of it.
-func (c *ClientTask) Subject() Subject {
-	return Subject{Name: c.request.Method, Frames: append([]*driver.Frame{c.request}, c.Polls...)}
+func (c *ClientTask) Subject() check.Subject {
+	return check.Subject{Name: c.request.Method, Frames: append([]*driver.Frame{c.request}, c.Polls...)}
 }
 
 // CancelNotification is the notification by which the server has cancelled the request that the task answered; nil when
@@ -50,7 +50,7 @@ func (c *ClientTask) CancelNotification() *driver.Frame {
 }
 
 // state is the task as the server is told of it.
-func (c *ClientTask) state() M {
+func (c *ClientTask) state() check.M {
 	status := "working"
 	switch {
 	case c.Cancelled:
@@ -59,19 +59,19 @@ func (c *ClientTask) state() M {
 		status = "completed"
 	}
 	now := time.Now().UTC().Format(time.RFC3339)
-	return M{
+	return check.M{
 		"taskId": c.id, "status": status, "createdAt": now, "lastUpdatedAt": now, "ttl": clientTaskTTL,
 		"pollInterval": ClientTaskPollInterval.Milliseconds(),
 	}
 }
 
 // CollectClientTasks sees to it that a client that runs tasks was asked for something.
-func CollectClientTasks(t *T) { ClientTasks(t) }
+func CollectClientTasks(t *check.T) { ClientTasks(t) }
 
 // ClientTasks calls the tools that may be called, each once, as a client that runs what it is asked for as tasks, and
 // returns those in the order in which they were made.
-func ClientTasks(t *T) []*ClientTask {
-	return slices.Clone(Step(t, "client with tasks", func(t *T) (chores []*ClientTask) {
+func ClientTasks(t *check.T) []*ClientTask {
+	return slices.Clone(check.Step(t, "client with tasks", func(t *check.T) (chores []*ClientTask) {
 		for _, client := range callAsTaskClients(t) {
 			chores = append(chores, client.tasks()...)
 		}
@@ -87,14 +87,14 @@ func ClientTasks(t *T) []*ClientTask {
 // Servers may ask a client for less that has asked for a later version, or that samples and can do no more. What others
 // are asked for and the client was not, a further one may be: one that has asked for the revision and, where it is not
 // asked to sample, one that can do all.
-func callAsTaskClients(t *T) []*taskClient {
-	first := Step(t, "first client with tasks", callAsFirstTaskClient)
+func callAsTaskClients(t *check.T) []*taskClient {
+	first := check.Step(t, "first client with tasks", callAsFirstTaskClient)
 	var inquiries []*client.InteractiveCall
-	Deferred(t, func() { inquiries = client.CallInteractively(t).List }) // others say why there are none
+	check.Deferred(t, func() { inquiries = client.CallInteractively(t).List }) // others say why there are none
 	clients, tools := []*taskClient{first.taskClient}, toolcall.ToolsInCallOrder(t)
 	unseen := askersNotIn(tools, inquiries)
 	all := slices.Concat(tools, unseen)
-	anew := func(capabilities M, tools []Subject) {
+	anew := func(capabilities check.M, tools []check.Subject) {
 		another := newTaskClient(t, capabilities)
 		another.callTools(tools)
 		clients = append(clients, another)
@@ -128,9 +128,9 @@ func isAnyNotAsked(clients []*taskClient, inquiries []*client.InteractiveCall, m
 }
 
 // askersNotIn are the tools that have asked and are not among some.
-func askersNotIn(tools []Subject, inquiries []*client.InteractiveCall) (unseen []Subject) {
+func askersNotIn(tools []check.Subject, inquiries []*client.InteractiveCall) (unseen []check.Subject) {
 	for _, i := range inquiries {
-		if !slices.ContainsFunc(tools, func(tool Subject) bool { return tool.Name == i.Tool.Name }) {
+		if !slices.ContainsFunc(tools, func(tool check.Subject) bool { return tool.Name == i.Tool.Name }) {
 			unseen = append(unseen, i.Tool)
 		}
 	}
@@ -140,7 +140,7 @@ func askersNotIn(tools []Subject, inquiries []*client.InteractiveCall) (unseen [
 // taskClient is a client that runs what it is asked for as tasks.
 type taskClient struct {
 	s     *driver.Session
-	t     *T
+	t     *check.T
 	asked map[askedMethod]bool // that it was asked, also where the tool was called among others
 
 	mu      sync.Mutex
@@ -151,7 +151,7 @@ type taskClient struct {
 type askedMethod struct{ method, tool string }
 
 // newTaskClient is such a client with these capabilities.
-func newTaskClient(t *T, capabilities M) *taskClient {
+func newTaskClient(t *check.T, capabilities check.M) *taskClient {
 	r := &taskClient{t: t, asked: map[askedMethod]bool{}}
 	r.s = client.NewClient(t, capabilities).Session
 	r.s.HandleServerRequests(r.answer)
@@ -161,12 +161,12 @@ func newTaskClient(t *T, capabilities M) *taskClient {
 // firstTaskClient are the calls of the first such client.
 type firstTaskClient struct {
 	*taskClient
-	requestedLaterVersion bool      // it has asked for a later version
-	answered              []Subject // tools
-	isUsable              bool      // its session serves others
+	requestedLaterVersion bool            // it has asked for a later version
+	answered              []check.Subject // tools
+	isUsable              bool            // its session serves others
 }
 
-func callAsFirstTaskClient(t *T) (first firstTaskClient) {
+func callAsFirstTaskClient(t *check.T) (first firstTaskClient) {
 	first.taskClient, first.requestedLaterVersion = newFirstTaskClient(t)
 	first.answered = first.callTools(toolcall.ToolsInCallOrder(t))
 	first.isUsable = first.s.IsUsable()
@@ -175,8 +175,8 @@ func callAsFirstTaskClient(t *T) (first firstTaskClient) {
 
 // newFirstTaskClient is such a client that samples, and can do no more with that. Unless the check is tried alone, it
 // may be one that has asked for a later version, in the session of an opening.
-func newFirstTaskClient(t *T) (r *taskClient, later bool) {
-	Deferred(t, func() {
+func newFirstTaskClient(t *check.T) (r *taskClient, later bool) {
+	check.Deferred(t, func() {
 		if t.IsConfirmation() {
 			return
 		}
@@ -185,7 +185,7 @@ func newFirstTaskClient(t *T) (r *taskClient, later bool) {
 			return
 		}
 		another := &taskClient{t: t, asked: map[askedMethod]bool{}}
-		another.s = SessionWithCapabilities(t, o.ConnectParams, func(s *driver.Session) {
+		another.s = check.SessionWithCapabilities(t, o.ConnectParams, func(s *driver.Session) {
 			another.s = s
 			s.HandleServerRequests(another.answer)
 		})
@@ -198,7 +198,7 @@ func newFirstTaskClient(t *T) (r *taskClient, later bool) {
 }
 
 // call calls tools as the client, and returns those that answered.
-func (r *taskClient) callTools(tools []Subject) (answered []Subject) {
+func (r *taskClient) callTools(tools []check.Subject) (answered []check.Subject) {
 	mark := r.s.Mark()
 	for _, c := range toolcall.CallsWithCapabilities(r.t, r.s, nil, tools).List {
 		if c.Reply.Answered() {
@@ -224,7 +224,7 @@ func (r *taskClient) tasks() []*ClientTask {
 func (r *taskClient) answer(request *driver.Frame) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	params, _ := request.JSON()["params"].(M)
+	params, _ := request.JSON()["params"].(check.M)
 	switch request.Method {
 	case "sampling/createMessage", "elicitation/create":
 		if params["task"] == nil {
@@ -234,7 +234,7 @@ func (r *taskClient) answer(request *driver.Frame) (taken bool) {
 		id := fmt.Sprintf("mcpcheck-%d-%d", r.s.Number(), len(r.created)+1)
 		c := &ClientTask{id: id, session: r.s, request: request}
 		r.created = append(r.created, c)
-		r.s.Respond(request, M{"result": M{"task": c.state()}})
+		r.s.Respond(request, check.M{"result": check.M{"task": c.state()}})
 		return true
 	case "tasks/get", "tasks/result", "tasks/cancel", "tasks/list":
 		r.s.Respond(request, r.answerTaskRequest(request, params))
@@ -244,17 +244,18 @@ func (r *taskClient) answer(request *driver.Frame) (taken bool) {
 }
 
 // answerTaskRequest answers a request about tasks.
-func (r *taskClient) answerTaskRequest(request *driver.Frame, params M) M {
+func (r *taskClient) answerTaskRequest(request *driver.Frame, params check.M) check.M {
 	if request.Method == "tasks/list" {
 		all := []any{}
 		for _, c := range r.created {
 			all = append(all, c.state())
 		}
-		return M{"result": M{"tasks": all}}
+		return check.M{"result": check.M{"tasks": all}}
 	}
 	i := slices.IndexFunc(r.created, func(c *ClientTask) bool { return params["taskId"] == any(c.id) })
 	if i < 0 {
-		return M{"error": M{"code": protocol.InvalidParams, "message": "Invalid params: there is no such task"}}
+		return check.M{"error": check.M{"code": protocol.InvalidParams,
+			"message": "Invalid params: there is no such task"}}
 	}
 	c := r.created[i]
 	switch request.Method {
@@ -265,18 +266,18 @@ func (r *taskClient) answerTaskRequest(request *driver.Frame, params M) M {
 	case "tasks/result":
 		return AcceptedResponse(r.t, c.request, c.id)
 	}
-	return M{"result": c.state()}
+	return check.M{"result": c.state()}
 }
 
 // AcceptedResponse is what a user who agrees to all answers to a request, for a task; empty: for none.
-func AcceptedResponse(t *T, request *driver.Frame, id string) M {
-	params, _ := request.JSON()["params"].(M)
+func AcceptedResponse(t *check.T, request *driver.Frame, id string) check.M {
+	params, _ := request.JSON()["params"].(check.M)
 	answer := client.AcceptAll(t)(client.ServerRequest{Method: request.Method, Params: params})
 	if answer.Result == nil {
-		return M{"error": answer.Error}
+		return check.M{"error": answer.Error}
 	}
 	if id != "" {
-		answer.Result["_meta"] = M{RelatedTaskKey: M{"taskId": id}}
+		answer.Result["_meta"] = check.M{RelatedTaskKey: check.M{"taskId": id}}
 	}
-	return M{"result": answer.Result}
+	return check.M{"result": answer.Result}
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -29,10 +29,11 @@ type TaskRun struct {
 	FinalStatus      string         // the status in which it ended; empty: it has not
 	IncompleteReason string         // why not, once that is known
 
-	Timeout                 time.Duration // how long it has for what it does next; 0: as long as an answer may take
-	PollIntervalKey, TTLKey string        // the members that say when to ask again, and how long it is kept
-	TaskIn                  func(M) M     // the task in the result of the call; nil: that is the result
-	Send                    func(method string, more M) driver.Reply
+	// how long it has for what it does next; 0: as long as an answer may take
+	Timeout                 time.Duration
+	PollIntervalKey, TTLKey string                // the members that say when to ask again, and how long it is kept
+	TaskIn                  func(check.M) check.M // the task in the result of the call; nil: that is the result
+	Send                    func(method string, more check.M) driver.Reply
 	ProvideInput            func() // gives it what it asks for in status input_required
 
 	nextPoll time.Time // when it may be asked after again
@@ -61,7 +62,7 @@ func (c *TaskRun) ExtendDeadline() {
 }
 
 // TaskTimeout is the patience with tasks: in a quick run that of a moment.
-func TaskTimeout(t *T) time.Duration {
+func TaskTimeout(t *check.T) time.Duration {
 	if t.IsQuick() {
 		return quickTaskTimeout
 	}
@@ -73,7 +74,7 @@ func (c *TaskRun) HasTime() bool { return time.Now().Before(c.deadline) }
 
 // Poll asks after the task, as soon as the server wants to be asked, and returns what it tells; nil when that is
 // nothing.
-func (c *TaskRun) Poll() (state M) {
+func (c *TaskRun) Poll() (state check.M) {
 	r := c.PollUnrecorded()
 	c.GetReplies = append(c.GetReplies, r)
 	return r.Result()
@@ -96,7 +97,7 @@ func (c *TaskRun) LastReply() driver.Reply {
 }
 
 // pollInterval is how long the server wants the client to wait, as far as there is time for that.
-func (c *TaskRun) pollInterval(state M) time.Duration {
+func (c *TaskRun) pollInterval(state check.M) time.Duration {
 	pause := defaultPollInterval
 	if n, isNumber := state[c.PollIntervalKey].(json.Number); isNumber {
 		if ms, ok := driver.Integer(n); ok {
@@ -128,9 +129,9 @@ func (c *TaskRun) advance() {
 	state := c.Poll()
 	switch status, _ := state["status"].(string); {
 	case c.LastReply().Err != nil:
-		c.IncompleteReason = Explain(c.LastReply().Err).Error()
+		c.IncompleteReason = check.Explain(c.LastReply().Err).Error()
 	case IsUnknownTask(c.LastReply()):
-		c.IncompleteReason = "tasks/get was answered with " + Got(c.LastReply())
+		c.IncompleteReason = "tasks/get was answered with " + check.Got(c.LastReply())
 	case slices.Contains(TerminalStatuses, status):
 		c.FinalStatus = status
 	case status == "input_required":
@@ -138,7 +139,7 @@ func (c *TaskRun) advance() {
 	}
 	if !c.IsDone() && !c.HasTime() {
 		c.IncompleteReason = fmt.Sprintf("nothing new came within %s, and at last %s", c.timeoutText(),
-			Got(c.LastReply()))
+			check.Got(c.LastReply()))
 	}
 }
 
@@ -155,7 +156,7 @@ type taskRunner interface{ Run() *TaskRun }
 
 // NextSession is a session for one more task like it: the usual one or, where tasks take long, one of its own, so that
 // nobody waits for that.
-func (c *TaskRun) NextSession(t *T, usual func() *driver.Session) *driver.Session {
+func (c *TaskRun) NextSession(t *check.T, usual func() *driver.Session) *driver.Session {
 	const long = time.Second
 	if c.Duration() > long && !t.IsConfirmation() && !t.IsQuick() {
 		return t.ExclusiveSession()
@@ -194,10 +195,10 @@ func FollowTasks[C taskRunner](courses ...C) {
 }
 
 // SkipNotObservedInTasks is SkipNotObserved where a task may have shown what was not seen.
-func SkipNotObservedInTasks[C taskRunner](t *T, what string, courses []C, uncalled []toolcall.Uncalled) {
+func SkipNotObservedInTasks[C taskRunner](t *check.T, what string, courses []C, uncalled []toolcall.Uncalled) {
 	for _, c := range runsOf(courses) {
 		if c.FinalStatus == "" {
-			RequireTime(t)
+			check.RequireTime(t)
 			t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.ToolCall.Tool.Name,
 				c.IncompleteReason)
 		}
@@ -206,7 +207,7 @@ func SkipNotObservedInTasks[C taskRunner](t *T, what string, courses []C, uncall
 }
 
 // CaveatUnfinished has the result of a check tell of tasks that were not followed to their end.
-func CaveatUnfinished[C taskRunner](t *T, courses []C) {
+func CaveatUnfinished[C taskRunner](t *check.T, courses []C) {
 	for _, c := range runsOf(courses) {
 		if c.FinalStatus == "" {
 			t.Caveat("the task of %s was not followed to its end: %s", c.ToolCall.Tool.Name, c.IncompleteReason)
@@ -215,17 +216,17 @@ func CaveatUnfinished[C taskRunner](t *T, courses []C) {
 }
 
 // CancelCall takes back the call that has made the task, which was answered with that.
-func (c *TaskRun) CancelCall(t *T) {
+func (c *TaskRun) CancelCall(t *check.T) {
 	mark := c.Session.Mark()
 	c.Session.Notify("notifications/cancelled",
-		M{"requestId": FrameID(c.CreateReply.Request), "reason": "it was answered"})
-	Barrier(t, c.Session, mark)
+		check.M{"requestId": check.FrameID(c.CreateReply.Request), "reason": "it was answered"})
+	check.Barrier(t, c.Session, mark)
 }
 
 // SkipIfExpired ends a check with an answer that there is no such task when the time of the task may have been over.
-func (c *TaskRun) SkipIfExpired(t *T, told driver.Reply) {
+func (c *TaskRun) SkipIfExpired(t *check.T, told driver.Reply) {
 	if IsUnknownTask(told) && c.MayBeExpired(told) {
-		t.WithReason(NotObserved).Skip("its time was over")
+		t.WithReason(check.NotObserved).Skip("its time was over")
 	}
 }
 
@@ -234,7 +235,7 @@ func (c *TaskRun) SkipIfExpired(t *T, told driver.Reply) {
 func (c *TaskRun) MayBeExpired(told driver.Reply) bool {
 	life, limited := 0.0, false // milliseconds
 	for _, state := range c.states() {
-		if n, ok := state[c.TTLKey].(json.Number); HasMember(state, c.TTLKey) {
+		if n, ok := state[c.TTLKey].(json.Number); check.HasMember(state, c.TTLKey) {
 			life, _ = n.Float64()
 			limited = ok
 		}
@@ -244,12 +245,12 @@ func (c *TaskRun) MayBeExpired(told driver.Reply) bool {
 }
 
 // states are the task as it was told of, first by the answer to the call.
-func (c *TaskRun) states() []M {
+func (c *TaskRun) states() []check.M {
 	made := c.CreateReply.Result()
 	if c.TaskIn != nil {
 		made = c.TaskIn(made)
 	}
-	all := []M{made}
+	all := []check.M{made}
 	for _, r := range c.GetReplies {
 		all = append(all, r.Result())
 	}
@@ -257,12 +258,12 @@ func (c *TaskRun) states() []M {
 }
 
 // Subject is the task as one of several, named by its tool.
-func (c *TaskRun) Subject() Subject {
+func (c *TaskRun) Subject() check.Subject {
 	frames := []*driver.Frame{c.CreateReply.Request, c.CreateReply.Frame}
 	if len(c.GetReplies) > 0 {
 		frames = append(frames, c.LastReply().Request, c.LastReply().Frame)
 	}
-	return Subject{Name: c.ToolCall.Tool.Name, Frames: frames}
+	return check.Subject{Name: c.ToolCall.Tool.Name, Frames: frames}
 }
 
 // TaskSnapshot is what was told of a task at one time.
@@ -272,11 +273,11 @@ type TaskSnapshot struct {
 }
 
 // State is the task as it was then.
-func (m TaskSnapshot) State() M { return m.Result() }
+func (m TaskSnapshot) State() check.M { return m.Result() }
 
 // Subject shows the question and the answer.
-func (m TaskSnapshot) Subject() Subject {
-	return Subject{Name: m.ToolCall.Tool.Name, Frames: []*driver.Frame{m.Request, m.Frame}}
+func (m TaskSnapshot) Subject() check.Subject {
+	return check.Subject{Name: m.ToolCall.Tool.Name, Frames: []*driver.Frame{m.Request, m.Frame}}
 }
 
 // Snapshots are all that tasks/get has told of the task, with a certain status.
@@ -305,14 +306,14 @@ var TimestampPattern = regexp.MustCompile(
 
 // RequireAnswer ends a check that has no answer to judge: none came, or one that says nothing of what was asked, since
 // the session was over, or the server busy or such that it answers anything so.
-func RequireAnswer(t *T, r driver.Reply) {
+func RequireAnswer(t *check.T, r driver.Reply) {
 	if r.Err != nil {
-		t.Retry("%v", Explain(r.Err))
+		t.Retry("%v", check.Explain(r.Err))
 	}
 	if r.IsSessionTerminated() || r.IsBusy() {
-		t.Retry("%s was answered with %s, which does not depend on the request", r.Method, Got(r))
+		t.Retry("%s was answered with %s, which does not depend on the request", r.Method, check.Got(r))
 	}
-	RequireServerReply(t, r)
+	check.RequireServerReply(t, r)
 	protocol.SkipUnlessObject(t, r)
 	invalid.SkipUnlessServerRejects(t, r)
 }

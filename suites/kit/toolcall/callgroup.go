@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // CallGroup is calls of tools that are made side by side in one session. Most tools are done in a moment, and have the
@@ -15,7 +16,7 @@ import (
 // the time of one answer, which begins anew with whatever the server answers in the session, so that one which serves
 // them one after the other has time for each.
 type CallGroup struct {
-	T          *T
+	T          *check.T
 	Session    *driver.Session
 	Budget     *CallBudget
 	Calls      []*ToolCall // in the order in which they were made
@@ -226,7 +227,7 @@ func (f *CallGroup) callsToRepeat() (calls []*ToolCall) {
 // allows: they may say how long it runs, or how much it does. Nobody else has to wait for the tool as it was called
 // first. Of a tool that changes something that would be twice as much.
 func (f *CallGroup) retrySmaller(c *ToolCall) bool {
-	if !c.timedOut || c.Counterexample != nil || c.isMinimized || !IsReadOnly(c.Tool.Value) || !f.isHealthy() ||
+	if !c.timedOut || c.Counterexample != nil || c.isMinimized || !report.IsReadOnly(c.Tool.Value) || !f.isHealthy() ||
 		f.T.IsQuick() {
 		return false
 	}
@@ -235,7 +236,7 @@ func (f *CallGroup) retrySmaller(c *ToolCall) bool {
 		return false
 	}
 	c.Arguments, c.isMinimized = args, true
-	RememberArguments(f.T, c.Tool.Name, args)
+	check.RememberArguments(f.T, c.Tool.Name, args)
 	return true
 }
 

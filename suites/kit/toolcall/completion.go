@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // CompletionArgument is what a server may complete: an argument of a prompt, a variable of a template.
 type CompletionArgument struct {
-	Ref        M
+	Ref        check.M
 	Name       string
 	otherNames []string // the other blanks of the same reference
 }
@@ -28,12 +28,12 @@ func (b CompletionArgument) String() string {
 }
 
 // Params are those of a request to complete a value.
-func (b CompletionArgument) Params(value string) M {
-	return M{"ref": b.Ref, "argument": M{"name": b.Name, "value": value}}
+func (b CompletionArgument) Params(value string) check.M {
+	return check.M{"ref": b.Ref, "argument": check.M{"name": b.Name, "value": value}}
 }
 
 // CompletionArguments are all that the server lists.
-func CompletionArguments(t *T) (all []CompletionArgument) {
+func CompletionArguments(t *check.T) (all []CompletionArgument) {
 	for _, prompt := range t.Server.Prompts {
 		if name, ok := prompt["name"].(string); ok {
 			all = append(all, newCompletionArguments(PromptRef(name), uniqueNames(prompt["arguments"]))...)
@@ -48,12 +48,12 @@ func CompletionArguments(t *T) (all []CompletionArgument) {
 }
 
 // PromptRef refers to a prompt.
-func PromptRef(name string) M { return M{"type": "ref/prompt", "name": name} }
+func PromptRef(name string) check.M { return check.M{"type": "ref/prompt", "name": name} }
 
 // TemplateRef refers to a template.
-func TemplateRef(uri string) M { return M{"type": "ref/resource", "uri": uri} }
+func TemplateRef(uri string) check.M { return check.M{"type": "ref/resource", "uri": uri} }
 
-func newCompletionArguments(ref M, names []string) (all []CompletionArgument) {
+func newCompletionArguments(ref check.M, names []string) (all []CompletionArgument) {
 	for i, name := range names {
 		siblings := slices.Delete(slices.Clone(names), i, i+1)
 		all = append(all, CompletionArgument{Ref: ref, Name: name, otherNames: siblings})
@@ -95,13 +95,13 @@ type Completion struct {
 }
 
 // Subject is the completion as one of several, named by what was to be completed.
-func (c Completion) Subject() Subject {
-	return Subject{Name: c.String(), Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
+func (c Completion) Subject() check.Subject {
+	return check.Subject{Name: c.String(), Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 }
 
 // Values are those that came; nil when none did.
 func (c Completion) Values() []string {
-	completion, _ := c.Reply.Result()["completion"].(M)
+	completion, _ := c.Reply.Result()["completion"].(check.M)
 	list, _ := completion["values"].([]any)
 	var values []string
 	for _, v := range list {
@@ -119,11 +119,13 @@ type Completions struct {
 }
 
 // mayComplete reports whether completion may be asked for: it is declared, or the revision has no capability for it.
-func mayComplete(t *T) bool { return t.Server.Declares("completions") || t.Revision < "2025-03-26" }
+func mayComplete(t *check.T) bool {
+	return t.Server.Declares("completions") || t.Revision < "2025-03-26"
+}
 
 // completionSession is a session in which a server may be asked to complete. One that has no way to declare that it
 // does may not know the request, and nothing is judged by that.
-func completionSession(t *T) *driver.Session {
+func completionSession(t *check.T) *driver.Session {
 	if t.Server.Declares("completions") {
 		return t.Session()
 	}
@@ -131,8 +133,8 @@ func completionSession(t *T) *driver.Session {
 }
 
 // CompleteAll completes all that the server lists, as far as there is time: from nothing, then from a letter.
-func CompleteAll(t *T) Completions {
-	return Step(t, "completions", func(t *T) (all Completions) {
+func CompleteAll(t *check.T) Completions {
+	return check.Step(t, "completions", func(t *check.T) (all Completions) {
 		if !mayComplete(t) {
 			return all
 		}
@@ -150,7 +152,7 @@ func CompleteAll(t *T) Completions {
 			if all.IncompleteReason != "" {
 				return all
 			}
-			params := func(i int) M { return batch[i].Params(batch[i].Value) }
+			params := func(i int) check.M { return batch[i].Params(batch[i].Value) }
 			for i, r := range requestConcurrently(t, s, "completion/complete", len(batch), params) {
 				batch[i].Reply = r
 				allowance.Charge(r)
@@ -162,9 +164,9 @@ func CompleteAll(t *T) Completions {
 }
 
 // unserved is why no more has to be asked for: nothing is served, or silence is known.
-func (c Completions) unservedReason(t *T) string {
+func (c Completions) unservedReason(t *check.T) string {
 	const tried = 3
-	if err := KnownUnanswered(t, "completion/complete"); err != nil {
+	if err := check.KnownUnanswered(t, "completion/complete"); err != nil {
 		return err.Error()
 	}
 	unknown := func(c Completion) bool { code, _ := c.Reply.Code(); return code == -32601 }
@@ -176,15 +178,16 @@ func (c Completions) unservedReason(t *T) string {
 
 // RequireAny ends a check of completions when there is nothing to complete, or the server has no method for it in a
 // revision in which it need not.
-func (c Completions) RequireAny(t *T) Completions {
+func (c Completions) RequireAny(t *check.T) Completions {
 	served := func(c Completion) bool { code, _ := c.Reply.Code(); return code != -32601 }
 	switch {
 	case len(c.List) == 0 && c.IncompleteReason != "":
 		t.Inconclusive("%s", c.IncompleteReason)
 	case len(c.List) == 0:
-		t.WithReason(NotOffered).Skip("the server lists no prompt with arguments and no template: nothing to complete")
+		t.WithReason(check.NotOffered).
+			Skip("the server lists no prompt with arguments and no template: nothing to complete")
 	case !t.Server.Declares("completions") && !slices.ContainsFunc(c.List, served):
-		t.WithReason(NotOffered).Skip("the server does not complete, which %s has no capability for", t.Revision)
+		t.WithReason(check.NotOffered).Skip("the server does not complete, which %s has no capability for", t.Revision)
 	}
 	if c.IncompleteReason != "" {
 		t.Caveat("%d of %d arguments were completed: %s", len(c.List), 2*len(CompletionArguments(t)),
@@ -194,7 +197,7 @@ func (c Completions) RequireAny(t *T) Completions {
 }
 
 // Served are the completions from nothing that brought a result. It ends a check that cannot do without one.
-func (c Completions) RequireServed(t *T) (served []Completion) {
+func (c Completions) RequireServed(t *check.T) (served []Completion) {
 	c.RequireAny(t)
 	for _, one := range c.List {
 		if one.Value == "" && one.Reply.Result() != nil {
@@ -208,8 +211,8 @@ func (c Completions) RequireServed(t *T) (served []Completion) {
 }
 
 // Context are values of the other arguments, as they were completed; it may be empty.
-func (c Completions) Context(b CompletionArgument) M {
-	resolved := M{}
+func (c Completions) Context(b CompletionArgument) check.M {
+	resolved := check.M{}
 	for _, one := range c.List {
 		values := one.Values()
 		if maps.Equal(one.Ref, b.Ref) && slices.Contains(b.otherNames, one.Name) && len(values) > 0 {
@@ -231,8 +234,8 @@ func (c Completions) ValueFor(prompt, argument string) string {
 }
 
 // concurrency is how many requests that need not come one after the other are made side by side.
-func concurrency(t *T) int {
-	if SendsConcurrently(t) {
+func concurrency(t *check.T) int {
+	if check.SendsConcurrently(t) {
 		return maxRunning
 	}
 	return 1
@@ -240,7 +243,9 @@ func concurrency(t *T) int {
 
 // requestConcurrently makes n requests, at the same time if there are several, and returns what comes of each, be it
 // nothing.
-func requestConcurrently(t *T, s *driver.Session, method string, n int, params func(i int) M) (replies []driver.Reply) {
+func requestConcurrently(
+	t *check.T, s *driver.Session, method string, n int, params func(i int) check.M,
+) (replies []driver.Reply) {
 	if n == 1 {
 		return []driver.Reply{s.Call(method, params(0))}
 	}

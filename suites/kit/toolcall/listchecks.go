@@ -3,49 +3,50 @@ package toolcall
 import (
 	"slices"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // ExpectDeclared is the check that a server declares a family whose list it serves.
-func ExpectDeclared(t *T, family string) {
-	if HasMember(t.Server.Capabilities, family) { // as what, schema/capability-shapes judges
+func ExpectDeclared(t *check.T, family string) {
+	if check.HasMember(t.Server.Capabilities, family) { // as what, schema/capability-shapes judges
 		return
 	}
 	handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
-	r := t.Request(t.SessionForInvalidInput(), family+"/list", M{})
+	r := t.Request(t.SessionForInvalidInput(), family+"/list", check.M{})
 	items, _ := r.Result()[family].([]any)
-	t.Expect(items).To(BeEmptyList[any]("no " + family + ", since the capability is not declared"))
+	t.Expect(items).To(check.BeEmptyList[any]("no " + family + ", since the capability is not declared"))
 	invalid.SkipUnlessServerRejects(t, r)
-	t.ExpectShould(r).To(BeError())
+	t.ExpectShould(r).To(check.BeError())
 }
 
 // ExpectList is the check that a family is listed. An error of the server's own is a lesser deviation.
-func ExpectList(t *T, family string) {
-	r := t.TryRequest(t.Session(), family+"/list", M{})
+func ExpectList(t *check.T, family string) {
+	r := t.TryRequest(t.Session(), family+"/list", check.M{})
 	if code, _ := r.Code(); code == -32603 {
-		t.FailAt(Should, "a result", "%s", r)
+		t.FailAt(catalogue.Should, "a result", "%s", r)
 	}
 	protocol.SkipUnlessObject(t, r)
-	t.Expect(r).To(BeResult())
-	t.Expect(Member(r.Result(), family)).To(BeArray())
+	t.Expect(r).To(check.BeResult())
+	t.Expect(check.Member(r.Result(), family)).To(check.BeArray())
 }
 
 // SkipUnlessCanNotify ends a check of announcements when the server has no way to make any.
-func SkipUnlessCanNotify(t *T) {
+func SkipUnlessCanNotify(t *check.T) {
 	if !t.Server.CanNotify() {
-		t.WithReason(NotOffered).
+		t.WithReason(check.NotOffered).
 			Skip("the server has no sessions: there is no stream on which it could announce a change")
 	}
 }
 
 // ExpectListChangeNotified is the check that changes of a list of prompts or resources are announced which calls of
 // tools have made.
-func ExpectListChangeNotified(t *T, family string) {
-	if capability, _ := t.Server.Capabilities[family].(M); capability["listChanged"] != true {
-		t.WithReason(NotDeclared).Skip("the server does not declare %s.listChanged", family)
+func ExpectListChangeNotified(t *check.T, family string) {
+	if capability, _ := t.Server.Capabilities[family].(check.M); capability["listChanged"] != true {
+		t.WithReason(check.NotDeclared).Skip("the server does not declare %s.listChanged", family)
 	}
 	SkipUnlessCanNotify(t)
 	calls := ValidCalls(t)
@@ -60,8 +61,8 @@ func ExpectListChangeNotified(t *T, family string) {
 		case !c.Notified && c.NoStream:
 			t.Yield("no subscription for it is open")
 		}
-		t.Expect(c.Notified).To(BeTrue("notifications/"+family+"/list_changed",
-			"none, although the list changed from %s to %s", Show(c.Before), Show(c.After)))
+		t.Expect(c.Notified).To(check.BeTrue("notifications/"+family+"/list_changed",
+			"none, although the list changed from %s to %s", check.Show(c.Before), check.Show(c.After)))
 	}
 }
 

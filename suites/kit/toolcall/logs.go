@@ -3,8 +3,8 @@ package toolcall
 import (
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
@@ -17,28 +17,28 @@ func IsLogMessage(f *driver.Frame) bool { return f.Method == "notifications/mess
 
 // LogLevelIndex is the level of a log message as a place in LogLevels; -1 when it is none of them.
 func LogLevelIndex(f *driver.Frame) int {
-	params, _ := f.JSON()["params"].(M)
+	params, _ := f.JSON()["params"].(check.M)
 	level, _ := params["level"].(string)
 	return slices.Index(LogLevels, level)
 }
 
 // RequestedLogLevel is the level from which on a request wants log messages; nil when it does not say so.
 func RequestedLogLevel(request *driver.Frame) any {
-	params, _ := request.JSON()["params"].(M)
+	params, _ := request.JSON()["params"].(check.M)
 	return protocol.MetaOf(params)[driver.MetaLogLevel]
 }
 
 // enableLogging asks for all that is logged in a session, where a session is asked.
-func enableLogging(t *T, s *driver.Session) {
+func enableLogging(t *check.T, s *driver.Session) {
 	const method = "logging/setLevel"
-	if !t.IsModern() && s.Capabilities["logging"] != nil && KnownUnanswered(t, method) == nil {
-		t.TryRequest(s, method, M{"level": LogLevels[0]})
+	if !t.IsModern() && s.Capabilities["logging"] != nil && check.KnownUnanswered(t, method) == nil {
+		t.TryRequest(s, method, check.M{"level": LogLevels[0]})
 	}
 }
 
 // LoggingCalls are calls of tools that may be made again, the quickest ones first, while which something was logged,
 // be it by another one that ran beside it. It ends a check that finds none.
-func LoggingCalls(t *T) []ToolCall {
+func LoggingCalls(t *check.T) []ToolCall {
 	const most = 5
 	calls := ValidCalls(t)
 	loggers := slices.DeleteFunc(slices.Clone(calls.List), func(c ToolCall) bool {

@@ -5,40 +5,40 @@ import (
 	"regexp"
 	"strings"
 
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
 // ExpectMedia wants a block with base64 data of a type that begins so.
-func ExpectMedia(t *T, block M, prefix string) {
-	t.Expect(Member(block, "data")).To(BeString())
-	t.Expect(Member(block, "mimeType")).To(BeString())
+func ExpectMedia(t *check.T, block check.M, prefix string) {
+	t.Expect(check.Member(block, "data")).To(check.BeString())
+	t.Expect(check.Member(block, "mimeType")).To(check.BeString())
 	ExpectBase64(t, block["data"])
-	t.ExpectShould(block["mimeType"]).To(Satisfy("a type "+prefix+"*", func(mime string) bool {
+	t.ExpectShould(block["mimeType"]).To(check.Satisfy("a type "+prefix+"*", func(mime string) bool {
 		return strings.HasPrefix(strings.ToLower(mime), prefix)
 	}))
 }
 
 // ExpectBase64 wants base64. The URL-safe alphabet and missing padding are lesser deviations.
-func ExpectBase64(t *T, data any) {
+func ExpectBase64(t *check.T, data any) {
 	standard := strings.NewReplacer("-", "+", "_", "/")
-	t.Expect(data).To(Satisfy("base64", func(data string) bool {
+	t.Expect(data).To(check.Satisfy("base64", func(data string) bool {
 		_, err := base64.RawStdEncoding.DecodeString(standard.Replace(strings.TrimRight(data, "=\r\n")))
 		return err == nil
 	}))
-	t.ExpectShould(data).To(Satisfy("base64 with padding and no - or _", func(data string) bool {
+	t.ExpectShould(data).To(check.Satisfy("base64 with padding and no - or _", func(data string) bool {
 		_, err := base64.StdEncoding.DecodeString(data)
 		return err == nil
 	}))
 }
 
 // ExpectEmbeddedResource wants a block to embed a resource: a URI, and a text or base64.
-func ExpectEmbeddedResource(t *T, block M) (resource M) {
-	t.Expect(Member(block, "resource")).To(BeObject())
-	resource = block["resource"].(M)
-	t.Expect(Member(resource, "uri")).To(BeString())
+func ExpectEmbeddedResource(t *check.T, block check.M) (resource check.M) {
+	t.Expect(check.Member(block, "resource")).To(check.BeObject())
+	resource = block["resource"].(check.M)
+	t.Expect(check.Member(resource, "uri")).To(check.BeString())
 	_, text := resource["text"].(string)
 	_, blob := resource["blob"].(string)
-	t.Expect(text || blob).To(BeTrue("a resource with a string text or blob", "%s", Show(resource)))
+	t.Expect(text || blob).To(check.BeTrue("a resource with a string text or blob", "%s", check.Show(resource)))
 	if blob && !text {
 		ExpectBase64(t, resource["blob"])
 	}

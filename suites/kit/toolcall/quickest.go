@@ -2,8 +2,8 @@ package toolcall
 
 import (
 	"cmp"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"math/bits"
 	"slices"
@@ -11,12 +11,13 @@ import (
 )
 
 // CallWithProgress is a call of a tool that may be made again, as QuickestCall has it, and has reported its progress.
-func CallWithProgress(t *T) ToolCall {
+func CallWithProgress(t *check.T) ToolCall {
 	calls := ValidCalls(t)
 	return QuickestCall(t, calls, "progress was reported", func(c ToolCall) bool {
-		return slices.ContainsFunc(transcript.ProgressIn(c.Session, c.Session.FramesSince(0)), func(r *transcript.ProgressNotification) bool {
-			return r.ForRequest != nil && driver.SameID(r.ForRequest.Request.ID, c.Reply.Request.ID)
-		})
+		return slices.ContainsFunc(transcript.ProgressIn(c.Session, c.Session.FramesSince(0)),
+			func(r *transcript.ProgressNotification) bool {
+				return r.ForRequest != nil && driver.SameID(r.ForRequest.Request.ID, c.Reply.Request.ID)
+			})
 	})
 }
 
@@ -29,7 +30,7 @@ func CompareBySpeed(a, b ToolCall) int {
 
 // QuickestCall is the first call in the order of CompareBySpeed, of those that are plain, and of a kind. It ends a
 // check that finds none; what says what it lacks.
-func QuickestCall(t *T, calls ToolCalls, what string, is func(ToolCall) bool) ToolCall {
+func QuickestCall(t *check.T, calls ToolCalls, what string, is func(ToolCall) bool) ToolCall {
 	plain := slices.DeleteFunc(slices.Clone(calls.List),
 		func(c ToolCall) bool { return !c.IsDirectSuccess() || !is(c) })
 	if len(plain) == 0 {
@@ -44,14 +45,14 @@ func (c ToolCall) IsDirectSuccess() bool {
 }
 
 // Again sends the call once more with other members of _meta, none of those that it had before.
-func (c ToolCall) Repeat(s *driver.Session, meta M) driver.Pending {
+func (c ToolCall) Repeat(s *driver.Session, meta check.M) driver.Pending {
 	params := c.Params(s)
-	all, _ := params["_meta"].(M)
+	all, _ := params["_meta"].(check.M)
 	delete(all, "progressToken")
 	delete(all, driver.MetaLogLevel)
 	for key, value := range meta {
 		if all == nil {
-			all = M{}
+			all = check.M{}
 		}
 		all[key] = value
 	}

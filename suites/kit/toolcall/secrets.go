@@ -1,9 +1,11 @@
 package toolcall
 
-import . "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
 
 // Secrets are the credentials that the server was given, but for short ones, which any text may have in it.
-func Secrets(t *T) (secrets []string) {
+func Secrets(t *check.T) (secrets []string) {
 	const short = 8
 	c := t.Credentials
 	for _, secret := range []string{c.Bearer, c.SecondPrincipal, c.Expired, c.InsufficientScope, c.OtherAudience,

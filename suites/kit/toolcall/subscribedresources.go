@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // MaxSubscribedResources is how many resources are subscribed to.
@@ -25,15 +26,15 @@ type SubscribedResource struct {
 }
 
 // Subject names the resource, and shows it before and after.
-func (x SubscribedResource) Subject() Subject {
-	return Subject{Name: x.URI, Frames: []*driver.Frame{x.before.Frame, x.after.Frame}}
+func (x SubscribedResource) Subject() check.Subject {
+	return check.Subject{Name: x.URI, Frames: []*driver.Frame{x.before.Frame, x.after.Frame}}
 }
 
 // watch asks for the updates of the first resources that are listed, as far as the server declares that it sends them.
 // Without a handshake that is what the subscriptions of the session are for.
-func subscribeResources(t *T, s *driver.Session) (watched []SubscribedResource) {
-	capability, _ := s.Capabilities["resources"].(M)
-	if capability["subscribe"] != true || !t.Server.CanNotify() || KnownUnanswered(t, "resources/read") != nil {
+func subscribeResources(t *check.T, s *driver.Session) (watched []SubscribedResource) {
+	capability, _ := s.Capabilities["resources"].(check.M)
+	if capability["subscribe"] != true || !t.Server.CanNotify() || check.KnownUnanswered(t, "resources/read") != nil {
 		return nil
 	}
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), MaxSubscribedResources)] {
@@ -41,9 +42,10 @@ func subscribeResources(t *T, s *driver.Session) (watched []SubscribedResource) 
 		switch {
 		case !isString:
 		case t.IsModern() && !isSubscribedToResource(s, uri):
-		case !t.IsModern() && s.Call("resources/subscribe", M{"uri": uri}).Result() == nil:
+		case !t.IsModern() && s.Call("resources/subscribe", check.M{"uri": uri}).Result() == nil:
 		default:
-			watched = append(watched, SubscribedResource{URI: uri, before: s.Call("resources/read", M{"uri": uri})})
+			watched = append(watched,
+				SubscribedResource{URI: uri, before: s.Call("resources/read", check.M{"uri": uri})})
 		}
 	}
 	return watched
@@ -64,7 +66,7 @@ func (x SubscribedResource) observe(s *driver.Session, mark int) SubscribedResou
 	if x.Notified = slices.ContainsFunc(s.ReceivedSince(mark), says); x.Notified || contentsOf(x.before) == nil {
 		return x
 	}
-	read := func() driver.Reply { return s.Call("resources/read", M{"uri": x.URI}) }
+	read := func() driver.Reply { return s.Call("resources/read", check.M{"uri": x.URI}) }
 	x.after = read()
 	is := contentsOf(x.after)
 	x.Changed = is != nil && !bytes.Equal(is, contentsOf(x.before)) && bytes.Equal(is, contentsOf(read()))
@@ -80,7 +82,7 @@ func (x SubscribedResource) isUpdate(f *driver.Frame) bool {
 	if f.Method != "notifications/resources/updated" {
 		return false
 	}
-	params, _ := f.JSON()["params"].(M)
+	params, _ := f.JSON()["params"].(check.M)
 	uri, _ := params["uri"].(string)
 	return strings.HasPrefix(uri, x.URI)
 }
@@ -88,7 +90,7 @@ func (x SubscribedResource) isUpdate(f *driver.Frame) bool {
 // contentsOf are what was read, as it was written; nil when nothing was.
 func contentsOf(r driver.Reply) []byte {
 	if contents, isList := r.Result()["contents"].([]any); isList {
-		return CompactJSON(contents)
+		return text.CompactJSON(contents)
 	}
 	return nil
 }

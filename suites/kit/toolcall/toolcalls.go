@@ -9,35 +9,37 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // CallTools sees to it that the tools have been called that may be: what the server says meanwhile is what some watches
 // judge.
-func CallTools(t *T) {
+func CallTools(t *check.T) {
 	if len(t.Server.Tools) > 0 {
 		ValidCalls(t)
 	}
 }
 
 // CallToolsAndObserveLate is CallTools for who judges what comes late as well.
-func CallToolsAndObserveLate(t *T) {
+func CallToolsAndObserveLate(t *check.T) {
 	if len(t.Server.Tools) > 0 {
-		ObserveLate(t, ValidCalls(t).EndTime)
+		check.ObserveLate(t, ValidCalls(t).EndTime)
 	}
 }
 
 // ToolCall is one call of a listed tool.
 type ToolCall struct {
-	Tool               Subject
-	Arguments          M
+	Tool               check.Subject
+	Arguments          check.M
 	Counterexample     *schemas.Counterexample // what is wrong with the arguments; nil: nothing
-	ClientCapabilities M                       // what the client declares, where each request says so; nil: Able
+	ClientCapabilities check.M                 // what the client declares, where each request says so; nil: Able
 	InputLoop          *InputLoop              // what it was asked for before its reply, which is the final one
 	Reply              driver.Reply
 	Duration           time.Duration
@@ -76,7 +78,7 @@ type ToolCalls struct {
 
 // Uncalled is a call of a tool that was not made, or not served for a reason of its own.
 type Uncalled struct {
-	Tool       Subject
+	Tool       check.Subject
 	Keyword    string // of the schema that its arguments were to break; empty: none, or any
 	Detail     string
 	Forbidden  bool // it may not be called, which the operator knows
@@ -88,14 +90,14 @@ type Uncalled struct {
 func (u Uncalled) String() string { return u.Tool.Name + ": " + u.Detail }
 
 // Reason is what it is for a check that wants the call.
-func (u Uncalled) Reason() Reason {
+func (u Uncalled) Reason() report.Reason {
 	switch {
 	case u.Forbidden:
-		return CallsOff
+		return check.CallsOff
 	case u.Unanswered:
-		return Silent
+		return check.Silent
 	}
-	return Undecided
+	return check.Undecided
 }
 
 // CallBudget is what calls of one kind may take together: so much that tools that answer quickly, and briefly, are all
@@ -161,15 +163,15 @@ const ValidCallsName = "valid calls"
 
 // ValidCalls calls the tools that may be called, each once with arguments that its schema allows. They have a session
 // of their own, so that nothing has to be confirmed alone: calling tools twice would do twice what they do.
-func ValidCalls(t *T) ToolCalls {
+func ValidCalls(t *check.T) ToolCalls {
 	if !t.Server.Declares("tools") {
 		return ToolCalls{}
 	}
 	if !t.IsModern() && !t.IsConfirmation() && !t.IsQuick() && !t.Server.IsSlow() && t.Site() == nil {
 		handshake.PrepareUnusedSession(t) // in the session of which they are made
 	}
-	return Step(t, ValidCallsName, func(t *T) (calls ToolCalls) {
-		s, mark := calls.prepareSession(t, ExclusiveUnlessQuick(t))
+	return check.Step(t, ValidCallsName, func(t *check.T) (calls ToolCalls) {
+		s, mark := calls.prepareSession(t, check.ExclusiveUnlessQuick(t))
 		limits := detectRateLimit(t, s)
 		queue, allowance := calls.NewValidCalls(t, ToolsInCallOrder(t)), NewCallBudget()
 		for ; ; s, mark = calls.prepareSession(t, t.ExclusiveSession()) {
@@ -182,7 +184,7 @@ func ValidCalls(t *T) ToolCalls {
 			if f.CancelUnanswered(); len(queue) == 0 {
 				calls.markUnanswered()
 				calls.EndTime = time.Now()
-				ReportUncalledTools(t, calls.uncalledTools())
+				check.ReportUncalledTools(t, calls.uncalledTools())
 				return calls
 			}
 		}
@@ -191,7 +193,9 @@ func ValidCalls(t *T) ToolCalls {
 
 // CallsWithCapabilities calls tools as ValidCalls does, but in a session that the caller has, and as a client with
 // these capabilities where each request says so.
-func CallsWithCapabilities(t *T, s *driver.Session, capabilities M, tools []Subject) (calls ToolCalls) {
+func CallsWithCapabilities(
+	t *check.T, s *driver.Session, capabilities check.M, tools []check.Subject,
+) (calls ToolCalls) {
 	f := &CallGroup{T: t, Session: s, Budget: NewCallBudget()}
 	queue := calls.NewValidCalls(t, tools)
 	for _, call := range queue {
@@ -206,15 +210,15 @@ func CallsWithCapabilities(t *T, s *driver.Session, capabilities M, tools []Subj
 }
 
 // uncalledTools are the tools that were not called with valid arguments, each with the first reason for that.
-func (c *ToolCalls) uncalledTools() (tools []UncalledTool) {
+func (c *ToolCalls) uncalledTools() (tools []report.UncalledTool) {
 	for _, u := range c.Uncalled {
 		called := func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name }
 		if !slices.ContainsFunc(c.List, called) {
-			tools = append(tools, UncalledTool{Name: u.Tool.Name, Reason: u.Detail, Forbidden: u.Forbidden})
+			tools = append(tools, report.UncalledTool{Name: u.Tool.Name, Reason: u.Detail, Forbidden: u.Forbidden})
 		}
 	}
-	slices.SortStableFunc(tools, func(a, b UncalledTool) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(tools, func(a, b UncalledTool) bool { return a.Name == b.Name })
+	slices.SortStableFunc(tools, func(a, b report.UncalledTool) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(tools, func(a, b report.UncalledTool) bool { return a.Name == b.Name })
 }
 
 // hear finds out whether any call was answered.
@@ -227,7 +231,7 @@ func (c *ToolCalls) markUnanswered() {
 }
 
 // NewValidCalls are calls of tools to be made with arguments that their schemas allow.
-func (c *ToolCalls) NewValidCalls(t *T, tools []Subject) (calls []*ToolCall) {
+func (c *ToolCalls) NewValidCalls(t *check.T, tools []check.Subject) (calls []*ToolCall) {
 	for _, tool := range tools {
 		if args, not := ValidArguments(t, tool); not != nil {
 			c.Uncalled = append(c.Uncalled, *not)
@@ -244,7 +248,7 @@ func (c *ToolCalls) RunCalls(f *CallGroup, queue []*ToolCall) (rest []*ToolCall)
 	for len(queue) > 0 && (f.Calls == nil || f.isHealthy()) {
 		call := queue[0]
 		queue = queue[1:]
-		switch mute, spent := KnownUnanswered(f.T, "tools/call"), f.Budget.ExhaustedReason(); {
+		switch mute, spent := check.KnownUnanswered(f.T, "tools/call"), f.Budget.ExhaustedReason(); {
 		case mute != nil:
 			c.addUncalled(*call, "no call was answered: "+mute.Error())
 			c.Uncalled[len(c.Uncalled)-1].Unanswered = true
@@ -275,7 +279,7 @@ func (c *ToolCalls) RunCalls(f *CallGroup, queue []*ToolCall) (rest []*ToolCall)
 			continue
 		}
 		if c.List = append(c.List, *call); call.isRunning() {
-			c.addUncalled(*call, Explain(call.Reply.Err).Error())
+			c.addUncalled(*call, check.Explain(call.Reply.Err).Error())
 		}
 	}
 	return append(queue, again...)
@@ -292,7 +296,7 @@ func (c *ToolCalls) startedCalls(f *CallGroup) []*ToolCall {
 
 // mustCall reports whether a tool has its first call to come, whatever the time: not where as many calls as run side by
 // side have had no answer.
-func (c *ToolCalls) mustCall(f *CallGroup, tool Subject) bool {
+func (c *ToolCalls) mustCall(f *CallGroup, tool check.Subject) bool {
 	if c.IsRepetition {
 		return false
 	}
@@ -316,7 +320,7 @@ func (c *ToolCalls) hasUnansweredCall(f *CallGroup, call *ToolCall) bool {
 }
 
 // begin notes the list of a session in which calls are going to be made.
-func (c *ToolCalls) prepareSession(t *T, s *driver.Session) (*driver.Session, int) {
+func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Session, int) {
 	if t.Server.Transport == "http" && !t.IsModern() {
 		roundtrip.Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
 		s.Sleep(transcript.StreamReplaceWindow)
@@ -326,10 +330,10 @@ func (c *ToolCalls) prepareSession(t *T, s *driver.Session) (*driver.Session, in
 	watched := subscribeResources(t, s)
 	mark := s.Mark()
 	c.currentResources = watched
-	c.ToolsBefore = protocol.Sorted(protocol.ToolNames(t, s, M{}))
+	c.ToolsBefore = protocol.Sorted(protocol.ToolNames(t, s, check.M{}))
 	c.otherLists = map[string][]string{}
 	for _, family := range []string{"prompts", "resources"} {
-		capability, _ := s.Capabilities[family].(M)
+		capability, _ := s.Capabilities[family].(check.M)
 		if capability["listChanged"] == true && t.Server.CanNotify() {
 			c.otherLists[family] = protocol.Sorted(currentNames(s, family))
 		}
@@ -339,7 +343,7 @@ func (c *ToolCalls) prepareSession(t *T, s *driver.Session) (*driver.Session, in
 
 // currentNames are the names of a family as a session lists it now, as far as it does.
 func currentNames(s *driver.Session, family string) (names []string) {
-	EachPage(s, family+"/list", family, M{}, func(page M) { // what fails with it, its own checks say
+	check.EachPage(s, family+"/list", family, check.M{}, func(page check.M) { // what fails with it, its own checks say
 		for _, item := range protocol.ObjectsIn(page[family]) {
 			name, _ := item[protocol.ListKeys[family]].(string)
 			names = append(names, name)
@@ -362,9 +366,10 @@ type ListChange struct {
 }
 
 // end notes what the calls did to the lists, and to resources.
-func (c *ToolCalls) recordChanges(t *T, s *driver.Session, mark int) {
+func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 	for _, family := range slices.Sorted(maps.Keys(c.otherLists)) {
-		change := ListChange{Kind: family, Before: c.otherLists[family], After: protocol.Sorted(currentNames(s, family))}
+		change := ListChange{Kind: family, Before: c.otherLists[family],
+			After: protocol.Sorted(currentNames(s, family))}
 		if slices.Equal(change.Before, change.After) {
 			continue
 		}
@@ -380,13 +385,13 @@ func (c *ToolCalls) recordChanges(t *T, s *driver.Session, mark int) {
 	for _, x := range c.currentResources {
 		c.SubscribedResources = append(c.SubscribedResources, x.observe(s, mark))
 	}
-	c.ToolsAfter = protocol.Sorted(protocol.ToolNames(t, s, M{}))
+	c.ToolsAfter = protocol.Sorted(protocol.ToolNames(t, s, check.M{}))
 	if slices.Equal(c.ToolsBefore, c.ToolsAfter) || !t.Server.CanNotify() {
 		return
 	}
 	c.NoStream = t.IsModern() && !transcript.IsSubscribedToList(s, "toolsListChanged")
 	if c.Notified, c.LimitErr = awaitListChanged(s, mark, "tools"), s.UnsolicitedLimitErr(mark); !c.Notified {
-		c.ToolsAfter = protocol.Sorted(protocol.ToolNames(t, s, M{})) // as it stays
+		c.ToolsAfter = protocol.Sorted(protocol.ToolNames(t, s, check.M{})) // as it stays
 		return
 	}
 	if t.IsModern() && t.Site() != nil && len(transcript.SessionSubscriptions(s).List) > 1 {
@@ -406,17 +411,17 @@ func awaitListChanged(s *driver.Session, mark int, family string) bool {
 
 // Params are those of the call in a session. As clients do, valid ones ask for progress, and for what is logged; each
 // tool has a token of its own in each session. Where servers ask for input by their results, they may.
-func (c ToolCall) Params(s *driver.Session) M {
-	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+func (c ToolCall) Params(s *driver.Session) check.M {
+	params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if c.Counterexample == nil {
-		meta := M{"progressToken": fmt.Sprintf("mcpcheck-%s-%d-%d", c.Tool.Name, s.Number(), s.Mark())}
-		if IsModern(s.Revision) && s.Capabilities["logging"] != nil {
+		meta := check.M{"progressToken": fmt.Sprintf("mcpcheck-%s-%d-%d", c.Tool.Name, s.Number(), s.Mark())}
+		if catalogue.IsModern(s.Revision) && s.Capabilities["logging"] != nil {
 			meta[driver.MetaLogLevel] = "debug"
 		}
 		params["_meta"] = meta
 	}
 	switch {
-	case !IsModern(s.Revision):
+	case !catalogue.IsModern(s.Revision):
 		return params
 	case c.ClientCapabilities != nil:
 		return protocol.WithCapabilities(params, c.ClientCapabilities)
@@ -426,7 +431,7 @@ func (c ToolCall) Params(s *driver.Session) M {
 
 // WithAllCapabilities are params of a client that a server may ask for all there is: where there is a handshake, that
 // says so.
-func WithAllCapabilities(t *T, params M) M {
+func WithAllCapabilities(t *check.T, params check.M) check.M {
 	if t.IsModern() {
 		return protocol.WithCapabilities(params, protocol.AllModernCapabilities)
 	}
@@ -435,7 +440,7 @@ func WithAllCapabilities(t *T, params M) M {
 
 // hear takes the reply to a call, and says with which params it is to be made again. Nothing is made up for a call with
 // arguments that its schema forbids.
-func (c *ToolCall) nextParams(t *T, a *CallBudget) (params M, again bool) {
+func (c *ToolCall) nextParams(t *check.T, a *CallBudget) (params check.M, again bool) {
 	switch why := a.ExhaustedReason(); {
 	case !IsInputRequired(t, c.Reply):
 	case c.Counterexample != nil:
@@ -451,8 +456,8 @@ func (c *ToolCall) nextParams(t *T, a *CallBudget) (params M, again bool) {
 
 // InvalidCalls calls tools with arguments that their schemas forbid, as many as there is time for: of each keyword that
 // can be broken first one, then another, and so on.
-func InvalidCalls(t *T) ToolCalls {
-	return Step(t, "invalid calls", func(t *T) (calls ToolCalls) {
+func InvalidCalls(t *check.T) ToolCalls {
+	return check.Step(t, "invalid calls", func(t *check.T) (calls ToolCalls) {
 		s := t.Session()
 		limits := detectRateLimit(t, s)
 		queue, allowance := calls.newInvalidCalls(t), NewCallBudget()
@@ -463,7 +468,7 @@ func InvalidCalls(t *T) ToolCalls {
 				calls.dropRateLimited(limits(s))
 			}
 			if f.CancelUnanswered(); len(queue) == 0 {
-				ReportInvalidCalls(t, calls.invalidInput(t))
+				check.ReportInvalidCalls(t, calls.invalidInput(t))
 				return calls
 			}
 		}
@@ -472,7 +477,7 @@ func InvalidCalls(t *T) ToolCalls {
 
 // newInvalidCalls are calls to be made with arguments that schemas forbid: of each keyword the first, then the second
 // of each. Once there are more of them than an allowance has room for, the tools that are left are not looked at.
-func (c *ToolCalls) newInvalidCalls(t *T) (calls []*ToolCall) {
+func (c *ToolCalls) newInvalidCalls(t *check.T) (calls []*ToolCall) {
 	var rounds [][]*ToolCall
 	times := map[string]int{} // that a keyword was broken
 	all := 0
@@ -498,7 +503,7 @@ func (c *ToolCalls) newInvalidCalls(t *T) (calls []*ToolCall) {
 }
 
 // invalidInput is how many tools were called with invalid arguments, and how many may not be.
-func (c *ToolCalls) invalidInput(t *T) (n InvalidCallCounts) {
+func (c *ToolCalls) invalidInput(t *check.T) (n report.InvalidCallCounts) {
 	tried := map[string]bool{}
 	for _, call := range c.List {
 		tried[call.Tool.Name] = true
@@ -507,9 +512,9 @@ func (c *ToolCalls) invalidInput(t *T) (n InvalidCallCounts) {
 	for _, tool := range ListedTools(t) {
 		switch not := CheckMayCallInvalid(t, tool); {
 		case not == nil:
-		case not.Detail == MarkedDestructive:
+		case not.Detail == report.MarkedDestructive:
 			n.Destructive++
-		case not.Detail == NotMarkedSafe:
+		case not.Detail == report.NotMarkedSafe:
 			n.Unmarked++
 		}
 	}
@@ -536,18 +541,18 @@ func AnsweredCalls(calls []ToolCall) (list []ToolCall) {
 }
 
 // EachToolCall tries a check on calls. What fails is named by its tool.
-func EachToolCall(t *T, calls []ToolCall, run func(*T, ToolCall)) {
-	Each(t, calls, ToolCall.Subject, run)
+func EachToolCall(t *check.T, calls []ToolCall, run func(*check.T, ToolCall)) {
+	check.Each(t, calls, ToolCall.Subject, run)
 }
 
 // Subject is the call as one of several, named by its tool.
-func (c ToolCall) Subject() Subject {
-	return Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
+func (c ToolCall) Subject() check.Subject {
+	return check.Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 }
 
 // RequireObserved is for checks of what tools do, n of which were seen. Without any the check ends as SkipNotObserved;
 // else its result tells what was left out.
-func RequireObserved(t *T, n int, what string, uncalled []Uncalled, might func(tool M) bool) {
+func RequireObserved(t *check.T, n int, what string, uncalled []Uncalled, might func(tool check.M) bool) {
 	if n == 0 {
 		SkipNotObserved(t, what, uncalled, might)
 	}
@@ -574,17 +579,17 @@ func mostCommon(uncalled []Uncalled) Uncalled {
 // SkipNotObserved ends a check that found nothing to judge. It does not apply, unless a tool that was not called might
 // have shown something; one that only runs as a task shows nothing when it is called plainly. The reason is always
 // worded alike: reports put equal reasons together.
-func SkipNotObserved(t *T, what string, uncalled []Uncalled, might func(tool M) bool) {
+func SkipNotObserved(t *check.T, what string, uncalled []Uncalled, might func(tool check.M) bool) {
 	if i := slices.IndexFunc(uncalled, func(u Uncalled) bool { return u.Unanswered && might(u.Tool.Value) }); i >= 0 {
-		NoAnswer(t, "no tool that was called has answered (%v)", uncalled[i])
+		check.NoAnswer(t, "no tool that was called has answered (%v)", uncalled[i])
 	}
 	for _, u := range uncalled {
 		if !u.TaskOnly && might(u.Tool.Value) {
 			t.Inconclusive("not observed; calls of some tools were not made (%v)", u)
 		}
 	}
-	t.WithReason(NotObserved).Skip("no %s", what)
+	t.WithReason(check.NotObserved).Skip("no %s", what)
 }
 
 // AnyTool is for SkipNotObserved: whatever tool was not called might have shown it.
-func AnyTool(M) bool { return true }
+func AnyTool(check.M) bool { return true }

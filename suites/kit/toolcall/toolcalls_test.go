@@ -6,20 +6,21 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Which tools are tried first does not depend on the order in which they are listed, but on the seed.
 func TestToolsInCallOrder(t *testing.T) {
-	var tools []M
+	var tools []check.M
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
-		tools = append(tools, M{"name": name, "annotations": M{"readOnlyHint": name > "c"}})
+		tools = append(tools, check.M{"name": name, "annotations": check.M{"readOnlyHint": name > "c"}})
 	}
-	reversed := []M{tools[5], tools[4], tools[3], tools[2], tools[1], tools[0]}
-	order := func(seed int64, tools []M) (names string) {
-		for _, tool := range ToolsInCallOrder(&T{Server: &Server{Tools: tools}, Seed: seed}) {
+	reversed := []check.M{tools[5], tools[4], tools[3], tools[2], tools[1], tools[0]}
+	order := func(seed int64, tools []check.M) (names string) {
+		for _, tool := range ToolsInCallOrder(&check.T{Server: &check.Server{Tools: tools}, Seed: seed}) {
 			names += tool.Name
 		}
 		return names
@@ -71,7 +72,7 @@ func TestCallBudget(t *testing.T) {
 
 // A tool that was left out for several reasons is named once, with the first; one that was called all the same is not.
 func TestUncalledTools(t *testing.T) {
-	tool := func(name string) Subject { return Subject{Name: name} }
+	tool := func(name string) check.Subject { return check.Subject{Name: name} }
 	calls := ToolCalls{
 		List: []ToolCall{{Tool: tool("called")}},
 		Uncalled: []Uncalled{
@@ -81,7 +82,7 @@ func TestUncalledTools(t *testing.T) {
 			{Tool: tool("twice"), Detail: "the time for tool calls was used up"},
 		},
 	}
-	want := []UncalledTool{
+	want := []report.UncalledTool{
 		{Name: "once", Reason: "its schema cannot be read"},
 		{Name: "twice", Reason: "it is not marked read-only", Forbidden: true},
 	}

@@ -9,19 +9,21 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // SkipUnlessAnyAnswer ends a check in which a call had no answer in time, or ended the server, when tools that exist
 // were called and gave none either.
-func SkipUnlessAnyAnswer(t *T, r driver.Reply) {
+func SkipUnlessAnyAnswer(t *check.T, r driver.Reply) {
 	if !invalid.IsTimeout(r) && !protocol.IsConnectionLost(r) {
 		return
 	}
-	RequireNotLate(t, r)
+	check.RequireNotLate(t, r)
 	if calls := slices.Concat(ValidCalls(t).List,
 		InvalidCalls(t).List); len(calls) > 0 && len(AnsweredCalls(calls)) == 0 {
 		t.Yield("no call of a tool has an answer")
@@ -29,7 +31,7 @@ func SkipUnlessAnyAnswer(t *T, r driver.Reply) {
 }
 
 // ValidArguments are arguments for a tool that may be called with valid ones; not says why there are none.
-func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
+func ValidArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled) {
 	if why := UncallableReason(tool.Value, t.Revision); why != "" {
 		return nil, &Uncalled{Tool: tool, Detail: why, TaskOnly: why == reasonTaskOnly}
 	}
@@ -38,13 +40,13 @@ func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
 
 // minimalNumbers are arguments of a tool with all numbers that it takes as small as its schema allows, 1 where it says
 // nothing; nil where it takes none, or has an example.
-func minimalNumbers(t *T, tool Subject, args M) M {
-	input, _ := tool.Value["inputSchema"].(M)
-	properties, _ := input["properties"].(M)
-	least, numbers := M{}, 0
+func minimalNumbers(t *check.T, tool check.Subject, args check.M) check.M {
+	input, _ := tool.Value["inputSchema"].(check.M)
+	properties, _ := input["properties"].(check.M)
+	least, numbers := check.M{}, 0
 	maps.Copy(least, args)
 	for name, property := range properties {
-		described, _ := property.(M)
+		described, _ := property.(check.M)
 		if kind := described["type"]; kind == "number" || kind == "integer" {
 			least[name] = json.Number("1")
 			if minimum, ok := described["minimum"].(json.Number); ok && !strings.HasPrefix(minimum.String(), "-") {
@@ -54,21 +56,21 @@ func minimalNumbers(t *T, tool Subject, args M) M {
 		}
 	}
 	schema, err := schemas.Compile(input, t.Revision)
-	if numbers == 0 || ExampleArguments(t, tool.Name) != nil || err != nil || schema.Validate(least) != nil {
+	if numbers == 0 || check.ExampleArguments(t, tool.Name) != nil || err != nil || schema.Validate(least) != nil {
 		return nil
 	}
 	return least
 }
 
 // TaskArguments are ValidArguments for a call that is to run as a task.
-func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
-	if p := CallPermission(t, tool); !p.Valid {
+func TaskArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled) {
+	if p := check.CallPermission(t, tool); !p.Valid {
 		return nil, &Uncalled{Tool: tool, Detail: p.Reason, Forbidden: true}
 	}
-	if example := ExampleArguments(t, tool.Name); example != nil {
+	if example := check.ExampleArguments(t, tool.Name); example != nil {
 		return example, nil
 	}
-	if args := RememberedArguments(t, tool.Name); args != nil {
+	if args := check.RememberedArguments(t, tool.Name); args != nil {
 		return args, nil
 	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
@@ -83,26 +85,26 @@ func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
 
 // CheckMayVary says why a tool may not be called with whatever arguments; nil when it may. Where a check changes an
 // example, that may do harm which the example does not.
-func CheckMayVary(t *T, tool Subject) *Uncalled {
-	if p := CallPermission(t, tool); !p.AnyArguments() {
+func CheckMayVary(t *check.T, tool check.Subject) *Uncalled {
+	if p := check.CallPermission(t, tool); !p.AnyArguments() {
 		return &Uncalled{Tool: tool, Detail: p.Reason, Forbidden: true}
 	}
 	return nil
 }
 
 // CheckMayCallInvalid says why a tool may not be called with invalid arguments; nil when it may.
-func CheckMayCallInvalid(t *T, tool Subject) *Uncalled {
+func CheckMayCallInvalid(t *check.T, tool check.Subject) *Uncalled {
 	if why := UncallableReason(tool.Value, t.Revision); why != "" {
 		return &Uncalled{Tool: tool, Detail: why, TaskOnly: why == reasonTaskOnly}
 	}
-	if p := CallPermission(t, tool); !p.Invalid {
+	if p := check.CallPermission(t, tool); !p.Invalid {
 		return &Uncalled{Tool: tool, Detail: p.Reason, Forbidden: true}
 	}
 	return nil
 }
 
 // counterexamples are arguments for a tool that may be called with invalid ones; not says which there are not, and why.
-func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, not []Uncalled) {
+func counterexamples(t *check.T, tool check.Subject) (broken []schemas.Counterexample, not []Uncalled) {
 	if not := CheckMayCallInvalid(t, tool); not != nil {
 		return nil, []Uncalled{*not}
 	}
@@ -110,7 +112,7 @@ func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, not [
 	if err != nil {
 		return nil, []Uncalled{{Tool: tool, Detail: err.Error()}}
 	}
-	p := CallPermission(t, tool)
+	p := check.CallPermission(t, tool)
 	for _, b := range all {
 		if !p.Valid && isOftenIgnored(b.Keyword) {
 			not = append(not, Uncalled{Tool: tool, Keyword: b.Keyword, Detail: p.Reason, Forbidden: true})
@@ -126,12 +128,12 @@ func isOftenIgnored(keyword string) bool {
 	return keyword == "additionalProperties" || slices.Contains(BoundKeywords, keyword)
 }
 
-func allCounterexamples(t *T, tool Subject) ([]schemas.Counterexample, error) {
+func allCounterexamples(t *check.T, tool check.Subject) ([]schemas.Counterexample, error) {
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
 	if err != nil {
 		return nil, err
 	}
-	valid := ExampleArguments(t, tool.Name)
+	valid := check.ExampleArguments(t, tool.Name)
 	if valid == nil {
 		if valid, err = schemas.ValidArguments(schema, t.Seed); err != nil {
 			return nil, err
@@ -145,12 +147,12 @@ func allCounterexamples(t *T, tool Subject) ([]schemas.Counterexample, error) {
 
 // UncallableReason says why a tool cannot be called plainly; empty when it can. Without a handshake the server says so
 // when it is called, and not in the definition.
-func UncallableReason(tool M, revision string) string {
-	execution, _ := tool["execution"].(M)
+func UncallableReason(tool check.M, revision string) string {
+	execution, _ := tool["execution"].(check.M)
 	switch _, named := tool["name"].(string); {
 	case !named:
 		return "it has no name"
-	case execution["taskSupport"] == "required" && !IsModern(revision):
+	case execution["taskSupport"] == "required" && !catalogue.IsModern(revision):
 		return reasonTaskOnly
 	}
 	return ""
@@ -159,25 +161,25 @@ func UncallableReason(tool M, revision string) string {
 const reasonTaskOnly = "it only runs as a task"
 
 // ListedTools are the tools that discovery found.
-func ListedTools(t *T) []Subject { return protocol.NamedSubjects(t.Server.Tools) }
+func ListedTools(t *check.T) []check.Subject { return protocol.NamedSubjects(t.Server.Tools) }
 
 // ToolsInCallOrder is the tools in the order in which they are tried: those that say that they change nothing come
 // first, and beyond that the seed decides. The order in which the server lists them does not matter.
-func ToolsInCallOrder(t *T) []Subject { return SortForCalls(t, ListedTools(t)) }
+func ToolsInCallOrder(t *check.T) []check.Subject { return SortForCalls(t, ListedTools(t)) }
 
 // SortForCalls is ToolsInCallOrder of tools that may be others than discovery has found.
-func SortForCalls(t *T, tools []Subject) []Subject {
+func SortForCalls(t *check.T, tools []check.Subject) []check.Subject {
 	tools = slices.Clone(tools)
-	slices.SortStableFunc(tools, func(a, b Subject) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(tools, func(a, b check.Subject) int { return strings.Compare(a.Name, b.Name) })
 	random := rand.New(rand.NewPCG(uint64(t.Seed), 2))
 	random.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
-	rank := func(tool Subject) int {
-		if IsReadOnly(tool.Value) {
+	rank := func(tool check.Subject) int {
+		if report.IsReadOnly(tool.Value) {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(tools, func(a, b Subject) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(tools, func(a, b check.Subject) int { return rank(a) - rank(b) })
 	return tools
 }
 
@@ -188,7 +190,7 @@ var BoundKeywords = []string{
 }
 
 // MayRunAsTask reports whether a server of 2025-11-25 says of a tool that a call may run as a task.
-func MayRunAsTask(t *T, tool M) bool {
-	execution, _ := tool["execution"].(M)
+func MayRunAsTask(t *check.T, tool check.M) bool {
+	execution, _ := tool["execution"].(check.M)
 	return !t.IsModern() && t.Server.Declares("tasks") && execution["taskSupport"] == "optional"
 }

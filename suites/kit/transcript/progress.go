@@ -6,9 +6,10 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Asked is a request of the client, and when it was answered.
@@ -23,7 +24,7 @@ type TrackedRequest struct {
 
 // ProgressNotification is a notification of progress, and what the client had asked for when it came.
 type ProgressNotification struct {
-	Message
+	check.Message
 	ForRequest      *TrackedRequest // the request that has given the token, the latest of several; nil: none has
 	EarlierResponse *driver.Frame   // the answer to that, which came before; nil: it was under way
 	// of one without Of: the request that has given the same token in another type; nil: none has
@@ -36,8 +37,8 @@ type ProgressNotification struct {
 // Reports are the reports of progress of the sessions that negotiated the revision, as long as their clients kept the
 // protocol. A session whose record has lost its beginning is left out, and so is what strayed into another session,
 // where http/session-isolation judges that.
-func ProgressNotifications(t *T, w Wire) (all []*ProgressNotification) {
-	for _, s := range EstablishedSessions(t, Wire{Sessions: w.CompleteSessions()}) {
+func ProgressNotifications(t *check.T, w check.Wire) (all []*ProgressNotification) {
+	for _, s := range EstablishedSessions(t, check.Wire{Sessions: w.CompleteSessions()}) {
 		all = append(all, SessionProgress(t, s)...)
 	}
 	strange := func(r *ProgressNotification) bool { return r.ForRequest == nil }
@@ -50,7 +51,7 @@ func ProgressNotifications(t *T, w Wire) (all []*ProgressNotification) {
 }
 
 // ForeignProgress tells whether a message in a session is progress of what another session has asked for.
-func ForeignProgress(w Wire) func(*driver.Session, *driver.Frame) bool {
+func ForeignProgress(w check.Wire) func(*driver.Session, *driver.Frame) bool {
 	all, own := map[string]bool{}, map[*driver.Session]map[string]bool{}
 	for _, s := range w.Sessions {
 		own[s] = ProgressTokens(s)
@@ -82,13 +83,13 @@ func ProgressTokens(s *driver.Session) map[string]bool {
 
 // ProgressTokenOf is the token of a report of progress.
 func ProgressTokenOf(m *driver.Frame) json.RawMessage {
-	params, _ := m.JSON()["params"].(M)
-	return CompactJSON(params["progressToken"])
+	params, _ := m.JSON()["params"].(check.M)
+	return text.CompactJSON(params["progressToken"])
 }
 
 // SessionProgress are those of a session that has ended.
-func SessionProgress(t *T, s *driver.Session) []*ProgressNotification {
-	return Memo(t, s, func() []*ProgressNotification { return ProgressIn(s, s.FramesSince(0)) })
+func SessionProgress(t *check.T, s *driver.Session) []*ProgressNotification {
+	return check.Memo(t, s, func() []*ProgressNotification { return ProgressIn(s, s.FramesSince(0)) })
 }
 
 // ProgressIn are those in a part of what was said in a session.
@@ -96,7 +97,7 @@ func ProgressIn(s *driver.Session, frames []*driver.Frame) (all []*ProgressNotif
 	told := &requestTracker{byID: map[string]*TrackedRequest{}, byToken: map[string][]*TrackedRequest{}}
 	told.read(frames, func(f, m *driver.Frame) {
 		if IsProgress(m) {
-			r := &ProgressNotification{Message: Message{Frame: m, Session: s}}
+			r := &ProgressNotification{Message: check.Message{Frame: m, Session: s}}
 			told.correlateProgress(r, f)
 			all = append(all, r)
 		}
@@ -166,9 +167,9 @@ func requestedToken(request *driver.Frame) json.RawMessage {
 	if !bytes.Contains(request.Raw, []byte(`"progressToken"`)) { // which is learnt sooner than by decoding
 		return nil
 	}
-	params, _ := request.JSON()["params"].(M)
+	params, _ := request.JSON()["params"].(check.M)
 	if token, has := protocol.MetaOf(params)["progressToken"]; has {
-		return CompactJSON(token)
+		return text.CompactJSON(token)
 	}
 	return nil
 }
@@ -228,20 +229,20 @@ func IsOnOtherStream(f, request *driver.Frame) bool {
 }
 
 // Params are those of the report.
-func (r *ProgressNotification) Params() M {
-	params, _ := r.JSON()["params"].(M)
+func (r *ProgressNotification) Params() check.M {
+	params, _ := r.JSON()["params"].(check.M)
 	return params
 }
 
 // Token is the one that the report names.
-func (r *ProgressNotification) Token() any { return Member(r.Params(), "progressToken") }
+func (r *ProgressNotification) Token() any { return check.Member(r.Params(), "progressToken") }
 
 // Subject shows the request and the report.
-func (r *ProgressNotification) Subject() Subject {
+func (r *ProgressNotification) Subject() check.Subject {
 	if r.ForRequest != nil {
-		return Subject{Frames: []*driver.Frame{r.ForRequest.Request, r.Frame}}
+		return check.Subject{Frames: []*driver.Frame{r.ForRequest.Request, r.Frame}}
 	}
-	return Subject{Frames: []*driver.Frame{r.Frame}}
+	return check.Subject{Frames: []*driver.Frame{r.Frame}}
 }
 
 // BecameTask reports whether the request was answered with a task, which goes on.
@@ -249,6 +250,6 @@ func (a *TrackedRequest) BecameTask() bool {
 	if a.Response == nil {
 		return false
 	}
-	result, _ := a.Response.JSON()["result"].(M)
-	return HasMember(result, "task") || result["resultType"] == "task"
+	result, _ := a.Response.JSON()["result"].(check.M)
+	return check.HasMember(result, "task") || result["resultType"] == "task"
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
@@ -33,9 +33,9 @@ const never = time.Duration(math.MaxInt64)
 
 // SessionStreams are the event streams of a session, as long as the client kept the protocol. Of those that checks have
 // asked for by hand, only GET streams count.
-func SessionStreams(t *T, s *driver.Session) []*SSEStream {
-	RequireLiveServer(t) // a recording does not hold the events that have no data
-	return Memo(t, s, func() []*SSEStream { return readStreams(s) })
+func SessionStreams(t *check.T, s *driver.Session) []*SSEStream {
+	check.RequireLiveServer(t) // a recording does not hold the events that have no data
+	return check.Memo(t, s, func() []*SSEStream { return readStreams(s) })
 }
 
 func readStreams(s *driver.Session) (all []*SSEStream) {
@@ -228,21 +228,21 @@ func (e *SSEStream) Name() string {
 }
 
 // Subject is the stream as one of several.
-func (e *SSEStream) Subject() Subject { return Subject{Name: e.Name(), Frames: e.Frames()} }
+func (e *SSEStream) Subject() check.Subject { return check.Subject{Name: e.Name(), Frames: e.Frames()} }
 
 // PostStreams are the streams that answer a request.
-func PostStreams(t *T, w Wire) (streams []*SSEStream) {
+func PostStreams(t *check.T, w check.Wire) (streams []*SSEStream) {
 	return filterStreams(t, w, func(e *SSEStream) bool { return e.Method == http.MethodPost && e.RequestID() != nil })
 }
 
 // GetStreams are the streams on which the server may speak first.
-func GetStreams(t *T, w Wire) (streams []*SSEStream) {
+func GetStreams(t *check.T, w check.Wire) (streams []*SSEStream) {
 	return filterStreams(t, w, func(e *SSEStream) bool {
 		return e.Method == http.MethodGet && !e.IsResumption() && !e.IsManual()
 	})
 }
 
-func filterStreams(t *T, w Wire, keep func(*SSEStream) bool) (streams []*SSEStream) {
+func filterStreams(t *check.T, w check.Wire, keep func(*SSEStream) bool) (streams []*SSEStream) {
 	for _, s := range EstablishedSessions(t, w) {
 		for _, e := range SessionStreams(t, s) {
 			if keep(e) {
@@ -255,7 +255,7 @@ func filterStreams(t *T, w Wire, keep func(*SSEStream) bool) (streams []*SSEStre
 
 // EstablishedSessions are the sessions in which the revision that is judged was granted to who asked for it, or for a
 // version that was never published: a server may go by another one that was asked for, if it knows it.
-func EstablishedSessions(t *T, w Wire) (sessions []*driver.Session) {
+func EstablishedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) {
 	for _, s := range w.Sessions {
 		asked, _ := s.ConnectParams["protocolVersion"].(string)
 		if s.NegotiatedRevision() == t.Revision && (asked == t.Revision ||
@@ -267,11 +267,11 @@ func EstablishedSessions(t *T, w Wire) (sessions []*driver.Session) {
 }
 
 // EachStream tries a check on streams. What fails is named by its request. Without any stream the check does not apply.
-func EachStream(t *T, streams []*SSEStream, run func(*T, *SSEStream)) {
+func EachStream(t *check.T, streams []*SSEStream, run func(*check.T, *SSEStream)) {
 	if len(streams) == 0 {
-		t.WithReason(NotObserved).Skip("the server answered no request with an event stream")
+		t.WithReason(check.NotObserved).Skip("the server answered no request with an event stream")
 	}
-	Each(t, streams, (*SSEStream).Subject, run)
+	check.Each(t, streams, (*SSEStream).Subject, run)
 }
 
 // IsProgress reports whether a message says how far a request is.

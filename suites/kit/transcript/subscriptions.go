@@ -8,9 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // ListenMethod is the method of the request for a subscription.
@@ -33,10 +34,10 @@ var FilterMemberOf = map[string]string{
 type Subscription struct {
 	Session       *driver.Session
 	Request       *driver.Frame
-	Filter        M    // what is asked for
-	OpenOthers    int  // how many subscriptions of the session were open when it was asked for
-	ClosingOthers int  // how many others had ended so shortly before that the server may not have let them go yet
-	StreamEnded   bool // over HTTP: its stream had ended when it was last read
+	Filter        check.M // what is asked for
+	OpenOthers    int     // how many subscriptions of the session were open when it was asked for
+	ClosingOthers int     // how many others had ended so shortly before that the server may not have let them go yet
+	StreamEnded   bool    // over HTTP: its stream had ended when it was last read
 
 	subscriptionMessages
 
@@ -68,7 +69,7 @@ type subscriptionMessages struct {
 	Messages []IndexedFrame // messages or, of an HTTP answer without one, its status
 
 	ack, reply, end *IndexedFrame
-	acknowledged    M
+	acknowledged    check.M
 }
 
 // hear notes a message.
@@ -76,8 +77,8 @@ func (h *subscriptionMessages) add(m IndexedFrame) {
 	h.Messages = append(h.Messages, m)
 	switch {
 	case m.Method == AcknowledgedMethod && h.ack == nil:
-		params, _ := m.JSON()["params"].(M)
-		h.acknowledged, _ = params["notifications"].(M)
+		params, _ := m.JSON()["params"].(check.M)
+		h.acknowledged, _ = params["notifications"].(check.M)
 		h.ack = &m
 	case m.isFinal() && h.reply == nil:
 		h.reply = &m
@@ -90,17 +91,17 @@ func (h *subscriptionMessages) add(m IndexedFrame) {
 // SubscriptionRequest is a subscription to ask for.
 type SubscriptionRequest struct {
 	ID     any
-	Params M
+	Params check.M
 }
 
 // Subscribe asks for a subscription under an id and waits until it has begun, or was refused. It ends the check when
 // the server sends so much that what came of it is not kept.
-func Subscribe(t *T, s *driver.Session, id any, params M) *Subscription {
+func Subscribe(t *check.T, s *driver.Session, id any, params check.M) *Subscription {
 	return SubscribeAll(t, s, SubscriptionRequest{id, params})[0]
 }
 
 // SubscribeAll is Subscribe for several at a time, over HTTP, where each has its own stream.
-func SubscribeAll(t *T, s *driver.Session, wishes ...SubscriptionRequest) (all []*Subscription) {
+func SubscribeAll(t *check.T, s *driver.Session, wishes ...SubscriptionRequest) (all []*Subscription) {
 	mark := s.Mark()
 	var sent []driver.Pending
 	for _, w := range wishes {
@@ -111,11 +112,11 @@ func SubscribeAll(t *T, s *driver.Session, wishes ...SubscriptionRequest) (all [
 		came := readSubscriptions(s.FramesSince(0), s)
 		u := came.findByID(p.ID)
 		if excess := s.UnsolicitedLimitErr(mark); excess != nil && (u == nil || u.Ack() == nil) {
-			t.WithReason(Limit).Inconclusive("%v", excess)
+			t.WithReason(check.Limit).Inconclusive("%v", excess)
 		}
 		u.pending, u.mark = p, mark
 		if errors.As(u.Reply().Err, new(*driver.TimeoutError)) {
-			TryNoOp(t, s) // shows whether anything is answered any more
+			check.TryNoOp(t, s) // shows whether anything is answered any more
 			u.requireNotLate(t)
 		}
 		all = append(all, u)
@@ -124,7 +125,7 @@ func SubscribeAll(t *T, s *driver.Session, wishes ...SubscriptionRequest) (all [
 }
 
 // requireNotLate ends a check whose subscription begins, but only in twice the time: the server is slow, and not wrong.
-func (u *Subscription) requireNotLate(t *T) {
+func (u *Subscription) requireNotLate(t *check.T) {
 	if u.Refresh(); u.Ack() == nil {
 		left := u.Request.SentAt() + 2*u.Session.ReplyTimeout() - u.Session.ShutdownAt()
 		u.Session.Wait(u.mark, left, func(f *driver.Frame) bool {
@@ -138,13 +139,13 @@ func (u *Subscription) requireNotLate(t *T) {
 		return
 	}
 	if u.Refresh(); u.Ack() != nil {
-		t.WithReason(Silent).Retry("the server acknowledged %s, but after the --timeout of %v",
+		t.WithReason(check.Silent).Retry("the server acknowledged %s, but after the --timeout of %v",
 			ListenMethod, u.Session.ReplyTimeout())
 	}
 }
 
 // subscribe is Subscribe for who does not look at what came.
-func subscribe(s *driver.Session, id any, params M) driver.Pending {
+func subscribe(s *driver.Session, id any, params check.M) driver.Pending {
 	mark := s.Mark()
 	p := s.OpenStreamWithID(id, ListenMethod, params)
 	awaitAcknowledged(s, mark, p)
@@ -220,8 +221,8 @@ func readSubscriptions(frames []*driver.Frame, s *driver.Session) (all Subscript
 // addSent notes what the client has sent.
 func (all *Subscriptions) addSent(s *driver.Session, f *driver.Frame) {
 	if f.Method == "notifications/cancelled" {
-		params, _ := f.JSON()["params"].(M)
-		if u := all.findByID(CompactJSON(params["requestId"])); u != nil {
+		params, _ := f.JSON()["params"].(check.M)
+		if u := all.findByID(text.CompactJSON(params["requestId"])); u != nil {
 			u.CancelIndex, u.cancelledAt, u.barriers = all.index, f.At, map[string]bool{}
 		}
 	}
@@ -242,8 +243,8 @@ func (all *Subscriptions) addSent(s *driver.Session, f *driver.Frame) {
 		}
 	}
 	if f.Method == ListenMethod {
-		params, _ := f.JSON()["params"].(M)
-		filter, _ := params["notifications"].(M)
+		params, _ := f.JSON()["params"].(check.M)
+		filter, _ := params["notifications"].(check.M)
 		all.List = append(all.List, &Subscription{
 			Session: s, Request: f, Filter: filter, OpenOthers: beside, ClosingOthers: leaving,
 			requestsWhileOpen: map[string]int{},
@@ -309,14 +310,14 @@ func (all *Subscriptions) find(f, m *driver.Frame) *Subscription {
 	if f.RoundTrip != nil {
 		return all.findByStream(f)
 	}
-	params, _ := m.JSON()["params"].(M)
+	params, _ := m.JSON()["params"].(check.M)
 	switch {
 	case m.IsResponse():
 		return all.findByID(m.RequestID())
 	case m.Method == "notifications/cancelled":
-		return all.findByID(CompactJSON(params["requestId"]))
+		return all.findByID(text.CompactJSON(params["requestId"]))
 	}
-	u := all.findByID(CompactJSON(SubscriptionIDOf(m)))
+	u := all.findByID(text.CompactJSON(SubscriptionIDOf(m)))
 	if u == nil && m.Method == AcknowledgedMethod && len(all.List) > 0 {
 		if last := all.List[len(all.List)-1]; last.Ack() == nil {
 			return last
@@ -344,16 +345,16 @@ func (all *Subscriptions) findFunc(fits func(*Subscription) bool) *Subscription 
 
 // SubscriptionIDOf is what a message says of the subscription that it belongs to.
 func SubscriptionIDOf(m *driver.Frame) any {
-	object, _ := m.JSON()["params"].(M)
+	object, _ := m.JSON()["params"].(check.M)
 	if m.IsResponse() {
-		object, _ = m.JSON()["result"].(M)
+		object, _ = m.JSON()["result"].(check.M)
 	}
-	return Member(protocol.MetaOf(object), driver.MetaSubscription)
+	return check.Member(protocol.MetaOf(object), driver.MetaSubscription)
 }
 
 // IsNamedIn reports whether a message says that it belongs to the subscription.
 func (u *Subscription) IsNamedIn(m *driver.Frame) bool {
-	return driver.SameID(u.Request.ID, CompactJSON(SubscriptionIDOf(m)))
+	return driver.SameID(u.Request.ID, text.CompactJSON(SubscriptionIDOf(m)))
 }
 
 // Ack is the acknowledgment; nil when none came.
@@ -380,7 +381,7 @@ func (u *Subscription) AckLatency() time.Duration {
 }
 
 // AcknowledgedFilter is the filter that was acknowledged; nil when none was.
-func (h *subscriptionMessages) AcknowledgedFilter() M { return h.acknowledged }
+func (h *subscriptionMessages) AcknowledgedFilter() check.M { return h.acknowledged }
 
 // End is what ended the subscription of the server's own accord: a response, what stands for one over HTTP, or over
 // stdio a cancellation; nil when nothing did.
@@ -446,12 +447,12 @@ func (u *Subscription) IsAfterCancel(m IndexedFrame) bool {
 }
 
 // FilterMatches reports whether a filter asks for an announcement. A resource may be announced by one below it.
-func FilterMatches(filter M, m IndexedFrame) bool {
+func FilterMatches(filter check.M, m IndexedFrame) bool {
 	switch wanted := filter[FilterMemberOf[m.Method]].(type) {
 	case bool:
 		return wanted
 	case []any:
-		params, _ := m.JSON()["params"].(M)
+		params, _ := m.JSON()["params"].(check.M)
 		uri, _ := params["uri"].(string)
 		return slices.ContainsFunc(wanted, func(v any) bool {
 			subscribed, _ := v.(string)
@@ -462,18 +463,18 @@ func FilterMatches(filter M, m IndexedFrame) bool {
 }
 
 // Subject shows the request and the first that came.
-func (u *Subscription) Subject() Subject {
+func (u *Subscription) Subject() check.Subject {
 	const most = 2
 	frames := []*driver.Frame{u.Request}
 	for _, m := range u.Messages[:min(most, len(u.Messages))] {
 		frames = append(frames, m.Frame)
 	}
-	return Subject{Name: string(CompactJSON(u.Filter)), Frames: frames}
+	return check.Subject{Name: string(text.CompactJSON(u.Filter)), Frames: frames}
 }
 
 // UntruncatedSessions are the sessions of the run whose announcements were all kept. It ends a check when there is
 // none.
-func UntruncatedSessions(t *T, w Wire) (sessions []*driver.Session) {
+func UntruncatedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) {
 	var excess *driver.LimitError
 	for _, s := range EstablishedSessions(t, w) {
 		if unheard := s.UnsolicitedLimitErr(0); unheard != nil {
@@ -483,7 +484,7 @@ func UntruncatedSessions(t *T, w Wire) (sessions []*driver.Session) {
 		}
 	}
 	if sessions == nil && excess != nil {
-		t.WithReason(Limit).Inconclusive("%v", excess)
+		t.WithReason(check.Limit).Inconclusive("%v", excess)
 	}
 	return sessions
 }
@@ -491,20 +492,20 @@ func UntruncatedSessions(t *T, w Wire) (sessions []*driver.Session) {
 // OpenExtraSubscriptions asks for further subscriptions than the one that the session has, so that watches see what
 // each of them brings: a second one for changes of tools; one for all but that, with what only other requests may ask
 // for; and over stdio one that is taken back at once.
-func OpenExtraSubscriptions(t *T, s *driver.Session) {
+func OpenExtraSubscriptions(t *check.T, s *driver.Session) {
 	if !t.IsModern() || len(SessionSubscriptions(s).List) == 0 {
 		return
 	}
 	id := func(name string) string { return fmt.Sprintf("mcpcheck-%s-%d", name, s.Number()) }
-	tools := M{"notifications": M{"toolsListChanged": true}}
+	tools := check.M{"notifications": check.M{"toolsListChanged": true}}
 	if t.Server.Transport == "stdio" {
 		s.Cancel(subscribe(s, id("taken-back"), tools), cancelReason)
 		s.Barrier(s.Mark())
 	}
 	subscribe(s, id("tools"), tools)
-	subscribe(s, id("others"), M{
+	subscribe(s, id("others"), check.M{
 		"notifications": filterWithout(FullFilter(t), "toolsListChanged"),
-		"_meta":         M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken},
+		"_meta":         check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken},
 	})
 }
 
@@ -520,9 +521,9 @@ func IsSubscribedToList(s *driver.Session, member string) bool {
 const SubscriptionProgressToken = "mcpcheck-subscription"
 
 // FullFilter is the filter for all that a server may announce: of resources, the first ones that it lists.
-func FullFilter(t *T) M {
+func FullFilter(t *check.T) check.M {
 	const most = 3
-	all := M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+	all := check.M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
 	var uris []any
 	for _, resource := range t.Server.Resources[:min(most, len(t.Server.Resources))] {
 		uris = append(uris, resource["uri"])
@@ -534,7 +535,7 @@ func FullFilter(t *T) M {
 }
 
 // filterWithout is a filter that says not to want a member of it.
-func filterWithout(filter M, member string) M {
+func filterWithout(filter check.M, member string) check.M {
 	filter = maps.Clone(filter)
 	filter[member] = false
 	return filter

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Exchange is a request of the client and what became of it.
@@ -36,7 +37,7 @@ type Call struct {
 
 // ResponseFrame is a message of the server that looks like an answer.
 type Response struct {
-	Message
+	check.Message
 	WireFrame   *driver.Frame // as it stood on the wire
 	Call        *Call         // that it answers; nil: none
 	DuplicateOf *Call         // a request that had its answer before
@@ -64,7 +65,7 @@ type Transcript struct {
 }
 
 // Transcripts are those of the run, as long as the client kept the protocol.
-func Transcripts(w Wire) (all []*Transcript) {
+func Transcripts(w check.Wire) (all []*Transcript) {
 	for _, s := range w.Sessions {
 		all = append(all, SessionTranscript(s))
 	}
@@ -156,9 +157,9 @@ func (d *Transcript) addSent(s *driver.Session, m *driver.Frame, batched bool) {
 
 // namesRevision reports whether a request says itself in which revision it is to be served.
 func namesRevision(request *driver.Frame) bool {
-	params, _ := request.JSON()["params"].(M)
-	meta, _ := params["_meta"].(M)
-	return HasMember(meta, driver.MetaRevision)
+	params, _ := request.JSON()["params"].(check.M)
+	meta, _ := params["_meta"].(check.M)
+	return check.HasMember(meta, driver.MetaRevision)
 }
 
 // CancelledID is the key of the id that a notification cancels; empty for any other message.
@@ -166,8 +167,8 @@ func CancelledID(m *driver.Frame) string {
 	if m.Method != "notifications/cancelled" {
 		return ""
 	}
-	params, _ := m.JSON()["params"].(M)
-	return driver.IDKey(CompactJSON(params["requestId"]))
+	params, _ := m.JSON()["params"].(check.M)
+	return driver.IDKey(text.CompactJSON(params["requestId"]))
 }
 
 // acknowledgedID is the key of the id of the request whose stream a notification says to be open; empty for any other
@@ -176,9 +177,9 @@ func acknowledgedID(m *driver.Frame) string {
 	if m.Method != "notifications/subscriptions/acknowledged" {
 		return ""
 	}
-	params, _ := m.JSON()["params"].(M)
-	meta, _ := params["_meta"].(M)
-	return driver.IDKey(CompactJSON(meta[driver.MetaSubscription]))
+	params, _ := m.JSON()["params"].(check.M)
+	meta, _ := params["_meta"].(check.M)
+	return driver.IDKey(text.CompactJSON(meta[driver.MetaSubscription]))
 }
 
 // fences is how many requests Settle sends to prove that what was sent before has had its effect.
@@ -192,7 +193,7 @@ func (d *Transcript) addReceived(s *driver.Session, m, line *driver.Frame) {
 		return
 	}
 	key := driver.IDKey(m.RequestID())
-	r := &Response{Message: Message{Frame: m, Session: s}, WireFrame: line,
+	r := &Response{Message: check.Message{Frame: m, Session: s}, WireFrame: line,
 		MaybeForNotification: d.notificationIndex > 0, index: d.index}
 	switch x := d.pending[key]; {
 	case x != nil:
@@ -273,7 +274,9 @@ func (r *Response) HasWrongID() bool {
 }
 
 // JudgeResponses tries a check on the responses that are kept.
-func JudgeResponses(t *T, what string, all []*Transcript, keep func(*Response) bool, run func(*T, *Response)) {
+func JudgeResponses(
+	t *check.T, what string, all []*Transcript, keep func(*Response) bool, run func(*check.T, *Response),
+) {
 	var kept []*Response
 	for _, d := range all {
 		for _, r := range d.Responses {
@@ -282,7 +285,7 @@ func JudgeResponses(t *T, what string, all []*Transcript, keep func(*Response) b
 			}
 		}
 	}
-	Judge(t, what, kept, (*Response).Subject, run)
+	check.Judge(t, what, kept, (*Response).Subject, run)
 }
 
 // UnmatchedResponse is the first response since the mark that answers no request; nil when there is none.
@@ -331,7 +334,7 @@ func NotificationReplies(s *driver.Session, mark int) (replies []*driver.Frame, 
 
 // SkipIfAnswersTwice ends a check that has seen a second response if the server has answered a request of the session
 // twice that was not cancelled.
-func SkipIfAnswersTwice(t *T, s *driver.Session) {
+func SkipIfAnswersTwice(t *check.T, s *driver.Session) {
 	if correlate(s, s.FramesSince(0)).hasDuplicates() {
 		t.Yield("a request that was not cancelled has several answers, too")
 	}
@@ -423,7 +426,7 @@ func (x *Call) Crashed() bool {
 
 // OtherSessionActive reports whether another session of the same process was in use when the server ended: over HTTP
 // all sessions have one process.
-func (x *Call) OtherSessionActive(w Wire) bool {
+func (x *Call) OtherSessionActive(w check.Wire) bool {
 	const recently = 2 * time.Second
 	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
 		return s != x.Session && s.HTTP() != nil && s.SentWithin(x.Session.TimeOf(x.EndFrame), recently)
@@ -472,7 +475,7 @@ func (x *Call) WaitTime() time.Duration {
 
 // Subject shows the request, what seems to be the answer to it though it does not say so, and, if it came before the
 // answer, the end of the session.
-func (x *Call) Subject() Subject {
+func (x *Call) Subject() check.Subject {
 	frames := []*driver.Frame{x.Request}
 	if x.Response == nil && x.WrongIDResponse != nil {
 		frames = append(frames, x.WrongIDResponse)
@@ -484,7 +487,7 @@ func (x *Call) Subject() Subject {
 	case x.IsConnectionClosed():
 		frames = append(frames, x.httpStatus)
 	}
-	return Subject{Frames: frames}
+	return check.Subject{Frames: frames}
 }
 
 // Fate is why a request has no answer.
@@ -497,7 +500,8 @@ func (x *Call) NoAnswerReason() string {
 	}
 	fate := fmt.Sprintf("none within %v (--timeout)", x.Session.ReplyTimeout())
 	if x.WrongIDResponse != nil {
-		fate += fmt.Sprintf(", but a response under the id %s, which no request has", Show(FrameID(x.WrongIDResponse)))
+		fate += fmt.Sprintf(", but a response under the id %s, which no request has",
+			check.Show(check.FrameID(x.WrongIDResponse)))
 	}
 	return fate
 }

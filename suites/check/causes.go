@@ -1,0 +1,207 @@
+package check
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// A mistake of a server is reported once, by the entry that it is about. The entries that this mistake keeps from being
+// judged, or makes fail as well, name that entry in yields_to. What a check says of the mistake is verified here: the
+// entry has failed, or the result is inconclusive.
+
+// CheckYields finds what is wrong with yields_to in a catalogue: what names no entry that a check tries, or the entry
+// itself.
+func CheckYields(c catalogue.Catalogue, suite Suite) error {
+	ids := implementedIDs(c, suite)
+	for _, r := range c {
+		for _, pattern := range r.YieldsTo {
+			found, err := matchingIDs(pattern, ids)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%s: yields_to %q: %w", r.ID, pattern, err)
+			case len(found) == 0:
+				return fmt.Errorf("%s: yields_to %q is not an entry that a check tries", r.ID, pattern)
+			case slices.Equal(found, []string{r.ID}):
+				return fmt.Errorf("%s yields to itself", r.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// implementedIDs are the ids of the entries that a check tries.
+func implementedIDs(c catalogue.Catalogue, suite Suite) (ids []string) {
+	for _, r := range c {
+		if _, built := suite[r.ID]; built {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// yields are the entries that the case yields to, as far as they apply to the server.
+func (c Case) causeIDs() (all []string) {
+	for _, pattern := range c.YieldsTo {
+		found, _ := matchingIDs(pattern, c.applicableIDs)
+		for _, id := range found {
+			if id != c.ID && !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	return all
+}
+
+// matchingIDs are the ids that a glob, or an id, matches.
+func matchingIDs(pattern string, ids []string) (found []string, err error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if ok, _ := path.Match(pattern, id); ok {
+			found = append(found, id)
+		}
+	}
+	return found, nil
+}
+
+// yields is what the outcome of a check says so.
+func (o outcome) causeClaim() *causeClaim {
+	switch {
+	case o.verdict == catalogue.Fail && o.violations != nil:
+		return &causeClaim{violations: o.violations}
+	case o.verdict == catalogue.Pass && o.notJudged != nil:
+		return &causeClaim{notJudged: o.notJudged}
+	case o.reason == report.OtherCheck:
+		return &causeClaim{obstacle: o.message, extraIDs: o.yieldsTo}
+	}
+	return nil
+}
+
+// newViolation is what a finding rests on: of the frames that decided it the messages of the server or, where it said
+// nothing, the requests that it left unanswered.
+func newViolation(decided []*driver.Frame, entry string) violation {
+	m := violation{entry: entry}
+	for _, side := range []driver.Side{driver.FromServer, driver.FromClient} {
+		for _, f := range decided {
+			if f != nil && f.Side == side {
+				m.messages = append(m.messages, frameKeyOf(f))
+			}
+		}
+		if m.messages != nil {
+			break
+		}
+	}
+	return m
+}
+
+// resultWithCauses is the result of a case in view of the entries that it yields to, for whose results it waits. Those
+// from which it is asked for do not count, since entries may yield to each other.
+func (e *Execution) resultWithCauses(i int, from ...int) report.Result {
+	<-e.caseDone[i]
+	r := e.results[i]
+	switch y := e.claims[i]; {
+	case y == nil:
+	case y.obstacle != "":
+		r.SetCauses(e.causesOf(i, from, nil))
+		e.setGate(e.plan[i], &r)
+	case y.notJudged != nil:
+		if ids, _ := e.causesOf(i, from, nil).Ids(); ids == nil {
+			r.Message = strings.Join(append(report.NonEmpty(r.Message), y.notJudged...), "\n")
+		}
+	case r.Verdict == catalogue.Fail:
+		e.yieldToCause(i, &r, e.causesOf(i, from, func(j int) bool {
+			cause := e.results[j]
+			weaker := cause.Verdict != catalogue.Fail || cause.Level < r.Level || r.Gates && !cause.Gates
+			return !weaker && y.isCausedBy(cause.ID, e.claims[j]) && (j < i || !e.yieldsTo(j, i, nil))
+		}))
+	}
+	return r
+}
+
+// causesOf are the entries that a case yields to, those apart that do not count.
+func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c report.CauseIDs) {
+	from = append(slices.Clip(from), i)
+	for _, id := range slices.Concat(e.plan[i].causeIDs(), e.claims[i].extraIDs) {
+		j := e.indexOf(id)
+		switch {
+		case j < 0:
+			c.NotTried = append(c.NotTried, id)
+			continue
+		case slices.Contains(from, j):
+			continue
+		}
+		r := e.resultWithCauses(j, from...)
+		if counts == nil || counts(j) {
+			c.Add(r)
+		}
+		if r.Verdict == catalogue.Pass && e.claims[j] != nil && counts == nil {
+			c.Join(e.causesOf(j, from, nil)) // of what it could not judge either
+		}
+	}
+	return c
+}
+
+// indexOf is where an entry is in the plan, -1 when it is not.
+func (e *Execution) indexOf(id string) int {
+	return slices.IndexFunc(e.plan, func(c Case) bool { return c.ID == id })
+}
+
+// yieldsTo reports whether an entry yields to another one, directly or by way of others.
+func (e *Execution) yieldsTo(j, i int, visited map[int]bool) bool {
+	if visited == nil {
+		visited = map[int]bool{}
+	}
+	if visited[j] || j < 0 {
+		return false
+	}
+	visited[j] = true
+	return slices.ContainsFunc(e.plan[j].causeIDs(), func(id string) bool {
+		return id == e.plan[i].ID || e.yieldsTo(e.indexOf(id), i, visited)
+	})
+}
+
+// yieldToCause takes a fail back whose cause has failed.
+func (e *Execution) yieldToCause(i int, r *report.Result, c report.CauseIDs) {
+	causes, same := c.Ids()
+	if !same {
+		return
+	}
+	r.Causes, r.Verdict, r.Reason, r.Level = causes, catalogue.Skip, report.OtherCheck, r.EntryLevel
+	r.Message = report.SameCauseAs + report.JoinIDs(causes)
+	r.Findings, r.Truncated, r.Subjects, r.TriggeredBy, r.Deviations = nil, false, nil, nil, nil
+	e.setGate(e.plan[i], r)
+}
+
+// causeClaim is what a result says that other entries are the cause of.
+type causeClaim struct {
+	obstacle   string      // of a result without a verdict: what keeps the check from judging
+	extraIDs   []string    // ids besides those that the entry yields to
+	notJudged  []string    // of a pass: subjects that could not be judged, should no other check report why
+	violations []violation // of a fail: by finding
+}
+
+// isCausedBy reports whether each finding of a fail rests on a mistake that an entry has failed on.
+func (y causeClaim) isCausedBy(entry string, failed *causeClaim) bool {
+	known := map[frameKey]bool{}
+	for _, m := range failed.violations {
+		for _, key := range m.messages {
+			known[key] = true
+		}
+	}
+	return len(y.violations) > 0 && !slices.ContainsFunc(y.violations, func(m violation) bool {
+		return m.entry != entry && !slices.ContainsFunc(m.messages, func(key frameKey) bool { return known[key] })
+	})
+}
+
+// mistake is what a finding of a fail rests on: messages, and the entry that is about it, whatever message shows it.
+type violation struct {
+	messages []frameKey
+	entry    string // id; empty: none is known
+}

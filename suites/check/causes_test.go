@@ -1,0 +1,268 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// checkWithVerdict is a check that comes to a verdict, and yields one that yields.
+var (
+	checkWithVerdict = func(v catalogue.Verdict) Check {
+		return Probe(func(t *T) {
+			switch v {
+			case catalogue.Fail:
+				t.Fail("good", "bad")
+			case catalogue.Inconclusive:
+				t.Inconclusive("who knows")
+			case catalogue.Skip:
+				t.Skip("it does not apply")
+			}
+		})
+	}
+	yieldingCheck = func(t *T) { t.Yield("src is not a string") }
+)
+
+// What a check says of another one's mistake is verified by what that one has come to.
+func TestYield(t *testing.T) {
+	again := func(t *T) { t.WithReason(report.OtherCheck).Retry("src is not a string") }
+	some := func(t *T) {
+		Each(t, []string{"good", "bad"}, NamedSubject, func(t *T, name string) {
+			if name == "bad" {
+				yieldingCheck(t)
+			}
+		})
+	}
+	none := func(t *T) {
+		Each(t, []string{"absent", "bad"}, NamedSubject, func(t *T, name string) {
+			if name == "bad" {
+				yieldingCheck(t)
+			}
+			t.WithReason(report.NotOffered).Skip("it is absent")
+		})
+	}
+	sdk := catalogue.Deviation{SDK: "one", Versions: "1.2"}
+	others := []testCheck{
+		{id: "b/fails", check: checkWithVerdict(catalogue.Fail)},
+		{id: "b/fails-too", check: checkWithVerdict(catalogue.Fail),
+			sdks: []catalogue.Deviation{sdk}},
+		{id: "b/passes", check: checkWithVerdict(catalogue.Pass)},
+		{id: "b/skips", check: checkWithVerdict(catalogue.Skip)},
+		{id: "b/open", check: checkWithVerdict(catalogue.Inconclusive)},
+		{id: "b/watch-fails", check: Watch(func(t *T, _ Wire) { t.Fail("good", "bad") })},
+		{id: "b/yields", check: Probe(yieldingCheck), yieldsTo: []string{"b/fails"}},
+		{id: "b/some", check: Probe(some), yieldsTo: []string{"b/fails"}},
+		{id: "b/mutual", check: Probe(yieldingCheck), yieldsTo: []string{"a/one"}},
+	}
+	for i := range 7 {
+		others = append(others, testCheck{id: fmt.Sprint("b/a", i+1), check: checkWithVerdict(catalogue.Fail)})
+	}
+	for _, tt := range []struct {
+		yields  string
+		run     func(*T)
+		verdict catalogue.Verdict
+		reason  report.Reason
+		causes  string
+		message string
+	}{
+		{"b/fails", yieldingCheck, catalogue.Skip, report.OtherCheck, "b/fails",
+			"src is not a string: same cause as b/fails"},
+		{"b/watch-fails", yieldingCheck, catalogue.Skip, report.OtherCheck, "b/watch-fails",
+			"src is not a string: same cause as b/watch-fails"},
+		{"b/passes b/fails*", yieldingCheck, catalogue.Skip, report.OtherCheck, "b/fails b/fails-too",
+			"src is not a string: same cause as b/fails, b/fails-too"},
+		{"b/yields", yieldingCheck, catalogue.Skip, report.OtherCheck, "b/fails",
+			"src is not a string: same cause as b/fails"},
+		{"b/some", yieldingCheck, catalogue.Skip, report.OtherCheck, "b/fails",
+			"src is not a string: same cause as b/fails"},
+		{"b/open b/passes", yieldingCheck, catalogue.Skip, report.OtherCheck, "b/open",
+			"src is not a string: same cause as b/open"},
+		{"b/passes b/skips", yieldingCheck, catalogue.Inconclusive, report.Undecided, "",
+			"src is not a string, and no other check reports it"},
+		{"b/mutual", yieldingCheck, catalogue.Inconclusive, report.Undecided, "",
+			"src is not a string, and no other check reports it"},
+		{"b/mutual b/fails", yieldingCheck, catalogue.Skip, report.OtherCheck, "b/fails",
+			"src is not a string: same cause as b/fails"},
+		{"b/fails", again, catalogue.Inconclusive, report.OtherCheck, "b/fails",
+			"src is not a string: same cause as b/fails"},
+		{"b/passes", again, catalogue.Inconclusive, report.Undecided, "",
+			"src is not a string, and no other check reports it"},
+		{"b/a*", yieldingCheck, catalogue.Skip, report.OtherCheck, "b/a1 b/a2 b/a3 b/a4 b/a5 b/a6 b/a7",
+			"src is not a string: same cause as b/a1, b/a2, b/a3, b/a4, b/a5 and 2 more"},
+		{"b/fails", none, catalogue.Skip, report.OtherCheck, "b/fails", "src is not a string: same cause as b/fails"},
+		{"b/fails", some, catalogue.Pass, "", "", ""},
+		{"b/passes", some, catalogue.Pass, "", "",
+			"1 of 2 variants could not be tested (bad: src is not a string), and no other check reports why"},
+	} {
+		first := testCheck{id: "a/one", check: Probe(tt.run), yieldsTo: strings.Fields(tt.yields)}
+		out := testRun{checks: append([]testCheck{first}, others...),
+			options: Options{Profile: catalogue.Strict}}.run(t)
+		t.Log(tt.yields)
+		out.wantVerdict(t, "a/one", tt.verdict, tt.message)
+		r := out.results["a/one"]
+		if got := strings.Join(r.Causes, " "); r.Reason != tt.reason || got != tt.causes || r.Message != tt.message {
+			t.Errorf("%s: got %s %q: %s", tt.yields, r.Reason, got, r.Message)
+		}
+		if gates := tt.verdict == catalogue.Inconclusive; r.Gates != gates {
+			t.Errorf("%s: it gates: %v", tt.yields, r.Gates)
+		}
+	}
+}
+
+// An entry that was not wanted may report it all the same.
+func TestYieldToUntestedEntry(t *testing.T) {
+	entries := catalogue.Catalogue{
+		{ID: "a/one", Revisions: []string{catalogue.NewestLegacy}, YieldsTo: []string{"b/*"}},
+		{ID: "b/one", Revisions: []string{catalogue.NewestLegacy}},
+		{ID: "b/web", Revisions: []string{catalogue.NewestLegacy}, Transports: []string{"http"}},
+		{ID: "b/planned", Revisions: []string{catalogue.NewestLegacy}},
+	}
+	suite := Suite{"a/one": Watch(func(t *T, _ Wire) { yieldingCheck(t) }), "b/one": checkWithVerdict(catalogue.Pass),
+		"b/web": checkWithVerdict(catalogue.Pass)}
+	server := &Server{Transport: "stdio", Revision: catalogue.NewestLegacy}
+	plan := Plan(entries, suite, server, func(r *catalogue.Requirement) bool { return r.ID == "a/one" })
+	results, _ := JudgeRecorded(server, plan, nil, Options{})
+	if r := results[0]; r.Verdict != catalogue.Skip || r.Message != "src is not a string: b/one judges that" {
+		t.Errorf("got %s: %s", r.Verdict, r.Message)
+	}
+}
+
+// A fail on messages on which an entry has failed to which this one yields is no second fail.
+func TestYieldToCause(t *testing.T) {
+	fails := func(methods ...string) func(t *T) {
+		return func(t *T) {
+			s := t.Session()
+			Each(t, methods, NamedSubject,
+				func(t *T, method string) { t.Expect(t.Request(s, method, nil)).To(BeResult()) })
+		}
+	}
+	shared := func(t *T) { // the same message in all checks
+		r := Step(t, "one", func(t *T) driver.Reply { return t.Request(t.Session(), "one", nil) })
+		t.Expect(r).To(BeResult())
+	}
+	errors := Watch(func(t *T, w Wire) {
+		t.Judge(w.Errors(), func(t *T, m Message) { t.Fail("no error", "one") })
+	})
+	wrong := []rule{{method: "one", action: answersError(-1)}, {method: "two", action: action{result: "5"}}}
+	for _, tt := range []struct {
+		name    string
+		run     func(*T)
+		yields  string
+		verdict catalogue.Verdict
+	}{
+		{"the same message", fails("one"), "b/errors", catalogue.Skip},
+		{"again", fails("one", "ping", "one"), "b/errors", catalogue.Skip},
+		{"another one as well", fails("one", "two"), "b/errors", catalogue.Fail},
+		{"another one", fails("two"), "b/errors", catalogue.Fail},
+		{"no message", func(t *T) { t.Fail("good", "bad") }, "b/errors", catalogue.Fail},
+		{"it yields to what does not fail", fails("one"), "b/passes", catalogue.Fail},
+		{"it yields to nothing", fails("one"), "", catalogue.Fail},
+		{"a lesser one", fails("one"), "b/lesser", catalogue.Fail},
+		{"it yields to what yields", shared, "b/too", catalogue.Skip},
+	} {
+		out := testRun{
+			script: wrong,
+			checks: []testCheck{
+				{id: "a/one", check: Probe(tt.run), yieldsTo: strings.Fields(tt.yields)},
+				{id: "b/errors", check: errors}, {id: "b/passes", check: checkWithVerdict(catalogue.Pass)},
+				{id: "b/lesser", check: Watch(func(t *T, w Wire) {
+					t.Judge(w.Errors(), func(t *T, m Message) { t.FailAt(catalogue.Should, "no error", "one") })
+				})},
+				{id: "b/too", check: Probe(shared), yieldsTo: []string{"b/errors"}},
+			},
+			options: Options{Profile: catalogue.Release},
+		}.run(t)
+		message := ""
+		if tt.verdict == catalogue.Skip {
+			message = "same cause as b/errors"
+		}
+		t.Log(tt.name)
+		out.wantVerdict(t, "b/errors", catalogue.Fail, "")
+		out.wantVerdict(t, "a/one", tt.verdict, message)
+		r := out.results["a/one"]
+		if r.Gates != (tt.verdict == catalogue.Fail) || (r.Findings == nil) != (tt.verdict == catalogue.Skip) ||
+			len(r.Locations) == 0 {
+			t.Errorf("%s: got %+v", tt.name, r)
+		}
+	}
+}
+
+// Of entries that yield to each other, one reports what all have failed on.
+func TestYieldToCauseCycle(t *testing.T) {
+	asks := Probe(func(t *T) {
+		r := Step(t, "one", func(t *T) driver.Reply { return t.Request(t.Session(), "one", nil) })
+		t.Expect(r).To(BeResult())
+	})
+	for _, tt := range []struct{ one, two, three string }{
+		{"a/two", "a/one", "a/one"},
+		{"a/two", "a/three", "a/one"},
+		{"a/*", "a/*", "a/*"},
+	} {
+		out := testRun{
+			script: script{{method: "one", action: answersError(-1)}},
+			checks: []testCheck{
+				{id: "a/one", check: asks, yieldsTo: []string{tt.one}},
+				{id: "a/two", check: asks, yieldsTo: []string{tt.two}},
+				{id: "a/three", check: asks, yieldsTo: []string{tt.three}},
+			},
+		}.run(t)
+		t.Log(tt)
+		out.wantVerdict(t, "a/one", catalogue.Fail, "")
+		out.wantVerdict(t, "a/three", catalogue.Skip, "same cause as a/one")
+	}
+}
+
+// A mistake that an entry is about is the same one where watches do not look, after invalid input.
+func TestYieldToViolatedEntry(t *testing.T) {
+	fails := Probe(func(t *T) { t.Expect(t.Request(t.SessionForInvalidInput(), "one", nil)).To(BeError(-32601)) })
+	partly := Probe(func(t *T) { t.Caveat("something is left out") })
+	for _, tt := range []struct {
+		code    string
+		cause   Check
+		verdict catalogue.Verdict
+	}{
+		{`"-32601"`, checkWithVerdict(catalogue.Fail), catalogue.Skip},
+		{"-32600.5", checkWithVerdict(catalogue.Fail), catalogue.Skip}, {"null",
+			checkWithVerdict(catalogue.Fail), catalogue.Skip},
+		{`"-32601"`, checkWithVerdict(catalogue.Pass), catalogue.Fail}, {`"-32601"`, partly, catalogue.Fail},
+		{"-32600", checkWithVerdict(catalogue.Fail), catalogue.Fail},
+		{"-32601.0", checkWithVerdict(catalogue.Fail), catalogue.Pass},
+	} {
+		const owner = "jsonrpc/error-code-integer"
+		out := testRun{
+			script: script{{method: "one", action: action{code: tt.code}}},
+			checks: []testCheck{
+				{id: "a/one", check: fails, yieldsTo: []string{owner}}, {id: owner, check: tt.cause},
+			},
+		}.run(t)
+		t.Log(tt.code)
+		out.wantVerdict(t, "a/one", tt.verdict, "")
+	}
+}
+
+func TestCheckYields(t *testing.T) {
+	suite := Suite{"a/one": {}, "a/two": {}, "b/one": {}, "b/two": {}}
+	for _, tt := range []struct{ one, two, want string }{
+		{"[a/two, b/*]", "[b/one]", ""},
+		{"[a/*]", "", ""},
+		{"[a/thre]", "", `a/one: yields_to "a/thre" is not an entry that a check tries`},
+		{"[a/planned]", "", `a/one: yields_to "a/planned" is not an entry that a check tries`},
+		{"['[']", "", `a/one: yields_to "[": syntax error in pattern`},
+		{"[a/one]", "", "a/one yields to itself"},
+		{"[a/two]", "[a/one]", ""},
+	} {
+		const yaml = "- {id: a/one, yields_to: %s}\n- {id: a/two, yields_to: %s}\n" +
+			"- id: a/planned\n- id: b/one\n- {id: b/two, yields_to: [b/one]}\n"
+		entries, err := catalogue.ReadCatalogue(fmt.Appendf(nil, yaml, tt.one, tt.two))
+		if err == nil {
+			err = CheckYields(entries, suite)
+		}
+		if got := fmt.Sprint(err); err == nil && tt.want != "" || err != nil && got != tt.want {
+			t.Errorf("%s, %s: got %s, want %s", tt.one, tt.two, got, tt.want)
+		}
+	}
+}

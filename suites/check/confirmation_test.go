@@ -1,0 +1,152 @@
+package check
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"strings"
+	"testing"
+)
+
+// A check that does not pass on a session that others have used runs again alone, and only that verdict counts.
+func TestConfirmation(t *testing.T) {
+	skip := func(t *T) { t.Skip("no") }
+	open := func(t *T) { t.Inconclusive("no") }
+	again := func(t *T) { t.Retry("no") }
+	fail := func(t *T) { t.Fail("this", "that") }
+	broken := func(*T) { panic("oh") }
+	lent := func(ends ...func(*T)) func(*T) { // the last of them is how it ends alone
+		return func(t *T) {
+			t.Session()
+			if !t.IsConfirmation() {
+				ends[0](t)
+			}
+			ends[len(ends)-1](t)
+		}
+	}
+	pass := func(*T) {}
+	tests := []struct {
+		name     string
+		check    Check
+		isolate  bool
+		verdict  catalogue.Verdict
+		attempts int
+	}{
+		{"a pass", Probe(lent(pass)), false, catalogue.Pass, 1},
+		{"a skip", Probe(lent(skip)), false, catalogue.Skip, 1},
+		{"what could not be tried", Probe(lent(open)), false, catalogue.Inconclusive, 1},
+		{"what the session was in the way of", Probe(lent(again, pass)), false, catalogue.Pass, 2},
+		{"the same alone", Probe(lent(again)), false, catalogue.Inconclusive, 2},
+		{"a fail", Probe(lent(fail)), false, catalogue.Fail, 2},
+		{"a fail that others had caused", Probe(lent(fail, pass)), false, catalogue.Pass, 2},
+		{"a lesser fail", Probe(lent(func(t *T) { t.FailAt(catalogue.Should, "this", "that") })), false,
+			catalogue.Fail, 1},
+		{"a lesser fail that needs confirmation", Probe(func(t *T) {
+			NeedsConfirmation(t)
+			t.FailAt(catalogue.Should, "this", "that")
+		}), false, catalogue.Fail, 2},
+		{"a fail that alone does not apply", Probe(lent(fail, skip)), false, catalogue.Skip, 2},
+		{"a fault of mcpcheck", Probe(lent(broken)), false, catalogue.Error, 2},
+		{"a fail on a session of its own", Probe(func(t *T) { t.ExclusiveSession(); fail(t) }), false,
+			catalogue.Fail, 1},
+		{"a fail on a process of its own", ProcessProbe(func(t *T) { t.NewProcess(); fail(t) }), false,
+			catalogue.Fail, 1},
+		{"a fail without a session", Probe(fail), false, catalogue.Fail, 1},
+		{"a fail in doubt", Probe(func(t *T) { NeedsConfirmation(t); fail(t) }), false, catalogue.Fail, 2},
+		{"a fail at the end of a lent session", ShutdownProbe(func(t *T) { SessionToEnd(t); fail(t) }), false,
+			catalogue.Fail, 2},
+		{"a fail of a watch", Watch(func(t *T, _ Wire) { fail(t) }), false, catalogue.Fail, 1},
+		{"a fail where nothing is shared", Probe(lent(fail)), true, catalogue.Fail, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := testRun{
+				checks:  []testCheck{{id: "a/uses", check: usesSession}, {id: "a/tried", check: tt.check}},
+				options: Options{Jobs: 1, Isolate: tt.isolate},
+			}.run(t)
+			out.wantVerdict(t, "a/tried", tt.verdict, "")
+			out.wantAttempts(t, "a/tried", tt.attempts)
+		})
+	}
+}
+
+// An end that is confirmed leaves the sessions of others alone.
+func TestConfirmationOfShutdownProbe(t *testing.T) {
+	out := testRun{
+		checks: []testCheck{
+			{id: "a/two", check: Probe(func(t *T) { t.Session(); t.ExclusiveSession() })},
+			{id: "a/end", check: ShutdownProbe(func(t *T) { SessionToEnd(t); t.Fail("this", "that") })},
+		},
+		options: Options{Jobs: DefaultJobs},
+	}.run(t) // which wants all sessions ended
+	out.wantAttempts(t, "a/end", 2)
+}
+
+// What an earlier check left behind is not held against the server: here one that answers no second list in a session.
+func TestConfirmationOnTheWire(t *testing.T) {
+	tests := []struct {
+		name      string
+		script    script
+		verdict   catalogue.Verdict
+		processes string // in which the three checks have been, the last time
+	}{
+		{"an honest server", nil, catalogue.Pass, "1 1 1"},
+		{"one that has grown tired", script{{method: "tools/list", nth: 2, action: answersError(-1)}}, catalogue.Pass,
+			"1 2 3"},
+		{"one that always does it", script{{method: "tools/list", process: 1, from: 2, action: answersError(-1)},
+			{method: "tools/list", process: 2, action: answersError(-1)}}, catalogue.Fail, "1 2 1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in := make([]string, 3)
+			part := func(i int, id string) testCheck {
+				return testCheck{id: id, check: Probe(func(t *T) {
+					s := t.Session()
+					in[i] = strings.TrimPrefix(s.Name(), "session ")
+					if i < 2 {
+						listTools(t)
+					}
+				})}
+			}
+			out := testRun{
+				script: tt.script, options: Options{Jobs: 1},
+				checks: []testCheck{part(0, "a/first"), part(1, "a/second"), part(2, "a/third")},
+			}.run(t)
+			out.wantVerdict(t, "a/second", tt.verdict, "")
+			if got := strings.Join(in, " "); got != tt.processes {
+				t.Errorf("the checks were in the processes %s, want %s", got, tt.processes)
+			}
+		})
+	}
+}
+
+// Failures that are confirmed in one session have a control between them: what a server no longer answers after one of
+// them is found then, and the failure is decided again.
+func TestHealthCheckBetweenConfirmations(t *testing.T) {
+	lesser := func(t *T) {
+		NeedsConfirmation(t)
+		t.Request(t.Session(), "tools/list", nil)
+		t.FailAt(catalogue.Should, "this", "that")
+	}
+	tests := []struct {
+		name     string
+		script   script
+		attempts int // of the first check
+	}{
+		{"a server that serves", nil, 2},
+		{"one that is silent after the first check", script{
+			{method: "ping", process: 2, from: 2, action: staysSilent},
+		}, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := testRun{
+				script: tt.script, options: Options{Jobs: 1},
+				checks: []testCheck{{id: "a/one", check: Probe(lesser)}, {id: "a/two", check: Probe(lesser)}},
+			}.run(t)
+			for _, id := range []string{"a/one", "a/two"} {
+				out.wantVerdict(t, id, catalogue.Fail, "")
+			}
+			out.wantAttempts(t, "a/one", tt.attempts)
+			out.wantAttempts(t, "a/two", 2)
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package check
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"slices"
+)
+
+// NewCoverage finds out how much of a server's revision the results of a run judge. Unexercised are the capabilities
+// that the server declares and of which nothing was tried, though nobody left that out.
+func NewCoverage(
+	entries catalogue.Catalogue, suite Suite, server *Server, want catalogue.Selector, results []report.Result,
+) report.Coverage {
+	verdicts, left := map[string]catalogue.Verdict{}, map[string]bool{} // left by a quick run
+	for _, r := range results {
+		verdicts[r.ID], left[r.ID] = r.Verdict, r.Reason == report.NotTried
+	}
+	c := report.Coverage{Revision: server.Revision}
+	open, tried := map[string]bool{}, map[string]bool{} // by capability
+	for _, r := range entries {
+		if _, applies := r.JudgingRevision(server.Revision, server.Transport); !applies || r.Area() == report.Advice {
+			continue
+		}
+		c.Requirements++
+		_, built := suite[r.ID]
+		switch verdict := verdicts[r.ID]; {
+		case verdict == catalogue.Pass || verdict == catalogue.Fail:
+			c.Tried++
+			tried[r.Capability] = true
+		case verdict == catalogue.Skip && !left[r.ID] || server.missingCapability(r) != "":
+			c.NotApplicable++
+		case built && !want(r):
+			c.Excluded++
+		case built:
+			c.NotTried++
+			open[r.Capability] = true
+		default:
+			c.NotChecked++
+			open[r.Capability] = want(r) || open[r.Capability]
+		}
+	}
+	for capability := range server.Capabilities {
+		if open[capability] && !tried[capability] {
+			c.Unexercised = append(c.Unexercised, capability)
+		}
+	}
+	slices.Sort(c.Unexercised)
+	return c
+}
+
+// missingCapability is the capability or the extension that a requirement is about and the server does not declare;
+// empty when it lacks nothing.
+func (s *Server) missingCapability(r *catalogue.Requirement) string {
+	extensions, _ := s.Capabilities["extensions"].(M)
+	switch {
+	case s.Failure != "":
+		return ""
+	case r.Capability == "completions" && s.Revision < "2025-03-26": // which has no capability for it
+		return ""
+	case r.Capability != "" && !r.AssignedArea.ClientDeclares && !s.Declares(r.Capability):
+		return r.Capability
+	case r.Extension != "" && extensions[r.Extension] == nil:
+		return r.Extension
+	}
+	return ""
+}

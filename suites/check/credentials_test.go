@@ -1,0 +1,38 @@
+package check
+
+import "testing"
+
+// The altered token differs in a bit that counts, also where it is base64 whose last bits are padding.
+func TestAlteredToken(t *testing.T) {
+	for token, want := range map[string]string{
+		"":         "",
+		"=":        "",
+		"secretA":  "secretg",
+		"secret9":  "secretd",
+		"a.b.c_Q":  "a.b.c_w",
+		"secretA=": "secretg=",
+		"secret.":  "secretf",
+	} {
+		if got := (Credentials{Bearer: token}).AlteredToken(); got != want {
+			t.Errorf("%q: got %q, want %q", token, got, want)
+		}
+	}
+}
+
+// The unsigned token says what the ordinary one does, and that it has no signature.
+func TestUnsignedToken(t *testing.T) {
+	for token, want := range map[string]string{
+		"":         "",
+		"secret":   "",
+		"a.b":      "",
+		"a.b.c":    "", // its header is no JSON
+		"MQ.b.c":   "", // it is no object
+		"e30.b.c":  "eyJhbGciOiJub25lIn0.b.",
+		"e30.b.c.": "",
+		"eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.e30.c": "eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.e30.",
+	} {
+		if got := (Credentials{Bearer: token}).UnsignedToken(); got != want {
+			t.Errorf("%q: got %q, want %q", token, got, want)
+		}
+	}
+}

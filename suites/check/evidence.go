@@ -1,0 +1,137 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// recordRange is a part of the record of a session.
+type recordRange struct {
+	session  *driver.Session
+	from, to int
+}
+
+func (p recordRange) frames() []*driver.Frame { return p.session.FramesBetween(p.from, p.to) }
+
+// passages are the parts of records that show an attempt: of the steps that it reads, and of its own sessions.
+func (c *scope) recordRanges() []recordRange {
+	all := slices.Clone(c.stepRanges)
+	for _, u := range c.uses {
+		if u.ownership != sharedWithSteps {
+			all = append(all, recordRange{u.session, u.mark, u.session.Mark()})
+		}
+	}
+	return all
+}
+
+// evidence is what evidence shows: frames, and lines that stand for a part of one.
+type evidence struct {
+	frames []*driver.Frame
+	parts  []report.Line
+}
+
+func (s evidence) hasAny() bool { return len(s.frames)+len(s.parts) > 0 }
+
+func (s *evidence) add(more evidence) {
+	s.frames, s.parts = append(s.frames, more.frames...), append(s.parts, more.parts...)
+}
+
+// evidenceLines is what shows the attempt: of a fail, the sessions in which it was seen.
+func (c *scope) evidenceLines(o outcome) []report.Line {
+	if o.verdict == catalogue.Fail {
+		o.decidedBy = o.decisiveFrames()
+	}
+	if o.evidence.hasAny() {
+		o.evidence.frames = append(o.evidence.frames, o.decidedBy...)
+		return o.evidence.lines(o.decidedBy)
+	}
+	all := evidence{frames: slices.Clone(o.decidedBy)}
+	for _, p := range c.recordRanges() {
+		all.frames = append(all.frames, p.frames()...)
+	}
+	decides := func(f *driver.Frame) bool {
+		return slices.ContainsFunc(o.decidedBy, func(d *driver.Frame) bool { return d.Position.SameRecord(f.Position) })
+	}
+	if o.verdict == catalogue.Fail && len(o.decidedBy) > 0 {
+		all.frames = slices.DeleteFunc(all.frames, func(f *driver.Frame) bool { return !decides(f) })
+	}
+	return all.lines(o.decidedBy)
+}
+
+// allLines are the parts, and then the frames, a session after the other: each of several has its number.
+func (s evidence) lines(decided []*driver.Frame) []report.Line {
+	type said struct {
+		line    report.Line
+		frame   *driver.Frame
+		session string
+	}
+	var all []said
+	for _, line := range s.parts {
+		all = append(all, said{line: line})
+	}
+	sessions := bySession(s.frames)
+	for i, frames := range sessions {
+		session := ""
+		if len(sessions) > 1 {
+			session = fmt.Sprint(i + 1)
+		}
+		for _, f := range frames {
+			all = append(all, said{frame: f, session: session})
+		}
+	}
+	known := map[frameKey]bool{}
+	for _, f := range decided {
+		known[frameKeyOf(f)] = true
+	}
+	decisive := func(x said) bool { return x.line.Decisive || x.frame != nil && known[frameKeyOf(x.frame)] }
+	return report.KeepEnds(all, report.MaxEvidenceLines, decisive, func(x said) report.Line {
+		if x.frame == nil {
+			return x.line
+		}
+		line := lineOf(x.session, x.frame)
+		line.Decisive = decisive(x)
+		return line
+	})
+}
+
+func frameKeyOf(f *driver.Frame) frameKey {
+	key := frameKey{f.Position, f.Side, f.InBatch, f.Raw.Len(), nil}
+	if f.Position == (driver.Position{}) {
+		key.frame = f
+	}
+	return key
+}
+
+// bySession are the frames of each session as they were seen, each of them once.
+func bySession(all []*driver.Frame) (sessions [][]*driver.Frame) {
+	known := map[frameKey]bool{}
+	for _, f := range all {
+		if known[frameKeyOf(f)] {
+			continue
+		}
+		known[frameKeyOf(f)] = true
+		i := slices.IndexFunc(sessions, func(s []*driver.Frame) bool { return s[0].Position.SameRecord(f.Position) })
+		if i < 0 {
+			i, sessions = len(sessions), append(sessions, nil)
+		}
+		sessions[i] = append(sessions[i], f)
+	}
+	for _, frames := range sessions {
+		slices.SortStableFunc(frames, (*driver.Frame).Compare)
+	}
+	return sessions
+}
+
+// frameKey tells what is one line of evidence: of a part of a frame, and of the headers of a stream, there may be
+// several frames.
+type frameKey struct {
+	place driver.Position
+	side  driver.Side
+	part  bool
+	bytes int
+	frame *driver.Frame // that is in no record
+}

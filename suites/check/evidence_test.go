@@ -1,0 +1,148 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// A fail shows the session in which it was seen, in order, and marks the exchange that decided: the one that the
+// assertion knows, the one that the message quotes or names, else the last.
+func TestEvidence(t *testing.T) {
+	quiet := script{{method: "tools/list", action: staysSilent}}
+	dead := script{{method: "tools/list", action: exits}}
+	odd := script{{method: "tools/list", action: action{result: `{"tools":"odd"}`}}}
+	tests := []struct {
+		name   string
+		script script
+		check  func(*T)
+		want   string // method or event of each line, * if it decided, of several sessions the number before it
+	}{
+		{"the value is the reply", nil, func(t *T) {
+			s := t.ExclusiveSession()
+			r := t.Request(s, "tools/list", nil)
+			RequestNoOp(t, s)
+			t.Expect(r).To(BeError())
+		}, "tools/list* ←* ping ←"},
+		{"no answer", quiet, func(t *T) {
+			s := t.ExclusiveSession()
+			r := t.TryRequest(s, "tools/list", nil)
+			TryNoOp(t, s)
+			t.Expect(r).To(BeAnswered())
+		}, "tools/list* ping ←"},
+		{"the error of a process that ends", dead, func(t *T) {
+			s := t.ExclusiveSession()
+			RequestNoOp(t, s)
+			err := t.TryRequest(s, "tools/list", nil).Err
+			t.Expect(err == nil).To(BeTrue("life", "%v", err))
+		}, "ping ← tools/list* the server exited with status 1*"},
+		{"the one that is named", nil, func(t *T) {
+			s := t.ExclusiveSession()
+			r := t.Request(s, "tools/list", nil)
+			RequestNoOp(t, s)
+			t.DecidedBy(r).Expect(1).To(BeOneOf(2))
+		}, "tools/list* ←* ping ←"},
+		{"a frame that is quoted", nil, func(t *T) {
+			s := t.ExclusiveSession()
+			r := t.Request(s, "tools/list", nil)
+			RequestNoOp(t, s)
+			t.Fail("nothing", "%s", r.Frame)
+		}, "tools/list* ←* ping ←"},
+		{"what the message quotes", odd, func(t *T) {
+			s := t.ExclusiveSession()
+			r := t.Request(s, "tools/list", nil)
+			RequestNoOp(t, s)
+			t.Expect(r.Result()["tools"]).To(BeArray())
+		}, "tools/list* ←* ping ←"},
+		{"the method that it names", nil, func(t *T) {
+			s := t.ExclusiveSession()
+			t.Request(s, "tools/list", nil)
+			RequestNoOp(t, s)
+			t.Fail("more in tools/list", "less")
+		}, "tools/list* ←* ping ←"},
+		{"the last", nil, func(t *T) {
+			s := t.ExclusiveSession()
+			t.Request(s, "tools/list", nil)
+			RequestNoOp(t, s)
+			t.Expect(1).To(BeOneOf(2))
+		}, "tools/list ← ping* ←*"},
+		{"without the sessions that decided nothing", nil, func(t *T) {
+			t.Request(t.ExclusiveSession(), "prompts/list", nil)
+			t.Expect(t.Request(t.ExclusiveSession(), "tools/list", nil)).To(BeError())
+		}, "tools/list* ←*"},
+		{"of subjects, a session after the other", nil, func(t *T) {
+			first, second := t.ExclusiveSession(), t.ExclusiveSession()
+			ask := func(s *driver.Session, method string) Subject {
+				r := t.Request(s, method, nil)
+				return Subject{Name: method, Frames: []*driver.Frame{r.Request, r.Frame}}
+			}
+			subjects := []Subject{ask(first, "a"), ask(second, "b"), ask(first, "c")}
+			t.Each([]Subject{subjects[2], subjects[1], subjects[0]}, func(t *T, _ Subject) { t.Fail("it", "none") })
+		}, "1a* 1←* 1c* 1←* 2b* 2←*"},
+		{"of subjects that are but names, each its own", nil, func(t *T) {
+			s := t.ExclusiveSession()
+			Each(t, []string{"a", "b"}, NamedSubject, func(t *T, method string) {
+				t.Request(s, method, nil)
+				t.Fail("it", "none")
+			})
+		}, "a* ←* b* ←*"},
+		{"of subjects with a value, the exchange that the assertion knows", nil, func(t *T) {
+			r := t.Request(t.ExclusiveSession(), "a", nil)
+			part := Subject{Name: "a", Value: M{"is": "a"}}
+			t.Each([]Subject{part}, func(t *T, _ Subject) { t.Expect(r).To(BeError()) })
+		}, "← a* ←*"},
+		{"of a value alone, that", nil, func(t *T) {
+			t.Each([]Subject{{Name: "a", Value: M{"is": "a"}}}, func(t *T, _ Subject) { t.Fail("it", "none") })
+		}, "←*"},
+		{"of nothing said", nil, func(t *T) { t.Fail("it", "none") }, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := testRun{
+				script: tt.script, options: Options{Jobs: 1}, checks: []testCheck{{id: "a/check",
+					check: Probe(tt.check)}},
+			}.run(t)
+			out.wantVerdict(t, "a/check", catalogue.Fail, "")
+			if got := evidenceSketch(out.results["a/check"].Evidence); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+var methodOfLine = regexp.MustCompile(`"method":"([^"]*)"`)
+
+// evidenceSketch is a wire in short.
+func evidenceSketch(wire []report.Line) string {
+	var lines []string
+	for _, l := range wire {
+		said := l.Text
+		if found := methodOfLine.FindStringSubmatch(said); found != nil {
+			said = found[1]
+		} else if l.Direction == report.Received {
+			said = l.Arrow
+		}
+		if l.Decisive {
+			said += "*"
+		}
+		lines = append(lines, l.Session+said)
+	}
+	return strings.Join(lines, " ")
+}
+
+// Where lines are left out, the line that says so has its place in the session and in time.
+func TestGapHasPosition(t *testing.T) {
+	var all []report.Line
+	for i := range 10 {
+		all = append(all, report.Line{Session: "2", Seconds: float64(i), Text: fmt.Sprint(i)})
+	}
+	gap := report.ShortenEvidence(all, 4)[1]
+	if !gap.Truncated || gap.Session != "2" || gap.Seconds != 6 {
+		t.Errorf("got %+v", gap)
+	}
+}

@@ -1,0 +1,309 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// testRun is a run of some checks against a scripted server, under a virtual clock.
+type testRun struct {
+	script        script
+	checks        []testCheck
+	options       Options
+	server        Server // what discovery has learnt beside what is so in every scene
+	withDiscovery bool   // the session of discovery is handed over
+	withUnused    bool   // a process that was not greeted as well
+	exitsLate     bool   // every process runs for a second after the end of its input
+
+	interrupt time.Duration // after which the run is interrupted; 0: never
+	cause     error         // of that; nil: Ctrl-C
+}
+
+// testCheck is a check of a scene, and what its requirement says of it.
+type testCheck struct {
+	id       string
+	check    Check
+	safety   string
+	sdks     []catalogue.Deviation
+	yieldsTo []string
+}
+
+// testResult is what came of a scene.
+type testResult struct {
+	*fakeServer
+	results  map[string]report.Result
+	attempts map[string]int
+	problem  string
+	sessions []*driver.Session
+	duration time.Duration
+}
+
+// run runs the scene to its end.
+func (s testRun) run(t *testing.T) (out testResult) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		if s.interrupt > 0 {
+			time.AfterFunc(s.interrupt, func() { cancel(s.cause) })
+		}
+		out.fakeServer = &fakeServer{script: s.script, exitsLate: s.exitsLate}
+		target := driver.Target{Serve: out.serve}
+		server := s.discovered("stdio")
+		if s.withDiscovery {
+			s.options.DiscoverySession = establishedSession(t, ctx, target)
+		}
+		if s.withUnused {
+			s.options.UnusedSession = establishedSession(t, ctx, target)
+		}
+		out.execute(ctx, target, server, s)
+		if slices.ContainsFunc(out.sessions, (*driver.Session).IsAlive) && s.interrupt == 0 {
+			t.Error("a session goes on after the run")
+		}
+	})
+	return out
+}
+
+// run runs the cast of a scene and keeps what comes of it.
+func (out *testResult) execute(ctx context.Context, target driver.Target, server *Server, s testRun) {
+	out.results, out.attempts = map[string]report.Result{}, map[string]int{}
+	plan := s.plan(server)
+	for i, c := range plan {
+		plan[i].check.run = func(t *T) {
+			out.countAttempt(c.ID)
+			c.check.run(t)
+		}
+	}
+	begin := time.Now()
+	run := Execute(ctx, target, server, plan, s.options)
+	for i, c := range plan {
+		out.results[c.ID] = run.Result(i)
+	}
+	run.Wait()
+	out.duration, out.problem, out.sessions = time.Since(begin), run.Problem(), run.Sessions()
+}
+
+// countAttempt counts an attempt.
+func (out *testResult) countAttempt(id string) {
+	out.mu.Lock()
+	defer out.mu.Unlock()
+	out.attempts[id]++
+}
+
+// discovered is the server as discovery describes it.
+func (s testRun) discovered(transport string) *Server {
+	server := s.server
+	server.Transport, server.Requested, server.Revision = transport, catalogue.NewestLegacy, catalogue.NewestLegacy
+	return &server
+}
+
+// plan has the cast in its order, all of it MUSTs.
+func (s testRun) plan(server *Server) []Case {
+	var entries catalogue.Catalogue
+	suite := Suite{}
+	for _, p := range s.checks {
+		entries = append(entries, &catalogue.Requirement{
+			ID: p.id, Title: "title of " + p.id, Fix: "fix of " + p.id, Safety: p.safety, SDKs: p.sdks,
+			YieldsTo: p.yieldsTo,
+			Level:    catalogue.ByRevision[catalogue.Level]{All: catalogue.Must},
+			Spec:     map[string]string{catalogue.NewestLegacy: "page#anchor"},
+		})
+		suite[p.id] = p.check
+	}
+	return Plan(entries, suite, server, func(*catalogue.Requirement) bool { return true })
+}
+
+// establishedSession is an established session that nobody has used.
+func establishedSession(t *testing.T, ctx context.Context, target driver.Target) *driver.Session {
+	t.Helper()
+	s, err := driver.Start(ctx, target, driver.Options{})
+	if err == nil {
+		err = s.Open(driver.ConnectParams(catalogue.NewestLegacy))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wantVerdict compares the verdict of a part, and its message if one is given.
+func (out testResult) wantVerdict(t *testing.T, id string, verdict catalogue.Verdict, message string) {
+	t.Helper()
+	r := out.results[id]
+	if r.Verdict != verdict || message != "" && r.Message != message {
+		t.Errorf("%s: got %s: %s\nwant %s: %s", id, r.Verdict, r.Message, verdict, message)
+	}
+}
+
+// wantAttempts compares how often a part was tried.
+func (out testResult) wantAttempts(t *testing.T, id string, want int) {
+	t.Helper()
+	if got := out.attempts[id]; got != want {
+		t.Errorf("%s was tried %d times, want %d", id, got, want)
+	}
+}
+
+// script is what a server does: the first line that is about a message says what. What no line is about is answered as
+// by a sound server.
+type script []rule
+
+// rule is what a server does with some messages. What it does not name may be any.
+type rule struct {
+	method     string
+	process    int  // which one of those that were started, from 1
+	nth        int  // of this method in this process, from 1
+	from       int  // the same, and all that follow
+	inParallel bool // while another process runs
+	action     action
+}
+
+// action is what a server does in place of a good answer.
+type action struct {
+	silent bool          // nothing
+	exits  bool          // it exits with status 1
+	hangs  bool          // it reads nothing more
+	code   string        // of an error, as JSON
+	result string        // of the answer, as JSON
+	writes string        // lines of its own, before the answer
+	delay  time.Duration // it takes its time
+}
+
+var (
+	staysSilent = action{silent: true}
+	exits       = action{exits: true}
+	hangs       = action{hangs: true}
+)
+
+func answersError(code int) action  { return action{code: fmt.Sprint(code)} }
+func writes(lines ...string) action { return action{writes: strings.Join(lines, "\n") + "\n"} }
+func delays(d time.Duration) action { return action{delay: d} }
+
+// fakeServer is where a script is played: the server of a scene, with all its processes.
+type fakeServer struct {
+	script    script
+	exitsLate bool
+
+	mu         sync.Mutex
+	started    int      // processes in all
+	running    int      // processes now
+	maxRunning int      // processes at a time
+	received   []string // all messages, as "2 tools/list": the process and the method
+}
+
+// message is as much of a message as a script is about.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+}
+
+// serve is one process.
+func (s *fakeServer) serve(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+	process := s.startProcess()
+	defer s.endProcess()
+	count := map[string]int{}
+	lines := json.NewDecoder(in)
+	for {
+		var m message
+		if lines.Decode(&m) != nil {
+			if s.exitsLate {
+				time.Sleep(time.Second)
+			}
+			return 0
+		}
+		count[m.Method]++
+		does, alone := s.actionFor(process, m.Method, count[m.Method])
+		select {
+		case <-time.After(does.delay):
+		case <-ctx.Done():
+		}
+		if does.hangs {
+			<-ctx.Done()
+		}
+		if does.exits || does.hangs {
+			return 1
+		}
+		io.WriteString(out, does.writes)
+		if m.Method != "" && m.ID != nil && !does.silent {
+			io.WriteString(out, does.answer(m, process, alone)+"\n")
+		}
+	}
+}
+
+// answer is the answer to a request: usually a result that says who gave it.
+func (a action) answer(m message, process int, alone bool) string {
+	result := cmp.Or(a.result, fmt.Sprintf(`{"process":%d,"alone":%v}`, process, alone))
+	switch {
+	case a.code != "":
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":"no"}}`, m.ID, a.code)
+	case m.Method == "initialize" && a.result == "":
+		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{}}`, catalogue.NewestLegacy)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+func (s *fakeServer) startProcess() (process int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.started++
+	s.running++
+	s.maxRunning = max(s.maxRunning, s.running)
+	return s.started
+}
+
+func (s *fakeServer) endProcess() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+}
+
+// actionFor says what to do with a message, and whether no other process runs.
+func (s *fakeServer) actionFor(process int, method string, nth int) (does action, alone bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.received = append(s.received, fmt.Sprint(process, " ", method))
+	alone = s.running == 1
+	for _, l := range s.script {
+		switch {
+		case l.method != "" && l.method != method, l.process != 0 && l.process != process:
+		case l.nth != 0 && l.nth != nth, l.from > nth, l.inParallel && alone:
+		default:
+			return l.action, alone
+		}
+	}
+	return action{}, alone
+}
+
+// countReceived is how often a method was heard.
+func (s *fakeServer) countReceived(method string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.received {
+		if strings.HasSuffix(m, " "+method) {
+			n++
+		}
+	}
+	return n
+}
+
+// listTools asks for the tools, and wants a result: what most parts of scenes do.
+func listTools(t *T) M {
+	r := t.TryRequest(t.Session(), "tools/list", nil)
+	t.Expect(r).To(BeResult())
+	return r.Result()
+}
+
+var errBudget = errors.New("the run took longer than 5m0s (--budget)")

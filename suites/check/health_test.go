@@ -1,0 +1,199 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// A server that has stopped to serve is not waited for a hundred times; once it is given another chance, a few failures
+// are enough.
+func TestHealth(t *testing.T) {
+	start := func(t *T) { t.ExclusiveSession() }
+	ask := func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) }
+	dying := func(processes ...int) (s script) {
+		for _, n := range processes {
+			s = append(s, rule{method: "initialize", process: n, action: exits})
+		}
+		return s
+	}
+	var later script
+	for n := range 30 {
+		later = append(later, rule{method: "tools/list", process: n + 2, action: staysSilent})
+	}
+	const gone = "the server can no longer be talked to: the server exited with status 1"
+	tests := []struct {
+		name    string
+		script  script
+		run     func(*T)
+		verdict catalogue.Verdict // of the last of eight checks
+		problem string
+		method  string // and how often it was heard
+		times   int
+	}{
+		{"a server that serves", nil, start, catalogue.Pass, "", "initialize", 8},
+		{
+			"no process starts",
+			script{{method: "initialize", action: exits}},
+			start,
+			catalogue.Inconclusive,
+			gone,
+			"initialize",
+			3 + 2,
+		},
+		{"two in a row do not, and one does", dying(1, 2, 4, 5), start, catalogue.Pass, "", "initialize", 8 + 4 + 1},
+		{"three do not, and later all do", dying(1, 2, 3), start, catalogue.Pass, "", "initialize", 3 + 8 + 1},
+		{
+			"no list is answered",
+			script{{method: "tools/list", action: staysSilent}},
+			ask,
+			catalogue.Inconclusive,
+			"",
+			"tools/list",
+			2 + 1,
+		},
+		{
+			"no list is answered any more",
+			later,
+			ask,
+			catalogue.Inconclusive,
+			"",
+			"tools/list",
+			1 + 6 + 6,
+		},
+		{"ping is", script{{method: "tools/list", action: staysSilent}}, func(t *T) {
+			s := t.ExclusiveSession()
+			r := t.TryRequest(s, "tools/list", nil)
+			t.TryRequest(s, "ping", nil)
+			t.Expect(r).To(BeAnswered())
+		}, catalogue.Fail, "", "tools/list", 8 + 1},
+		{"what provoked it is hostile", script{{method: "tools/list", action: staysSilent}}, func(t *T) {
+			t.Request(t.SessionForInvalidInput(), "tools/list", nil)
+		}, catalogue.Inconclusive, "", "tools/list", 8 + 8},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := testRun{script: tt.script, options: Options{Jobs: 1}}
+			for i := range 8 {
+				s.checks = append(s.checks, testCheck{id: fmt.Sprint("a/", i+1), check: Probe(tt.run)})
+			}
+			s.checks = append(s.checks, testCheck{id: "a/watch", check: Watch(func(*T, Wire) {})})
+			out := s.run(t)
+			message := ""
+			if tt.problem != "" {
+				message = "not tried: " + tt.problem
+			}
+			out.wantVerdict(t, "a/8", tt.verdict, message)
+			out.wantVerdict(t, "a/watch", catalogue.Pass, "")
+			if out.problem != tt.problem || out.countReceived(tt.method) != tt.times {
+				t.Errorf(
+					"%s was heard %d times, want %d; problem %q",
+					tt.method,
+					out.countReceived(tt.method),
+					tt.times,
+					out.problem,
+				)
+			}
+		})
+	}
+}
+
+// That a method hangs the server says nothing of what others ask for, who never ask for that.
+func TestHealthOfAServerThatHangs(t *testing.T) {
+	out := testRun{
+		script: script{{method: "tools/list", action: hangs}},
+		checks: []testCheck{
+			{id: "a/list", check: Probe(func(t *T) { listTools(t) })},
+			{id: "a/tried", check: Probe(func(t *T) { t.TryRequest(t.Session(), "tools/list", nil) })},
+			{id: "a/ping",
+				check: Probe(func(t *T) { t.Expect(t.TryRequest(t.Session(), "ping", nil)).To(BeResult()) })},
+		},
+		options: Options{Jobs: 1},
+	}.run(t)
+	out.wantVerdict(t, "a/list", catalogue.Fail, "")
+	out.wantVerdict(t, "a/tried", catalogue.Pass, "")
+	out.wantVerdict(t, "a/ping", catalogue.Pass, "")
+}
+
+// A method has no answer once it was never answered twice or, where nothing else runs, once; one that was answered
+// before, after six requests in a row. What one that is known for it leaves unanswered calls for no control.
+func TestUnansweredMethods(t *testing.T) {
+	const answer, silence = true, false
+	tests := []struct {
+		name    string
+		quiet   bool
+		came    []bool
+		known   bool
+		suspect bool
+	}{
+		{"once", false, []bool{silence}, false, false},
+		{"once in quiet", true, []bool{silence}, true, false},
+		{"twice", false, []bool{silence, silence}, true, true},
+		{"and answered", false, []bool{silence, silence, answer}, false, true},
+		{"answered before", true, []bool{answer, silence, silence, silence, silence, silence}, false, true},
+		{"and never after it", true, []bool{answer, silence, silence, silence, silence, silence, silence}, true, true},
+		{"and once more", true, []bool{answer, silence, silence, silence, answer, silence, silence}, false, true},
+	}
+	for _, tt := range tests {
+		var h health
+		if tt.quiet {
+			h.reset()
+		}
+		for _, answered := range tt.came {
+			r := driver.Reply{Method: "tools/list", Err: &driver.TimeoutError{}}
+			if answered {
+				r = driver.Reply{Method: "tools/list", Frame: &driver.Frame{}}
+			}
+			h.recordReply(&driver.Session{}, r)
+		}
+		known, suspect := h.unansweredError("tools/list") != nil, h.needsCheck()
+		if known != tt.known || suspect != tt.suspect {
+			t.Errorf("%s: known is %v, suspect is %v", tt.name, known, suspect)
+		}
+	}
+}
+
+// A server that answers after the time of --timeout is slow, and not wrong, also where the request was made for several
+// checks in a session that has ended since.
+func TestLateAnswerInStep(t *testing.T) {
+	late := func(t *T) {
+		t.Expect(Step(t, "stimulus", func(t *T) driver.Reply {
+			return t.TryRequest(t.Session(), "share", nil)
+		})).To(BeAnswered())
+	}
+	out := testRun{
+		script:  script{{method: "share", action: delays(8 * time.Second)}},
+		checks:  []testCheck{{id: "a/one", check: Probe(late)}, {id: "a/two", check: Probe(late)}},
+		options: Options{Jobs: 1},
+	}.run(t)
+	const want = "the server answered share, but after the --timeout of 5s"
+	out.wantVerdict(t, "a/one", catalogue.Inconclusive, want)
+	out.wantVerdict(t, "a/two", catalogue.Inconclusive, want)
+}
+
+// That a run is over is no failure of the server.
+func TestHealthInAnInterruptedRun(t *testing.T) {
+	var h health
+	for range 10 {
+		h.recordSession(nil, fmt.Errorf("no session: %w", context.Canceled))
+	}
+	if reason, _ := h.downReason(); reason != "" {
+		t.Errorf("it is stopped: %s", reason)
+	}
+}
+
+// Sessions are opened as long as that is possible, also where none is served to its end.
+func TestSessionsOfAStoppedRun(t *testing.T) {
+	for _, failed := range []*driver.Session{nil, {}} {
+		var h health
+		h.failCheck(failed, errors.New("of a control"))
+		if stopped := h.noSessionError() != nil; stopped != (failed == nil) {
+			t.Errorf("stopped is %v after a control in %v", stopped, failed)
+		}
+	}
+}

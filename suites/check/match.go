@@ -1,0 +1,272 @@
+package check
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// matcher says in one line what it wanted and in one line what came, when that is asked for.
+type matcher struct {
+	want string
+	ok   func(actual any) bool
+	got  func(actual any) string
+	args []any // of Hold
+
+	violatedEntry func(actual any) string // the entry that is about a value that does not match; may be nil
+}
+
+func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), nil }
+
+func (m *matcher) FailureMessage(actual any) string { return failMessage(m.want, m.got(actual)) }
+
+func (m *matcher) NegatedFailureMessage(actual any) string {
+	return failMessage("anything but "+m.want, m.got(actual))
+}
+
+// failMessage is the message of a fail.
+func failMessage(want, got string) string { return "expected " + want + "\ngot " + got }
+
+// findingOf takes the message of a fail apart. One that does not say what was wanted is what came.
+func findingOf(message string) report.Finding {
+	message = strings.TrimSpace(message)
+	_, said, ok := strings.Cut("\n"+message, "\nexpected ") // what is before it are the circumstances
+	if !ok {
+		return report.Finding{Got: message}
+	}
+	want, got, _ := strings.Cut(said, "\ngot ")
+	return report.Finding{Want: want, Got: got}
+}
+
+// Satisfy matches when ok does; want says what in a few words.
+func Satisfy[A any](want string, ok func(A) bool) types.GomegaMatcher { return satisfy(want, ok) }
+
+func satisfy[A any](want string, ok func(A) bool) *matcher {
+	return &matcher{want: want, got: Show, ok: func(actual any) bool {
+		a, is := actual.(A)
+		return is && ok(a)
+	}}
+}
+
+// satisfyReply matches replies; everything else is shown as it is. Where JSON came over HTTP that is no answer to
+// anything, it ends the check as inconclusive, since another one reports that.
+func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
+	return satisfy(want, func(r driver.Reply) bool {
+		none := (*driver.NoResponseError)(nil)
+		if errors.As(r.Err, &none) && none.RoundTrip != nil && none.RoundTrip.Response().IsOtherJSON() {
+			panic(stop{outcome{
+				verdict: catalogue.Inconclusive, reason: report.OtherCheck, message: r.Err.Error(),
+				yieldsTo: []string{"http/json-reply-single-object"},
+			}})
+		}
+		return ok(r)
+	})
+}
+
+// BeAnswered matches a reply of any kind.
+func BeAnswered() types.GomegaMatcher {
+	return satisfyReply("an answer", driver.Reply.Answered)
+}
+
+// BeResult matches an answer with a result object.
+func BeResult() types.GomegaMatcher {
+	return satisfyReply("a result", func(r driver.Reply) bool { return r.Result() != nil })
+}
+
+// BeError matches an answer with a JSON-RPC error of one of the codes, or of any code when none is named. A bare HTTP
+// error is an error without a code: when codes are named it ends the check as inconclusive, since another one reports
+// it.
+func BeError(codes ...int) types.GomegaMatcher {
+	names := make([]string, len(codes))
+	for i, c := range codes {
+		names[i] = fmt.Sprint(c)
+	}
+	want := "an error"
+	if len(codes) > 0 {
+		want = "error " + strings.Join(names, " or ")
+	}
+	m := satisfyReply(want, func(r driver.Reply) bool {
+		if r.Answered() && r.Member("error") != nil && len(codes) == 0 {
+			return true
+		}
+		code, ok := r.Code()
+		if !ok && r.IsStatusOnly() {
+			panic(stop{outcome{
+				verdict: catalogue.Inconclusive, reason: report.OtherCheck,
+				message:  "there is no code to judge: " + Got(r),
+				yieldsTo: []string{"http/request-errors-are-jsonrpc"},
+			}})
+		}
+		return ok && slices.Contains(codes, code)
+	})
+	m.violatedEntry = func(actual any) string {
+		r, _ := actual.(driver.Reply)
+		if code, ok := r.Error()["code"].(json.Number); r.Error() == nil || ok && driver.IsInteger(code) {
+			return ""
+		}
+		return "jsonrpc/error-code-integer"
+	}
+	return m
+}
+
+// BeRefused matches an answer that is a JSON-RPC error, or a tool result with isError true.
+func BeRefused() types.GomegaMatcher {
+	return satisfyReply("an error, or a result with isError true", driver.Reply.IsFailure)
+}
+
+// BeToolError matches a result with isError true.
+func BeToolError() types.GomegaMatcher {
+	return satisfyReply("a result with isError true",
+		func(r driver.Reply) bool { return r.Result()["isError"] == true })
+}
+
+// BeOneOf matches one of the values.
+func BeOneOf[V comparable](values ...V) types.GomegaMatcher {
+	shown := make([]string, len(values))
+	for i, v := range values {
+		shown[i] = Show(v)
+	}
+	return Satisfy(strings.Join(shown, " or "), func(v V) bool { return slices.Contains(values, v) })
+}
+
+// BeString, BeObject, BeArray, BeBoolean, BeNumber and BeInteger match JSON values of that type.
+func BeString() types.GomegaMatcher { return Satisfy("a string", func(string) bool { return true }) }
+
+// BeObject matches a JSON object.
+func BeObject() types.GomegaMatcher { return Satisfy("an object", func(m M) bool { return m != nil }) }
+
+// BeArray matches a JSON array.
+func BeArray() types.GomegaMatcher {
+	return Satisfy("an array", func(a []any) bool { return a != nil })
+}
+
+// BeBoolean matches true and false.
+func BeBoolean() types.GomegaMatcher { return Satisfy("a boolean", func(bool) bool { return true }) }
+
+// BeInteger matches a JSON number without a fraction, of any size.
+func BeInteger() types.GomegaMatcher {
+	return Satisfy("an integer", driver.IsInteger)
+}
+
+// BeEmptyList matches no items at all; the message shows the first ones.
+func BeEmptyList[V any](want string) types.GomegaMatcher {
+	empty := func(actual any) bool { list, _ := actual.([]V); return len(list) == 0 }
+	return &matcher{want: want, ok: empty, got: func(actual any) string {
+		const most = 3
+		list, _ := actual.([]V)
+		var shown []string
+		for _, item := range list[:min(len(list), most)] {
+			shown = append(shown, Show(item))
+		}
+		return strings.Join(shown, ", ")
+	}}
+}
+
+// Hold matches true; it is for conditions that a sentence says better than a value. The sentences say what was expected
+// and what came, as those of T.Fail.
+func BeTrue(want, got string, args ...any) types.GomegaMatcher {
+	holds := func(actual any) bool { return actual == true }
+	return &matcher{want: want, ok: holds, got: func(any) string { return formatGot(got, args) }, args: args}
+}
+
+// Absent marks a member that is not there, to tell it from null in messages.
+type Absent struct{}
+
+// Member is a member of an object, or Absent.
+func Member(m M, key string) any {
+	if v, ok := m[key]; ok {
+		return v
+	}
+	return Absent{}
+}
+
+// HasMember reports whether the object has the member, be it null.
+func HasMember(m M, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+// Got says in a few words what an answer was: "result {…}", "error -32601: …", "no answer within 5s".
+func Got(r driver.Reply) string {
+	switch {
+	case r.Err != nil:
+		return r.Err.Error()
+	case r.IsStatusOnly():
+		return r.Frame.Raw.String()
+	case r.Error() != nil:
+		message := strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " ")
+		code := "without a code"
+		if HasMember(r.Error(), "code") {
+			code = Show(r.Error()["code"])
+		}
+		return fmt.Sprintf("error %s: %s", code, driver.Brief([]byte(message)))
+	case HasMember(r.Message(), "result"):
+		return "result " + Show(r.Member("result"))
+	}
+	return r.Frame.Raw.Brief()
+}
+
+// Show writes a value in one short line.
+func Show(v any) string {
+	switch v := v.(type) {
+	case driver.Reply:
+		return Got(v)
+	case Absent:
+		return "nothing: the member is missing"
+	case *driver.Frame:
+		return v.Raw.Brief()
+	case error:
+		return v.Error()
+	case fmt.Stringer:
+		if reflect.TypeOf(v).Kind() != reflect.Pointer {
+			if _, number := v.(json.Number); !number {
+				return v.String()
+			}
+		}
+	}
+	return driver.Brief(text.CompactJSON(shortenValue(v)))
+}
+
+// shortenValue is a value without the middle of long texts and lists, which Show leaves out.
+func shortenValue(v any) any {
+	const end = 200 // more than Show keeps of either
+	switch v := v.(type) {
+	case string:
+		return text.Shorten(v, text.Bytes, end, end, "…")
+	case []string:
+		return shortenList(v, end, func(s string) string { return shortenValue(s).(string) })
+	case []any:
+		return shortenList(v, end, shortenValue)
+	case M:
+		short := maps.Clone(v)
+		for name, member := range v {
+			short[name] = shortenValue(member)
+		}
+		return short
+	}
+	return v
+}
+
+// shortenList is a list without all but that many items at both ends, each of them as short makes it.
+func shortenList[V any](list []V, end int, short func(V) V) []V {
+	if len(list) > 2*end {
+		list = slices.Concat(list[:end], list[len(list)-end:])
+	} else {
+		list = slices.Clone(list)
+	}
+	for i := range list {
+		list[i] = short(list[i])
+	}
+	return list
+}

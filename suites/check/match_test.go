@@ -1,0 +1,167 @@
+package check
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// Each matcher tells what it wants from what it does not.
+func TestMatchersOfKinds(t *testing.T) {
+	result, refusal := reply(`{"id":1,"result":{"a":1}}`), reply(`{"id":1,"error":{"code":-32601,"message":"no"}}`)
+	toolError := reply(`{"id":1,"result":{"isError":true}}`)
+	none := driver.Reply{Err: errors.New("none came")}
+	odd := reply(`{"id":1,"error":{"code":"x"}}`)
+	tests := []struct {
+		name    string
+		matcher types.GomegaMatcher
+		yes, no []any
+	}{
+		{"an answer", BeAnswered(), []any{result, refusal}, []any{none}},
+		{"a result", BeResult(), []any{result, toolError}, []any{refusal, none, reply(`{"id":1,"result":null}`)}},
+		{"an error", BeError(), []any{refusal, odd}, []any{result, toolError, none}},
+		{"an error of a code", BeError(-32601), []any{refusal}, []any{odd, result, none}},
+		{"a refusal", BeRefused(), []any{refusal, toolError}, []any{result, none}},
+		{"a tool error", BeToolError(), []any{toolError}, []any{refusal, result, none}},
+		{"a string", BeString(), []any{"", "x"}, []any{nil, true, json.Number("1"), Absent{}}},
+		{"an object", BeObject(), []any{M{}}, []any{nil, []any{}, "x"}},
+		{"an array", BeArray(), []any{[]any{}}, []any{nil, M{}, "x"}},
+		{"a boolean", BeBoolean(), []any{true, false}, []any{nil, "true", json.Number("1")}},
+		{"an integer", BeInteger(), []any{json.Number("-1"), json.Number("1e3")},
+			[]any{json.Number("1e-3"), json.Number("x"), 1, "1"}},
+		{"one of", BeOneOf(1, 2), []any{1, 2}, []any{3, "1", nil}},
+		{"no items", BeEmptyList[string]("none"), []any{[]string{}, []string(nil)}, []any{[]string{"a"}}},
+		{"what holds", BeTrue("this", "that"), []any{true}, []any{false, nil, 1}},
+		{"a condition", Satisfy("odd", func(n int) bool { return n%2 == 1 }), []any{1}, []any{2, "1"}},
+	}
+	for _, tt := range tests {
+		for _, actual := range tt.yes {
+			if ok, _ := tt.matcher.Match(actual); !ok {
+				t.Errorf("%s: %s does not match", tt.name, Show(actual))
+			}
+		}
+		for _, actual := range tt.no {
+			if ok, _ := tt.matcher.Match(actual); ok {
+				t.Errorf("%s: %s matches", tt.name, Show(actual))
+			}
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	tests := []struct {
+		matcher types.GomegaMatcher
+		actual  any
+		want    string
+	}{
+		{BeRefused(), reply(`{"id":1,"result":{}}`), "expected an error, or a result with isError true\ngot result {}"},
+		{
+			BeError(-32600, -32602),
+			driver.Reply{Err: errors.New("none came")},
+			"expected error -32600 or -32602\ngot none came",
+		},
+		{BeEmptyList[string]("one each"), []string{"a", "b", "c", "d"}, "expected one each\ngot \"a\", \"b\", \"c\""},
+		{BeTrue("this", "that %d", 7), false, "expected this\ngot that 7"},
+		{BeObject(), []any{}, "expected an object\ngot []"},
+	}
+	for _, tt := range tests {
+		tt.matcher.Match(tt.actual)
+		if got := tt.matcher.FailureMessage(tt.actual); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+	o := outcomeOf(func(t *T) { t.Expect("x").NotTo(BeString()) })
+	if o.verdict != catalogue.Fail || o.message != "expected anything but a string\ngot \"x\"" {
+		t.Errorf("got %+v", o)
+	}
+}
+
+// An HTTP error without a JSON-RPC one has no code to judge.
+func TestBareErrors(t *testing.T) {
+	bare := driver.Reply{
+		Frame: &driver.Frame{
+			Side: driver.StatusOnly,
+			Raw:  driver.Text("HTTP 400 Bad Request"),
+		}, Synthetic: M{"error": M{"message": "no"}},
+	}
+	tests := []struct {
+		name    string
+		matcher types.GomegaMatcher
+		verdict catalogue.Verdict
+		message string
+	}{
+		{"any error", BeError(), catalogue.Pass, ""},
+		{"an error of a code", BeError(-32600), catalogue.Inconclusive,
+			"there is no code to judge: HTTP 400 Bad Request"},
+		{"a refusal", BeRefused(), catalogue.Pass, ""},
+		{"a result", BeResult(), catalogue.Fail, "expected a result\ngot HTTP 400 Bad Request"},
+	}
+	for _, tt := range tests {
+		if o := outcomeOf(func(t *T) { t.Expect(bare).To(tt.matcher) }); o.verdict != tt.verdict ||
+			o.message != tt.message {
+			t.Errorf("%s: got %+v", tt.name, o)
+		}
+	}
+}
+
+// Show leaves the middle of long texts and lists out before it writes them, which does not show.
+func TestShowLongValues(t *testing.T) {
+	long, quoted := strings.Repeat("long ", 1000), strings.Repeat("\"\n", 1000)
+	var list []any
+	var names []string
+	for i := range 1000 {
+		list = append(list, i)
+		names = append(names, strings.Repeat("é", i))
+	}
+	values := []any{
+		long, quoted, strings.Repeat("é", 1000), list, names, []any(nil), []any{}, M(nil), M{}, []string(nil), nil,
+		M{"a": M{"b": []any{long, list, M{}}}, "z": []any{}}, []any{list, list, nil}, strings.Repeat("x", 399),
+	}
+	for i, v := range values {
+		if diff := cmp.Diff(driver.Brief(text.CompactJSON(v)), Show(v)); diff != "" {
+			t.Errorf("value %d: %s", i, diff)
+		}
+	}
+	if n := len(text.CompactJSON(shortenValue(M{"a": []any{strings.Repeat("x", 1<<20), list}}))); n > 4<<10 {
+		t.Errorf("%d bytes are written of a long value", n)
+	}
+}
+
+func TestShow(t *testing.T) {
+	tests := []struct {
+		value any
+		want  string
+	}{
+		{"<x>", `"<x>"`},
+		{json.Number("1.50"), "1.50"},
+		{M{"a": json.Number("1")}, `{"a":1}`},
+		{Absent{}, "nothing: the member is missing"},
+		{Member(M{"a": nil}, "a"), "null"},
+		{Member(M{"a": nil}, "b"), "nothing: the member is missing"},
+		{&driver.Frame{Raw: driver.Text("as it was")}, "as it was"},
+		{errors.New("oh"), "oh"},
+		{time.Second, "1s"},
+		{&strings.Builder{}, "{}"}, // a Stringer by its pointer
+		{func() {}, ""},
+		{reply(`{"id":1,"result":"x"}`), `result "x"`},
+		{reply(`{"id":1}`), `{"id":1}`},
+	}
+	for _, tt := range tests {
+		if got := Show(tt.value); got != tt.want && tt.want != "" || got == "" {
+			t.Errorf("%v: got %s, want %s", tt.value, got, tt.want)
+		}
+	}
+	if !HasMember(M{"a": nil}, "a") || HasMember(M{"a": nil}, "b") {
+		t.Error("null is a member, and what is absent is none")
+	}
+}

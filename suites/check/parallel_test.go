@@ -1,0 +1,292 @@
+package check
+
+import (
+	"fmt"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Parts of a check run at the same time, unless the check has to be quiet.
+func TestParallel(t *testing.T) {
+	tests := []struct {
+		name  string
+		jobs  int
+		again bool // it is decided again, when nothing else runs
+		took  time.Duration
+	}{
+		{"at a time", 8, false, time.Second},
+		{"with one job", 1, false, 3 * time.Second},
+		{"in quiet", 8, true, 3 * time.Second},
+	}
+	for _, tt := range tests {
+		out := testRun{
+			script: script{{method: "tools/list", action: delays(time.Second)},
+				{method: "silence", action: staysSilent}},
+			checks: []testCheck{{id: "a/together", check: Probe(func(t *T) {
+				if tt.again && !t.execution.serial.Load() {
+					t.Request(t.ExclusiveSession(), "silence", nil)
+				}
+				Parallel(t, 3, func(t *T, _ int) { t.Request(t.ExclusiveSession(), "tools/list", nil) })
+			})}},
+			options: Options{Jobs: tt.jobs},
+		}.run(t)
+		out.wantVerdict(t, "a/together", catalogue.Pass, "")
+		if got := time.Duration(out.results["a/together"].Seconds) * time.Second; got != tt.took {
+			t.Errorf("%s: three parts of a second took %v, want %v", tt.name, got, tt.took)
+		}
+		if wire := out.results["a/together"].Evidence; len(wire) != 6 {
+			t.Errorf("%s: the wire is not that of all parts: %v", tt.name, wire)
+		}
+	}
+}
+
+// Each part has sessions of its own, be it alone or not.
+func TestParallelSessions(t *testing.T) {
+	for _, isolate := range []bool{false, true} {
+		out := testRun{
+			checks: []testCheck{{id: "a/together", check: Probe(func(t *T) {
+				names := map[string]bool{t.Session().Name(): true}
+				Parallel(t, 2, func(t *T, _ int) { names[t.Session().Name()] = true })
+				t.Expect(len(names)).To(BeOneOf(3))
+			})}},
+			options: Options{Jobs: 1, Isolate: isolate},
+		}.run(t)
+		out.wantVerdict(t, "a/together", catalogue.Pass, "")
+	}
+}
+
+// When parts stop, the check stops as the first of them did, whichever was quicker.
+func TestParallelStops(t *testing.T) {
+	tests := []struct {
+		parts   string
+		verdict catalogue.Verdict
+		message string
+	}{
+		{"pass pass", catalogue.Pass, ""},
+		{"pass skip fail", catalogue.Skip, "part 1"},
+		{"pass fail skip", catalogue.Fail, "expected part 1\ngot that"},
+		{"open skip", catalogue.Inconclusive, "part 0"},
+		{"pass panic", catalogue.Error, ""},
+	}
+	for _, tt := range tests {
+		out := testRun{
+			checks: []testCheck{{id: "a/together", check: Probe(func(t *T) {
+				parts := strings.Fields(tt.parts)
+				Parallel(t, len(parts), func(t *T, i int) {
+					time.Sleep(time.Duration(len(parts)-i) * time.Second) // the last one is the first to stop
+					endCheck(t, parts[i], fmt.Sprint("part ", i))
+				})
+			})}},
+		}.run(t)
+		out.wantVerdict(t, "a/together", tt.verdict, tt.message)
+	}
+}
+
+// endCheck ends a check or a part of it in the way that is named.
+func endCheck(t *T, how, message string) {
+	switch how {
+	case "skip":
+		t.Skip("%s", message)
+	case "open":
+		t.Inconclusive("%s", message)
+	case "fail":
+		t.Fail(message, "that")
+	case "panic":
+		panic(message)
+	}
+}
+
+// A verdict rests on what its parts rest on: used sessions and silent servers.
+func TestParallelIsConfirmed(t *testing.T) {
+	tests := []struct {
+		name     string
+		script   script
+		run      func(*T)
+		verdict  catalogue.Verdict
+		attempts int
+	}{
+		{"on sessions that others have used", script{{method: "tools/list", nth: 2, action: answersError(-1)}},
+			func(t *T) { listTools(t) }, catalogue.Pass, 2},
+		{"on a silent server", script{{method: "slow", process: 2, action: staysSilent}},
+			func(t *T) {
+				t.Expect(t.TryRequest(t.ExclusiveSession(), "slow",
+					nil)).To(BeAnswered())
+			}, catalogue.Pass, 2},
+		{"on a step that found it silent", script{{method: "slow", process: 2, action: staysSilent}},
+			func(t *T) {
+				answered := Step(t, "step",
+					func(t *T) bool { return t.TryRequest(t.ExclusiveSession(), "slow", nil).Answered() })
+				t.Expect(answered).To(BeOneOf(true))
+			}, catalogue.Pass, 2},
+	}
+	for _, tt := range tests {
+		t.Log(tt.name)
+		out := testRun{
+			script: tt.script,
+			checks: []testCheck{{id: "a/uses", check: usesSession}, {id: "a/together", check: Probe(func(t *T) {
+				Parallel(t, 1, func(t *T, _ int) { tt.run(t) })
+			})}},
+			options: Options{Jobs: 1},
+		}.run(t)
+		out.wantVerdict(t, "a/together", tt.verdict, "")
+		out.wantAttempts(t, "a/together", tt.attempts)
+		if wire := out.results["a/together"].Evidence; len(wire) != 2 || wire[1].Arrow != "←" {
+			t.Errorf("the wire is not that of the part: %v", wire)
+		}
+	}
+}
+
+// A step is tried once for all checks, once more for those that are alone, and once more when nothing else runs.
+func TestStep(t *testing.T) {
+	tests := []struct {
+		name   string
+		script script
+		jobs   int
+		times  int // that it was tried
+		values string
+	}{
+		{"one after the other", nil, 1, 1, "1 1 1"},
+		{"at the same time", script{{method: "share", action: delays(time.Second)}}, 8, 1, ""},
+		{"alone once for all", script{{method: "share", process: 1, action: answersError(-1)}}, 1, 2, "2 2 2"},
+		{"once for all that are decided again", script{{method: "share", process: 1, action: staysSilent}},
+			1, 2, "3 3 3"}, // the second is a control
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var mu sync.Mutex
+			values := map[string]string{}
+			sharing := func(id string) testCheck {
+				return testCheck{id: id, check: Probe(func(t *T) {
+					r := Step(t, "step", func(t *T) M {
+						r := t.TryRequest(t.Session(), "share", nil)
+						t.Expect(r).To(BeResult())
+						return r.Result()
+					})
+					mu.Lock()
+					defer mu.Unlock()
+					values[id] = fmt.Sprint(r["process"])
+				})}
+			}
+			out := testRun{
+				script:  tt.script,
+				checks:  []testCheck{{id: "a/0", check: usesSession}, sharing("a/1"), sharing("a/2"), sharing("a/3")},
+				options: Options{Jobs: tt.jobs},
+			}.run(t)
+			for _, id := range []string{"a/1", "a/2", "a/3"} {
+				out.wantVerdict(t, id, catalogue.Pass, "")
+			}
+			if got := out.countReceived("share"); got != tt.times {
+				t.Errorf("it was tried %d times, want %d", got, tt.times)
+			}
+			if got := values["a/1"] + " " + values["a/2"] + " " + values["a/3"]; tt.values != "" && got != tt.values {
+				t.Errorf("the checks had the values of the processes %s, want %s", got, tt.values)
+			}
+		})
+	}
+}
+
+// A step that had sessions to itself, and no trouble with them, is not tried again to confirm a verdict.
+func TestStepInConfirmation(t *testing.T) {
+	tests := []struct {
+		name   string
+		script script
+		times  int // that it was tried
+	}{
+		{"sound", nil, 1},
+		{"in trouble", script{{method: "share", nth: 1, process: 2, action: staysSilent}}, 2},
+	}
+	for _, tt := range tests {
+		sharing := Probe(func(t *T) {
+			Step(t, "step", func(t *T) bool { return t.TryRequest(t.ExclusiveSession(), "share", nil).Answered() })
+			t.Expect(listTools(t)).To(BeError(-1))
+		})
+		out := testRun{
+			script:  tt.script,
+			checks:  []testCheck{{id: "a/uses", check: usesSession}, {id: "a/shares", check: sharing}},
+			options: Options{Jobs: 1},
+		}.run(t)
+		out.wantVerdict(t, "a/shares", catalogue.Fail, "")
+		if got := out.countReceived("share"); got != tt.times {
+			t.Errorf("%s: it was tried %d times, want %d", tt.name, got, tt.times)
+		}
+	}
+}
+
+// A step that stops ends every check that wants it in the same way, and shows each the same evidence, once.
+func TestStepStops(t *testing.T) {
+	for how, verdict := range map[string]catalogue.Verdict{
+		"skip": catalogue.Skip, "open": catalogue.Inconclusive, "fail": catalogue.Fail, "panic": catalogue.Error,
+		"pass": catalogue.Pass,
+	} {
+		twice := Probe(func(t *T) {
+			for range 2 {
+				Step(t, "step", func(t *T) bool {
+					t.Request(t.Session(), "share", nil)
+					endCheck(t, how, "step")
+					return true
+				})
+			}
+		})
+		for _, isolate := range []bool{false, true} {
+			out := testRun{
+				checks:  []testCheck{{id: "a/one", check: twice}, {id: "a/two", check: twice}},
+				options: Options{Jobs: 1, Isolate: isolate},
+			}.run(t)
+			for _, id := range []string{"a/one", "a/two"} {
+				out.wantVerdict(t, id, verdict, "")
+				wire := out.results[id].Evidence
+				if len(wire) != 2 || !strings.Contains(wire[0].Text, `"share"`) {
+					t.Errorf("%s, isolate %v: %s has not the evidence of the step: %v", how, isolate, id, wire)
+				}
+			}
+			if out.countReceived("share") != 1 {
+				t.Errorf("%s, isolate %v: it was tried %d times", how, isolate, out.countReceived("share"))
+			}
+		}
+	}
+}
+
+// A part of a step ends the checks that want it, and no others.
+func TestDeferred(t *testing.T) {
+	for how, verdict := range map[string]catalogue.Verdict{
+		"skip": catalogue.Skip, "open": catalogue.Inconclusive, "fail": catalogue.Fail, "panic": catalogue.Error,
+		"pass": catalogue.Pass,
+	} {
+		step := func(t *T) (part func()) {
+			return Step(t, "step", func(t *T) func() {
+				return Deferred(t, func() { endCheck(t, how, "part") })
+			})
+		}
+		out := testRun{checks: []testCheck{
+			{id: "a/wants", check: Probe(func(t *T) { step(t)() })},
+			{id: "a/other", check: Probe(func(t *T) { step(t) })},
+		}}.run(t)
+		out.wantVerdict(t, "a/wants", verdict, "")
+		out.wantVerdict(t, "a/other", catalogue.Pass, "")
+	}
+}
+
+// What was tried well in a session that others had used is not tried again for a watch, though some cases had to be
+// decided again when nothing else ran.
+func TestWatchAfterSerialRetry(t *testing.T) {
+	step := func(t *T) {
+		Step(t, "step", func(t *T) bool {
+			NeedsConfirmation(t)
+			return t.TryRequest(t.Session(), "share", nil).Answered()
+		})
+	}
+	out := testRun{
+		script: script{{method: "hang", action: staysSilent}},
+		checks: []testCheck{
+			{id: "a/doubtful", check: Probe(func(t *T) { t.Request(t.ExclusiveSession(), "hang", nil) })},
+			{id: "a/watch", check: WatchWithSetup(step, func(t *T, _ Wire) { step(t) })},
+		},
+	}.run(t)
+	out.wantVerdict(t, "a/watch", catalogue.Pass, "")
+	if out.attempts["a/doubtful"] < 2 || out.countReceived("share") != 1 {
+		t.Errorf("it was tried %d times, want once", out.countReceived("share"))
+	}
+}

@@ -1,0 +1,44 @@
+package check
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// Whoever looks at a run meanwhile learns how many cases have their result, and what is waited for.
+func TestRunProgress(t *testing.T) {
+	p := &RunProgress{}
+	type look struct {
+		settled int
+		waiting string
+		area    string
+	}
+	var mu sync.Mutex // each look has a goroutine of its own
+	var seen []look
+	testRun{
+		script: script{{method: "tools/call", action: delays(3 * time.Second)}},
+		checks: []testCheck{
+			{id: "a/quick", check: Probe(func(t *T) { t.Skip("it is so") })},
+			{id: "a/slow", check: Probe(func(t *T) {
+				s := t.ExclusiveSession()
+				for _, moment := range []time.Duration{500 * time.Millisecond, 2 * time.Second} {
+					time.AfterFunc(moment, func() {
+						mu.Lock()
+						defer mu.Unlock()
+						seen = append(seen, look{p.Completed(), p.Waiting(), p.Area()})
+					})
+				}
+				t.Request(s, "tools/call", M{"name": "slow_tool"})
+			})},
+		},
+		options: Options{Jobs: 1, Progress: p},
+	}.run(t)
+	want := []look{{1, "", "a"}, {1, "tools/call slow_tool", "a"}}
+	if len(seen) != len(want) || seen[0] != want[0] || seen[1] != want[1] {
+		t.Errorf("saw %v, want %v", seen, want)
+	}
+	if last := (look{p.Completed(), p.Waiting(), p.Area()}); last != (look{2, "", ""}) {
+		t.Errorf("in the end: %v", last)
+	}
+}

@@ -1,0 +1,66 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// reasonedValue is a value that knows what reason it is.
+type reasonedValue struct{}
+
+func (reasonedValue) Reason() report.Reason { return report.NotOffered }
+
+func TestReasonOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		value any
+		want  report.Reason
+	}{
+		"a text":                {"no tool", ""},
+		"nothing wrong":         {Explain(nil), ""},
+		"any error":             {errors.New("it is so"), ""},
+		"a value that knows it": {reasonedValue{}, report.NotOffered},
+		"a silence":             {&driver.TimeoutError{Method: "ping"}, report.Silent},
+		"an end":                {&driver.SessionEndError{Cause: "it exited"}, report.Died},
+		"an end that is told":   {Explain(&driver.SessionEndError{Cause: "it exited"}), report.Died},
+		"an end after an excess": {&driver.SessionEndError{LimitErr: &driver.LimitError{Reason: "too long"}},
+			report.Limit},
+		"more pages than that":  {Explain(fmt.Errorf("tools/list has %w", ErrTooManyPages)), report.Limit},
+		"pages without an end":  {Explain(&EndlessListError{Method: "tools/list"}), report.NotListed},
+		"a POST without answer": {&driver.NoResponseError{Method: "ping", RoundTrip: nil}, report.Silent},
+		"an HTTP answer":        {driver.HTTPResponse{StatusCode: 400}, ""},
+		"one of a gateway":      {driver.HTTPResponse{StatusCode: 502}, report.ForeignAnswer},
+		"none yet":              {driver.HTTPResponse{}, report.Silent},
+		"none, and the reason":  {driver.HTTPResponse{Err: errors.New("connection refused")}, report.Died},
+	} {
+		if got := ReasonOf(tt.value); got != tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestReasonsOfOutcomes(t *testing.T) {
+	silence := &driver.TimeoutError{Method: "ping"}
+	for name, tt := range map[string]struct {
+		end  func(*T)
+		want report.Reason
+	}{
+		"a skip":                  {func(t *T) { t.Skip("it is so") }, report.NotApplicable},
+		"an inconclusive":         {func(t *T) { t.Inconclusive("it is so") }, report.Undecided},
+		"one that shows an error": {func(t *T) { t.Retry("no session: %v", Explain(silence)) }, report.Silent},
+		"one of two errors":       {func(t *T) { t.Retry("%v, then %v", errors.New("x"), silence) }, report.Silent},
+		"one that was given": {func(t *T) { t.WithReason(report.Limit).Inconclusive("%v", silence) },
+			report.Limit},
+		"a silence of the server": {func(t *T) { NoAnswer(t, "nothing has answered") }, report.Silent},
+		"one that was not used": {func(t *T) { t.WithReason(report.Limit); t.Skip("it is so") },
+			report.NotApplicable},
+	} {
+		o := runRecovered(func() { tt.end(&T{scope: &scope{}}) })
+		if o.reason != tt.want {
+			t.Errorf("%s: got %q, want %q", name, o.reason, tt.want)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package check
+
+import "github.com/mcpcheck/mcpcheck/suites/report"
+
+// The reasons that checks give for ending without a verdict (T.WithReason), as package report describes them.
+const (
+	CallsOff        = report.CallsOff
+	Died            = report.Died
+	ForeignAnswer   = report.ForeignAnswer
+	HandshakeFailed = report.HandshakeFailed
+	Limit           = report.Limit
+	NotApplicable   = report.NotApplicable
+	NotDeclared     = report.NotDeclared
+	NotGiven        = report.NotGiven
+	NotObserved     = report.NotObserved
+	NotOffered      = report.NotOffered
+	OtherCheck      = report.OtherCheck
+	Silent          = report.Silent
+	Undecided       = report.Undecided
+)

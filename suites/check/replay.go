@@ -1,0 +1,91 @@
+package check
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// RecordedServer is the server of recorded sessions that agreed on one revision, as far as they tell.
+func RecordedServer(transport string, sessions []*driver.Session) *Server {
+	s := &Server{Transport: transport, Capabilities: M{}}
+	for _, session := range sessions {
+		s.Revision, s.Requested = session.NegotiatedRevision(), session.NegotiatedRevision()
+		if s.ConnectResult == nil && session.ConnectResult != nil {
+			s.ConnectResult, s.Capabilities, s.Era = session.ConnectResult, session.Capabilities, session.Era()
+		}
+	}
+	wire := Wire{Sessions: sessions}
+	for _, list := range []struct {
+		method, member string
+		items          *[]M
+	}{
+		{"tools/list", "tools", &s.Tools}, {"prompts/list", "prompts", &s.Prompts},
+		{"resources/list", "resources", &s.Resources},
+		{"resources/templates/list", "resourceTemplates", &s.Templates},
+	} {
+		for _, m := range wire.ResultsOf(list.method).List {
+			result, _ := m.JSON()["result"].(M)
+			items, _ := result[list.member].([]any)
+			*list.items = append(*list.items, Objects(items)...)
+			s.HasAllTools = s.HasAllTools || list.method == "tools/list" && result["nextCursor"] == nil
+		}
+	}
+	return s
+}
+
+// JudgeRecorded judges recorded sessions by the watches of a plan. What asks the server something cannot be tried:
+// unasked is how many cases that are. What is about HTTP itself is judged where all sessions tell what has carried
+// their lines.
+func JudgeRecorded(
+	server *Server, plan []Case, sessions []*driver.Session, o Options,
+) (results []report.Result, unasked int) {
+	o.Jobs, o.Progress = 1, &RunProgress{}
+	e := &Execution{
+		ctx: context.Background(), server: server, options: o, watchedSessions: sessions, finished: make(chan struct{}),
+		isReplay: true, steps: map[string]*step{},
+		sdks: sync.OnceValue(func() []catalogue.SDK { return recognisedSDKs(o.SDKs, sessions) }),
+	}
+	e.watchPhase.Store(true)
+	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
+	for _, c := range plan {
+		if c.check.kind != watch || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
+			unasked++
+			continue
+		}
+		c.check.setup = nil
+		e.plan = append(e.plan, c)
+	}
+	e.allocateResults()
+	for i, c := range e.plan {
+		e.setResult(i, e.judge(i, c).result)
+	}
+	close(e.finished)
+	for i := range e.plan {
+		results = append(results, e.Result(i))
+	}
+	return results, unasked
+}
+
+// RequireLiveServer ends a check that would talk to the server, or needs more than a recording has, where there is only
+// one.
+func RequireLiveServer(t *T) {
+	if t.execution.isReplay {
+		t.WithReason(report.NotGiven).Inconclusive("it needs a live server, and this is a recording")
+	}
+}
+
+// GroupByRevision groups sessions by the revision that they agreed on; those without one are left out.
+func GroupByRevision(sessions []*driver.Session) map[string][]*driver.Session {
+	by := map[string][]*driver.Session{}
+	for _, s := range sessions {
+		if revision := s.NegotiatedRevision(); slices.Contains(catalogue.Revisions, revision) {
+			by[revision] = append(by[revision], s)
+		}
+	}
+	return by
+}

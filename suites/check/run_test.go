@@ -1,0 +1,105 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// An execution tells each result once, in the order in which results come, also of what is judged by another revision
+// than the negotiated one.
+func TestEachResult(t *testing.T) {
+	levels := catalogue.ByRevision[catalogue.Level]{Values: map[string]catalogue.Level{"2025-03-26": catalogue.Must}}
+	var entries catalogue.Catalogue
+	ids := "http/watch http/pass http/fail other/skip other/open other/error http/ending"
+	for id := range strings.FieldsSeq(ids) {
+		entries = append(entries, &catalogue.Requirement{ID: id, Level: levels, Revisions: []string{"2025-03-26"}})
+	}
+	catalogue.Area{ChooseRevision: catalogue.AtLeast("2025-03-26")}.AssignTo(entries)
+	ending := func(how string) func(*T) { return func(t *T) { endCheck(t, how, "oh") } }
+	suite := Suite{
+		"http/watch": Watch(func(*T, Wire) {}), "http/pass": Probe(ending("pass")), "http/fail": Probe(ending("fail")),
+		"other/skip": Probe(ending("skip")), "other/open": Probe(ending("open")), "other/error": Probe(ending("panic")),
+		"http/ending": ShutdownProbe(ending("pass")),
+	}
+	server := &Server{Transport: "stdio", Revision: "2024-11-05"}
+	plan := Plan(entries, suite, server, func(*catalogue.Requirement) bool { return true })
+	for range 2 { // as for --protocol all
+		var told []string
+		target := driver.Target{Serve: (&fakeServer{}).serve}
+		o := Execute(t.Context(), target, server, plan, Options{}).EachResult(func(r report.Result) {
+			told = append(told, r.ID+" "+string(r.Verdict))
+			if r.EntryLevel != catalogue.Must || r.Revision != "2024-11-05" {
+				t.Errorf("%s: got level %s, revision %s", r.ID, r.EntryLevel, r.Revision)
+			}
+		})
+		want := []string{
+			"http/pass pass", "http/fail fail", "other/skip skip", "other/open inconclusive", "other/error error",
+			"http/ending pass", "http/watch pass",
+		}
+		if diff := cmp.Diff(want, told); diff != "" || o.Problem != "" {
+			t.Errorf("%s\nproblem %q", diff, o.Problem)
+		}
+	}
+}
+
+// It says why the server could not be tested to the end.
+func TestEachResultOfDeadServer(t *testing.T) {
+	s := testRun{checks: []testCheck{{id: "a/1", check: usesSession}, {id: "a/2", check: usesSession},
+		{id: "a/3", check: usesSession}}}
+	stage := &fakeServer{script: script{{action: exits}}}
+	server := s.discovered("stdio")
+	var told []report.Result
+	target, options := driver.Target{Serve: stage.serve}, Options{Jobs: 1}
+	e := Execute(t.Context(), target, server, s.plan(server), options)
+	o := e.EachResult(func(r report.Result) { told = append(told, r) })
+	const want = "the server can no longer be talked to: the server exited with status 1"
+	if o.Problem != want || len(told) != 3 {
+		t.Errorf("got %q, %d results", o.Problem, len(told))
+	}
+}
+
+// A check that computes without end, and hears of nothing, does not hold up the end of a run: what has no result then
+// is told as not run.
+func TestEachResultOfEndlessCheck(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var released atomic.Bool
+	ended := make(chan struct{})
+	endless := Probe(func(*T) {
+		defer close(ended)
+		cancel(errors.New("the budget is spent"))
+		for !released.Load() {
+		}
+	})
+	pass := Probe(func(*T) {})
+	s := testRun{checks: []testCheck{
+		{id: "a/1", check: pass}, {id: "a/2", check: endless}, {id: "a/3", check: pass},
+		{id: "a/4", check: Watch(func(*T, Wire) {})},
+	}}
+	server := s.discovered("stdio")
+	var told []string
+	o := Execute(
+		ctx, driver.Target{Serve: (&fakeServer{}).serve}, server, s.plan(server),
+		Options{Jobs: 1, GracePeriod: time.Millisecond},
+	).EachResult(func(r report.Result) {
+		told = append(told, strings.TrimSpace(r.ID+" "+string(r.Verdict)+" "+r.Message))
+	})
+	want := []string{
+		"a/1 pass", "a/2 inconclusive the budget is spent", "a/3 inconclusive the budget is spent",
+		"a/4 inconclusive the budget is spent",
+	}
+	if diff := cmp.Diff(want, told); diff != "" || o.Problem != "" {
+		t.Errorf("%s\nproblem %q", diff, o.Problem)
+	}
+	released.Store(true)
+	<-ended
+}

@@ -1,0 +1,142 @@
+package check
+
+import (
+	"fmt"
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A failure that tells of no finding has none that an SDK could explain.
+func TestFailWithoutFindingsHasNoDeviation(t *testing.T) {
+	all := catalogue.Pattern{Regexp: regexp.MustCompile("")}
+	c := Case{Requirement: &catalogue.Requirement{SDKs: []catalogue.Deviation{{SDK: "one", Got: all}}}}
+	e := &Execution{options: Options{SDKs: []catalogue.SDK{{ID: "one"}}}}
+	if got := e.deviations(c, outcome{verdict: catalogue.Fail}); got != nil {
+		t.Errorf("got %v", got)
+	}
+	if got := e.deviations(c,
+		outcome{verdict: catalogue.Fail, findings: []report.Finding{{Got: "this"}}}); len(got) != 1 {
+		t.Errorf("with a finding: got %v", got)
+	}
+}
+
+// A failure comes from an SDK if every finding looks so and the server has said what only the SDK says. It stays a
+// failure, and gates by the profile strict and where the operator wants it.
+func TestKnownDeviation(t *testing.T) {
+	pattern := func(expr string) catalogue.Pattern { return catalogue.Pattern{Regexp: regexp.MustCompile(expr)} }
+	says := script{{method: "tools/list", action: answersError(-32601)}} // with the message "no"
+	fails := func(got ...string) func(*T) {
+		return func(t *T) {
+			t.TryRequest(t.Session(), "tools/list", nil)
+			Each(t, got, NamedSubject, func(t *T, got string) { t.Fail("a result", "%s", got) })
+		}
+	}
+	six := []string{"sdk 1", "sdk 2", "sdk 3", "sdk 4", "sdk 5", "sdk 6"}
+	for _, tt := range []struct {
+		name        string
+		script      script
+		check       func(*T)
+		profile     catalogue.Profile
+		gate        bool
+		isOf, gates bool
+	}{
+		{name: "release", script: says, check: fails("sdk"), profile: catalogue.Release, isOf: true},
+		{name: "spec", script: says, check: fails("sdk"), profile: catalogue.Spec, isOf: true},
+		{name: "strict", script: says, check: fails("sdk"), profile: catalogue.Strict, isOf: true, gates: true},
+		{name: "--sdk gate", script: says, check: fails("sdk"), profile: catalogue.Release, gate: true, isOf: true,
+			gates: true},
+		{name: "something else came", script: says, check: fails("own"), profile: catalogue.Release, gates: true},
+		{name: "something else came, too", script: says, check: fails("sdk", "own"), profile: catalogue.Release,
+			gates: true},
+		{name: "more findings than are told", script: says, check: fails(six...), profile: catalogue.Release,
+			isOf: true},
+		{name: "an untold finding is another", script: says, check: fails(append(six, "own")...),
+			profile: catalogue.Release, gates: true},
+		{name: "another server", check: fails("sdk"), profile: catalogue.Release, gates: true},
+		{name: "a result quotes the SDK", check: fails("sdk"), profile: catalogue.Release, gates: true,
+			script: script{{method: "tools/list", action: action{result: `{"message":"no"}`}}}},
+		{name: "a result that is an error", profile: catalogue.Release, check: fails("sdk"), isOf: true,
+			script: script{{method: "tools/list", action: action{result: `{"isError":true,"message":"no"}`}}}},
+		{name: "told when asked", script: script{{method: "mcpcheck/no-such-method", action: answersError(-32601)}},
+			check: fails("sdk"), profile: catalogue.Release, isOf: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out := testRun{
+				script: tt.script,
+				checks: []testCheck{{id: "a/tried", check: Probe(tt.check), sdks: []catalogue.Deviation{
+					{SDK: "other", Versions: "1.0", Got: pattern("."), Fix: "?"},
+					{
+						SDK: "one", Versions: "1.2", Got: pattern("^sdk"), Issue: "https://example.com/1",
+						Fix: "Wrap it.",
+					},
+				}}},
+				options: Options{Jobs: 1, Profile: tt.profile, GateSDKs: tt.gate, SDKs: []catalogue.SDK{
+					{ID: "other", Name: "Other", Errors: []catalogue.ErrorPatterns{{pattern("never")}}},
+					{ID: "one", Name: "One 1.x",
+						Errors: []catalogue.ErrorPatterns{{pattern("never")}, {pattern(`"message":"no"`)}}},
+				}},
+			}.run(t)
+			r := out.results["a/tried"]
+			fix, want := "fix of a/tried", (*report.SDKInfo)(nil)
+			if tt.isOf {
+				fix = "Nothing in your code. Wrap it."
+				want = &report.SDKInfo{ID: "one", Name: "One 1.x", Versions: "1.2", Issue: "https://example.com/1"}
+			}
+			if diff := cmp.Diff(want, r.SDK); diff != "" || r.Fix != fix {
+				t.Errorf("%s fix: %s", diff, r.Fix)
+			}
+			if r.Verdict != catalogue.Fail || r.Level != catalogue.Must || r.Gates != tt.gates ||
+				(r.GatedBy == catalogue.GateMust) != tt.gates {
+				t.Errorf("got %s at %s, gates %v by %q", r.Verdict, r.Level, r.Gates, r.GatedBy)
+			}
+			if count := report.Count([]report.Result{r}); count.SDK == 1 != (tt.isOf && !tt.gates) {
+				t.Errorf("it is counted as %+v", count)
+			}
+		})
+	}
+}
+
+// Without known SDKs nothing is asked for their sake.
+func TestNoNeedlessSDKProbes(t *testing.T) {
+	out := testRun{checks: []testCheck{{id: "a/tried", check: Probe(func(t *T) { t.Session(); t.Fail("this", "sdk") }),
+		sdks: []catalogue.Deviation{{SDK: "one", Got: catalogue.Pattern{Regexp: regexp.MustCompile("sdk")}}}}}}.run(t)
+	if n := out.countReceived("mcpcheck/no-such-method"); n != 0 {
+		t.Errorf("the server was asked %d times", n)
+	}
+}
+
+// What tells an SDK is asked for without harm: no tool is called that may not be called with arguments like that.
+func TestSDKProbes(t *testing.T) {
+	tool := func(name string, required []any, hints M) M {
+		return M{"name": name, "inputSchema": M{"required": required}, "annotations": hints}
+	}
+	readOnly, destructive := M{"readOnlyHint": true}, M{"destructiveHint": true}
+	need := []any{"a"}
+	const strangers = "tools/call, tools/call 5, tools/call mcpcheck_no_such_tool"
+	for _, tt := range []struct {
+		calls report.CallPolicy
+		tools []M
+		want  string
+	}{
+		{report.CallsNone, []M{tool("one", need, readOnly)}, "mcpcheck/no-such-method"},
+		{report.CallsSafe, nil, "mcpcheck/no-such-method, " + strangers},
+		{report.CallsSafe, []M{tool("drop", need, destructive), tool("none", nil, readOnly)},
+			"mcpcheck/no-such-method, " + strangers},
+		{report.CallsSafe, []M{tool("drop", need, destructive), tool("one", need, readOnly),
+			tool("two", need, readOnly)},
+			"mcpcheck/no-such-method, tools/call one, " + strangers},
+	} {
+		e := &Execution{options: Options{Calls: tt.calls}, server: &Server{Tools: tt.tools}}
+		var asked []string
+		for _, r := range e.sdkProbes() {
+			asked = append(asked, strings.TrimSuffix(fmt.Sprint(r.Method, " ", r.Params["name"]), " <nil>"))
+		}
+		if got := strings.Join(asked, ", "); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.calls, got, tt.want)
+		}
+	}
+}

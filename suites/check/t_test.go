@@ -1,0 +1,63 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// A harmless request is the one that the era of the session says. Without an answer the check is inconclusive, and
+// tried again.
+func TestRequestNoOp(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer string
+		era    driver.Era
+		asked  string
+		want   catalogue.Verdict
+	}{
+		{"ordinary", `{"jsonrpc":"2.0","id":1,"result":{}}`, nil, "ping", catalogue.Pass},
+		{
+			"another fence",
+			`{"jsonrpc":"2.0","id":1,"result":{}}`,
+			driver.Legacy{NoOpMethod: "tools/list"},
+			"tools/list",
+			catalogue.Pass,
+		},
+		{"refused", `{"jsonrpc":"2.0","id":1,"error":{"code":-32601}}`, nil, "ping", catalogue.Pass},
+		{"silence", "", nil, "ping", catalogue.Inconclusive},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked string
+				serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+					for d := json.NewDecoder(in); ; {
+						var message struct{ Method string }
+						if d.Decode(&message) != nil {
+							return 0
+						}
+						asked = message.Method
+						fmt.Fprintln(out, tt.answer)
+					}
+				}
+				s, err := driver.Start(t.Context(), driver.Target{Serve: serve, Era: tt.era}, driver.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				check := T{execution: &Execution{}}
+				o := runRecovered(func() { RequestNoOp(&check, s) })
+				s.Close()
+				if asked != tt.asked || o.verdict != tt.want || o.retryable != (tt.want == catalogue.Inconclusive) {
+					t.Errorf("the server was asked for %q, and it came to %+v", asked, o)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,135 @@
+package check
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// maxRereadAnswer is how many bytes an answer has that is not read once more to find out whether it is a failure.
+const maxRereadAnswer = 64 << 10
+
+// UsedTools are the tools of the server that were called in the sessions, in the order of its list.
+func UsedTools(server *Server, sessions []*driver.Session) (used []report.ToolUse) {
+	at, called := map[string]*report.ToolUse{}, map[string]bool{}
+	for _, tool := range server.Tools {
+		if name, named := tool["name"].(string); named {
+			at[name] = &report.ToolUse{Name: name}
+		}
+	}
+	for _, s := range sessions {
+		open := map[string]*driver.Frame{} // calls without an answer yet, by their ids
+		running := map[string]bool{}       // those that the client has sent nothing else after
+		for _, f := range s.FramesSince(0) {
+			key := driver.IDKey(f.RequestID())
+			switch {
+			case f.Side == driver.FromClient && at[calledTool(f)] != nil:
+				called[calledTool(f)] = true
+				open[driver.IDKey(f.ID)], running[driver.IDKey(f.ID)] = f, true
+			case f.Side == driver.FromClient && f.Method != "ping" && f.Method != "server/discover":
+				clear(running)
+			case f.Side == driver.SessionEvent && !f.AfterShutdown && strings.HasPrefix(f.Raw.String(), "the server "):
+				call := crashingCall(open, running)
+				if call != nil && processEnd.MatchString(f.Raw.String()) && server.Transport != "http" {
+					recordCrash(at[calledTool(call)], call, f.Raw.String())
+				}
+				clear(open) // it has ended by itself
+			case f.Side == driver.FromServer && f.IsResponse() && open[key] != nil:
+				recordAnswer(at[calledTool(open[key])], driver.Reply{Request: open[key], Frame: f})
+				delete(open, key)
+				delete(running, key)
+			}
+		}
+		for _, call := range open {
+			use := at[calledTool(call)]
+			use.Silent = !use.Answered
+		}
+	}
+	for _, tool := range server.Tools {
+		name, _ := tool["name"].(string)
+		if called[name] {
+			used = append(used, *at[name])
+			delete(called, name) // a server may list it twice
+		}
+	}
+	return used
+}
+
+// processEnd is how a record has it that the process of its session has ended. Over HTTP it is that of others as well.
+var processEnd = regexp.MustCompile(`^the server (exited|was (killed|ended) by)`)
+
+// calledTool is the name of the tool in a call; empty for other frames.
+func calledTool(f *driver.Frame) string {
+	if !f.IsRequest() || f.Method != "tools/call" {
+		return ""
+	}
+	params, _ := f.JSON()["params"].(M)
+	name, _ := params["name"].(string)
+	return name
+}
+
+// crashingCall is a call that a server ended during; nil where it may have been another message, or a call of another
+// tool.
+func crashingCall(open map[string]*driver.Frame, running map[string]bool) (call *driver.Frame) {
+	for key := range running {
+		if call != nil && calledTool(call) != calledTool(open[key]) {
+			return nil
+		}
+		if call == nil || isValidCall(open[key]) {
+			call = open[key]
+		}
+	}
+	return call
+}
+
+// isValidCall reports whether a call has valid arguments: those ask for progress, others do not.
+func isValidCall(f *driver.Frame) bool {
+	params, _ := f.JSON()["params"].(M)
+	meta, _ := params["_meta"].(M)
+	return meta["progressToken"] != nil && !f.AfterInvalidInput
+}
+
+// recordCrash notes that the server ended during a call.
+func recordCrash(u *report.ToolUse, call *driver.Frame, how string) {
+	u.Crashed = true
+	if isValidCall(call) {
+		u.RecordFail(how, true)
+	}
+}
+
+// recordAnswer notes an answer.
+func recordAnswer(u *report.ToolUse, r driver.Reply) {
+	u.Answered, u.Silent = true, false
+	switch {
+	case !isValidCall(r.Request):
+	case r.Frame.Raw.Len() <= maxRereadAnswer && r.IsFailure():
+		u.RecordFail(r.MessageText(), isToolFault(r))
+	default:
+		*u = report.ToolUse{Name: u.Name, Answered: true, Crashed: u.Crashed, Works: true}
+	}
+}
+
+// isToolFault reports whether a call with valid arguments failed by a fault of the tool, or of what it needs. A tool
+// may refuse arguments that were made up ("no such file"), and say so by a code for that, or want another client.
+func isToolFault(r driver.Reply) bool {
+	const resourceNotFound, missingCapability, urlElicitation, invalidParams = -32002, -32021, -32042, -32602
+	code, _ := r.Code()
+	refusals := []int{resourceNotFound, missingCapability, urlElicitation, invalidParams}
+	if r.Error() != nil && !slices.Contains(refusals, code) {
+		return !r.IsRateLimited()
+	}
+	return toolFault.MatchString(r.MessageText()) && !generatedValue.MatchString(r.MessageText())
+}
+
+// toolFault is how programs tell of a fault of their own, or of what they need, whatever they were given.
+var toolFault = regexp.MustCompile(`\b(Type|Attribute|Key|Name|Reference|Index|Import|ModuleNotFound|NotImplemented|` +
+	`UnboundLocal|ZeroDivision|Assertion|Connection\w*)Error\b|NullPointerException|nil pointer|nil map|` +
+	`is not a function|is not defined|[Cc]annot read propert|has no attribute|index out of range|` +
+	`\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|getaddrinfo|fetch failed|` +
+	`[Cc]onnection refused|no such host|[Nn]etwork is unreachable|\bis down\b`)
+
+// generatedValue are the values that arguments are made of: what says one of them is about the arguments.
+var generatedValue = regexp.MustCompile(`mcpcheck|example\.(com|org|net)`)

@@ -1,0 +1,38 @@
+package check
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"time"
+)
+
+// watchdog sees to it that every case has its result, and Wait returns, soon after the context has ended: also when a
+// check computes without end, and with it a worker never comes back.
+func (e *Execution) watchdog() {
+	defer close(e.finished)
+	select {
+	case <-e.workDone:
+		return
+	case <-e.ctx.Done():
+	}
+	select {
+	case <-e.workDone:
+		return
+	case <-time.After(e.options.GracePeriod):
+	}
+	for i, c := range e.plan {
+		e.setResult(i, e.newResult(c, interruptedOutcome(e.ctx), time.Now()))
+	}
+}
+
+// setResult gives a case its result, unless it was given up.
+func (e *Execution) setResult(i int, r report.Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-e.caseDone[i]:
+	default:
+		e.results[i], e.claims[i] = r, e.attemptClaims[r.ID]
+		e.options.Progress.completed.Add(1)
+		close(e.caseDone[i])
+	}
+}

@@ -1,0 +1,230 @@
+package check
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// Evidence is what was said in every session of the run.
+type Wire struct {
+	Sessions []*driver.Session
+}
+
+// CompleteSessions are the sessions whose record still has its beginning.
+func (w Wire) CompleteSessions() []*driver.Session {
+	return slices.DeleteFunc(slices.Clone(w.Sessions), func(s *driver.Session) bool { return !s.HasBeginning() })
+}
+
+// Message is one JSON-RPC message of the server, alone or as a member of an array.
+type Message struct {
+	*driver.Frame
+	Session *driver.Session
+	Request *driver.Frame // what a response answers; nil when nothing that was sent, and in Lines
+
+	requests requestsByID // of the session
+}
+
+// Subject shows the message by itself and, if there is one, the request.
+func (m Message) Subject() Subject { return Subject{Frames: []*driver.Frame{m.Request, m.Frame}} }
+
+// Messages are messages of a kind; Kind names the kind in reasons.
+type Messages struct {
+	Kind string
+	List []Message
+}
+
+// Filter keeps the messages that match, under a name of their own.
+func (m Messages) Filter(what string, keep func(Message) bool) Messages {
+	out := Messages{Kind: what}
+	for _, x := range m.List {
+		if keep(x) {
+			out.List = append(out.List, x)
+		}
+	}
+	return out
+}
+
+// LooksLikeMessage reports whether the JSON is meant as a message, right or wrong, or as a batch of messages. What a
+// server logs may be JSON as well.
+func (m Message) LooksLikeMessage() bool {
+	return !slices.ContainsFunc(m.Messages(), func(f *driver.Frame) bool { return !m.requests.looksLikeMessage(f) })
+}
+
+// requestsByID are what the client asked in a session, by id.
+type requestsByID map[string]*driver.Frame
+
+// Add adds those in a frame.
+func (r requestsByID) add(f *driver.Frame) {
+	if f.Side != driver.FromClient {
+		return
+	}
+	for _, m := range f.Messages() {
+		if m.IsRequest() {
+			r[driver.IDKey(m.ID)] = m
+		}
+	}
+}
+
+// of is the request that a message answers; nil when there is none.
+func (r requestsByID) requestOf(m *driver.Frame) *driver.Frame {
+	if !m.IsResponse() {
+		return nil
+	}
+	return r[driver.IDKey(m.RequestID())]
+}
+
+// settled is the request that a message answers first: what comes under its id again does not.
+func (r requestsByID) takeRequestOf(m *driver.Frame) *driver.Frame {
+	request := r.requestOf(m)
+	if request != nil {
+		delete(r, driver.IDKey(request.ID))
+	}
+	return request
+}
+
+// looksLikeMessage reports whether a JSON value is meant as a message: it says so, answers a request, or has a method
+// that servers use.
+func (r requestsByID) looksLikeMessage(m *driver.Frame) bool {
+	return m.Kind == driver.Object && (IsMessageByItself(m) || r.requestOf(m) != nil)
+}
+
+// IsMessageByItself reports whether a frame is meant as a message, whatever was said before: it says so, or has a
+// method that servers use.
+func IsMessageByItself(f *driver.Frame) bool { return f.HasJSONRPC || IsServerMethod(f.Method) }
+
+// IsServerMethod reports whether a method is one that servers use.
+func IsServerMethod(method string) bool {
+	return slices.Contains([]string{"ping", "roots/list", "sampling/createMessage", "elicitation/create"}, method) ||
+		strings.HasPrefix(method, "notifications/") || strings.HasPrefix(method, "tasks/")
+}
+
+// Messages are what the server sent that is meant as a message, in sessions whose client kept the protocol, until it
+// did not.
+func (w Wire) Messages() Messages {
+	out := Messages{Kind: "message"}
+	for _, s := range w.Sessions {
+		asked := requestsByID{}
+		for _, f := range s.FramesSince(0) {
+			if f.AfterInvalidInput {
+				break
+			}
+			if f.Manual || f.ForOtherSession {
+				continue
+			}
+			if asked.add(f); f.Side != driver.FromServer {
+				continue
+			}
+			for _, m := range f.Messages() {
+				if asked.looksLikeMessage(m) {
+					out.List = append(out.List, Message{Frame: m, Session: s, Request: asked.takeRequestOf(m)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Responses are results and errors.
+func (w Wire) Responses() Messages {
+	return w.Messages().Filter("response", func(m Message) bool { return m.IsResponse() })
+}
+
+// Errors are error responses.
+func (w Wire) Errors() Messages {
+	return w.Messages().Filter("error response", func(m Message) bool { return m.IsResponse() && m.HasError })
+}
+
+// Results are success responses.
+func (w Wire) Results() Messages {
+	return w.Messages().Filter("success response", func(m Message) bool { return m.IsResponse() && m.HasResult })
+}
+
+// ResultsOf are the success responses to requests of a method.
+func (w Wire) ResultsOf(method string) Messages {
+	answers := func(m Message) bool { return m.Request != nil && m.Request.Method == method }
+	return w.Results().Filter("result of "+method, answers)
+}
+
+// Requests are requests of the server.
+func (w Wire) Requests() Messages {
+	return w.Messages().Filter("request", func(m Message) bool { return m.IsRequest() })
+}
+
+// Notifications are notifications of the server, with an id or not.
+func (w Wire) Notifications() Messages {
+	return w.Messages().Filter("notification", func(m Message) bool { return m.IsNotification() })
+}
+
+// Lines are the lines that the server wrote, of every session and whatever it was sent, until its stdin was closed.
+func (w Wire) Lines() Messages {
+	return w.allLines().Filter("output", func(m Message) bool { return !m.AfterShutdown })
+}
+
+// ShutdownLines are those that it wrote after that.
+func (w Wire) ShutdownLines() Messages {
+	return w.allLines().Filter("output while shutting down", func(m Message) bool { return m.AfterShutdown })
+}
+
+func (w Wire) allLines() (out Messages) {
+	for _, s := range w.Sessions {
+		asked := requestsByID{}
+		for _, f := range s.FramesSince(0) {
+			if asked.add(f); f.Side == driver.FromServer && !f.Manual {
+				out.List = append(out.List, Message{Frame: f, Session: s, requests: asked})
+			}
+		}
+	}
+	return out
+}
+
+// Negotiated keeps the messages of sessions that negotiated the revision.
+func (m Messages) Negotiated(revision string) Messages {
+	return m.Filter(m.Kind, func(x Message) bool { return x.Session.NegotiatedRevision() == revision })
+}
+
+// directions are which way frames went.
+var directions = map[driver.Side]report.Direction{
+	driver.FromClient: report.Sent, driver.FromServer: report.Received, driver.StatusOnly: report.Received,
+	driver.SessionEvent: report.Event,
+}
+
+func lineOf(session string, f *driver.Frame) report.Line {
+	said := f.Raw.Bytes()
+	if f.RoundTrip != nil && f.Side == driver.StatusOnly {
+		said = f.RoundTrip.Response().Body.Bytes()
+	}
+	l := report.NewLine(directions[f.Side], said)
+	l.Session, l.Seconds, l.Part = session, report.RoundMillis(f.At.Seconds()), f.InBatch
+	last := text.Excerpt(f.Stderr, report.MaxEvidenceLines)
+	l.Truncated = l.Truncated || len(last) < len(f.Stderr)
+	for _, said := range last {
+		l.Stderr = append(l.Stderr, report.ClipLine([]byte(said)))
+		l.Truncated = l.Truncated || report.IsTooLong([]byte(said))
+	}
+	switch {
+	case f.RoundTrip == nil:
+	case f.Side == driver.FromClient:
+		l.HTTP = f.RoundTrip.RequestLine()
+	case f.Side == driver.StatusOnly, f.Side == driver.FromServer && f.Event == nil:
+		l.HTTP = f.RoundTrip.StatusLine()
+	case f.Side == driver.FromServer:
+		l.HTTP = "event"
+		if f.Event.HasID {
+			l.HTTP += "; id: " + f.Event.ID
+		}
+	}
+	return l
+}
+
+// FrameID decodes the id of a frame.
+func FrameID(f *driver.Frame) any {
+	if f.ID == nil {
+		return Absent{}
+	}
+	return driver.Decode(json.RawMessage(f.ID))
+}

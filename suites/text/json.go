@@ -1,0 +1,18 @@
+package text
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// CompactJSON writes a value as JSON on one line, as a server would.
+func CompactJSON(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Append(nil, v)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
