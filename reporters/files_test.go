@@ -218,7 +218,7 @@ func TestSchemaDescribesEveryMember(t *testing.T) {
 
 func TestSchemaRejects(t *testing.T) {
 	s := reportSchema(t, func(any) {})
-	for name, spoil := range map[string]func(rep, result map[string]any){
+	for name, spoil := range map[string]func(report, result map[string]any){
 		"another version":         func(r, _ map[string]any) { r["schemaVersion"] = 2 },
 		"no counts":               func(r, _ map[string]any) { delete(r, "counts") },
 		"results that are null":   func(r, _ map[string]any) { r["results"] = nil },

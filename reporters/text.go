@@ -176,8 +176,8 @@ var workflowCommand = regexp.MustCompile("(?m)^((?: |\x1b\\[[0-9;]*m)*)::")
 
 // withoutCommands is a text in which the runner finds no command, so that what a server says cannot command a workflow
 // when a report is shown in its log.
-func withoutCommands(said string) string {
-	return strings.ReplaceAll(workflowCommand.ReplaceAllString(said, `$1\::`), "##[", `##\[`)
+func withoutCommands(text string) string {
+	return strings.ReplaceAll(workflowCommand.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
 }
 
 // mapEach maps a slice. What is nil stays so, and what is empty.
@@ -298,11 +298,11 @@ func shortenLines(s string, limit, width int) string {
 }
 
 // labelled is a text with a label before it, or "" if there is no text.
-func labelled(label, said string) string {
-	if said == "" {
+func labelled(label, text string) string {
+	if text == "" {
 		return ""
 	}
-	return label + said
+	return label + text
 }
 
 // headline is a message on one line: up to the first "got", so that it says what was wanted and what came, or else its
@@ -333,8 +333,8 @@ func resultTitle(r report.Result) string { return shorten(headline(r.Message), 3
 
 // splitHeadline is the first line of a text and the others. If what follows a semicolon in the first line leads to the
 // others ("it died; its last lines:") it goes with them.
-func splitHeadline(said string) (head, rest string) {
-	head, rest, _ = strings.Cut(said, "\n")
+func splitHeadline(text string) (head, rest string) {
+	head, rest, _ = strings.Cut(text, "\n")
 	if i := strings.LastIndex(head, "; "); i >= 0 && strings.HasSuffix(head, ":") {
 		return head[:i], head[i+2:] + "\n" + rest
 	}

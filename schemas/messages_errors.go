@@ -39,7 +39,7 @@ func ruleOf(b keywordError) string {
 const missingRule = "missing required member "
 
 // missingMember says that a member is missing at the object that should have it.
-func missingMember(object []string, name, _ string) (path []string, said string) {
+func missingMember(object []string, name, _ string) (path []string, text string) {
 	return object, missingRule + strconv.Quote(name)
 }
 

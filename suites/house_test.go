@@ -24,11 +24,12 @@ const module = "github.com/mcpcheck/mcpcheck/"
 // import each other; fixtures write both sides of the protocol a second time.
 var allowedImports = map[string][]string{
 	"suites/text":      {},
+	"suites/errcode":   {},
 	"schemas":          {"suites/text"},
-	"suites/driver":    {"suites/text"},
+	"suites/driver":    {"suites/errcode", "suites/text"},
 	"suites/catalogue": {"suites/text"},
 	"suites/report":    {"suites/catalogue", "suites/text"},
-	"suites/check":     {"suites/report", "suites/catalogue", "suites/driver", "suites/text"},
+	"suites/check":     {"suites/report", "suites/catalogue", "suites/driver", "suites/errcode", "suites/text"},
 	"suites/kit":       {},
 
 	"suites/kit/kittest":    {"suites/driver"},
@@ -46,7 +47,7 @@ var allowedImports = map[string][]string{
 
 	"suites/(area)": append(kitImports("taskrun", "client", "toolcall", "handshake", "invalid", "transcript",
 		"protocol", "roundtrip"), checkImports...),
-	"suites/discovery": {"suites/check", "suites/catalogue", "suites/driver"},
+	"suites/discovery": {"suites/check", "suites/catalogue", "suites/driver", "suites/errcode"},
 	"suites":           {"suites/check", "suites/catalogue", "suites/(area)"},
 	"suites/specs":     {"suites/check", "suites/report", "suites/catalogue", "suites/driver"},
 	"suites/mcptest": {
@@ -69,7 +70,8 @@ var allowedImports = map[string][]string{
 
 // checkImports is what packages import that write checks.
 var checkImports = []string{
-	"schemas", "suites/check", "suites/report", "suites/catalogue", "suites/driver", "suites/text",
+	"schemas", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
+	"suites/errcode", "suites/text",
 }
 
 func kitImports(names ...string) (paths []string) {

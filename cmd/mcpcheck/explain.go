@@ -201,16 +201,16 @@ var safetyTexts = map[string]string{
 }
 
 // eraText is a text that may differ between the eras of the protocol.
-func eraText(said catalogue.ByEra) string {
+func eraText(text catalogue.ByEra) string {
 	switch {
-	case said.Legacy == said.Modern:
-		return said.Legacy
-	case said.Modern == "":
-		return said.Legacy
-	case said.Legacy == "":
-		return catalogue.ModernRevisions[0] + ": " + said.Modern
+	case text.Legacy == text.Modern:
+		return text.Legacy
+	case text.Modern == "":
+		return text.Legacy
+	case text.Legacy == "":
+		return catalogue.ModernRevisions[0] + ": " + text.Modern
 	}
-	return said.Legacy + "\n" + catalogue.ModernRevisions[0] + ": " + said.Modern
+	return text.Legacy + "\n" + catalogue.ModernRevisions[0] + ": " + text.Modern
 }
 
 func writeSection(w io.Writer, title, body string) {

@@ -48,11 +48,11 @@ func (d draft) serverSummary() string {
 	name := cmp.Or(strings.TrimSpace(printableLine(info.Name)+" "+printableLine(info.Version)),
 		"a server without a name")
 	transport := map[string]string{"stdio": "stdio", "http": "Streamable HTTP", "sse": "HTTP+SSE"}[d.server.Transport]
-	said := fmt.Sprintf("%s over %s, revision %s", name, transport, d.server.Revision)
+	text := fmt.Sprintf("%s over %s, revision %s", name, transport, d.server.Revision)
 	if len(info.Capabilities) > 0 {
-		said += ", with " + printableLine(strings.Join(info.Capabilities, ", "))
+		text += ", with " + printableLine(strings.Join(info.Capabilities, ", "))
 	}
-	return said
+	return text
 }
 
 // toolSummary says which tools the file lets runs call.
@@ -72,14 +72,14 @@ func (d draft) toolSummary() string {
 	if len(d.tools) == 0 {
 		return "tools: it lists none"
 	}
-	said := reporters.Plural(called, "tool") + " will be called with the arguments in the file"
+	text := reporters.Plural(called, "tool") + " will be called with the arguments in the file"
 	if n := len(others); n > 0 {
-		said += fmt.Sprintf(", %d will not: %s; the file says why", n, d.toolNames(others))
+		text += fmt.Sprintf(", %d will not: %s; the file says why", n, d.toolNames(others))
 	}
 	if len(failed) > 0 {
-		said += "\nfailed with these arguments: " + d.toolNames(failed) + "; the file has the answers"
+		text += "\nfailed with these arguments: " + d.toolNames(failed) + "; the file has the answers"
 	}
-	return said
+	return text
 }
 
 // toolNames are names of tools on a line.
@@ -171,7 +171,7 @@ func (d draft) newToolDraft(name string, tool check.M) toolDraft {
 	if err != nil {
 		t.notCalledReason = "no arguments could be made: " + err.Error()
 	}
-	if said := name + flowYAML(t.arguments); d.target.redactor.text(said) != said {
+	if text := name + flowYAML(t.arguments); d.target.redactor.text(text) != text {
 		t.notCalledReason = "a secret is in it"
 	}
 	t.isSafe = t.notCalledReason == "" && report.CallsSafe.Permit(tool, false).Valid
@@ -289,7 +289,7 @@ func (d draft) headersText() string {
 
 // policyText says what is judged, and how patiently.
 func (d draft) policyText() string {
-	said := "# What blocks: release (MUSTs and the release checklist), spec (MUSTs only), strict (also SHOULDs,\n" +
+	text := "# What blocks: release (MUSTs and the release checklist), spec (MUSTs only), strict (also SHOULDs,\n" +
 		"# and MUSTs that could not be tested), directory (only the rules of public server directories).\n" +
 		"profile: " + d.Profile + "\n"
 	for _, key := range []struct{ name, value string }{
@@ -298,10 +298,10 @@ func (d draft) policyText() string {
 		{"max-message", d.MaxMessage},
 	} {
 		if d.flags.isGiven(key.name) {
-			said += key.name + ": " + key.value + "\n"
+			text += key.name + ": " + key.value + "\n"
 		}
 	}
-	return said
+	return text
 }
 
 // toolsText has the arguments of each tool, those of tools that are not called in comments.
@@ -321,20 +321,20 @@ func (d draft) toolsText() string {
 	if len(d.tools) == 0 {
 		return ""
 	}
-	said := "# Arguments by tool, made from the schemas: change them to some that mean something to the server.\n" +
+	text := "# Arguments by tool, made from the schemas: change them to some that mean something to the server.\n" +
 		"# A tool that is listed here is called with them, so they have to be valid and harmless; and with invalid\n" +
 		"# ones, unless it is marked destructive.\n"
 	if called.Len() == 0 {
-		said += "# arguments:\n"
+		text += "# arguments:\n"
 	} else {
-		said += "arguments:\n" + called.String()
+		text += "arguments:\n" + called.String()
 	}
 	if others.Len() > 0 {
-		said += "  # Not called with valid arguments, and why; take the # away to have one called,\n" +
+		text += "  # Not called with valid arguments, and why; take the # away to have one called,\n" +
 			"  # or give --calls all to have all called. run --plan says which are called with invalid ones.\n" +
 			others.String()
 	}
-	return said
+	return text
 }
 
 // flowYAML writes a value as YAML on one line.
@@ -353,32 +353,32 @@ func flowYAML(v any) string {
 		pairs := mapStrings(sortedKeys(v), func(key string) string { return flowYAML(key) + ": " + flowYAML(v[key]) })
 		return "{" + strings.Join(pairs, ", ") + "}"
 	}
-	said, err := json.Marshal(v)
+	text, err := json.Marshal(v)
 	if err != nil {
 		return strconv.Quote(fmt.Sprint(v))
 	}
-	return string(said)
+	return string(text)
 }
 
 // isPlainScalar reports whether a string may stand in YAML as it is.
-func isPlainScalar(said string) bool {
+func isPlainScalar(text string) bool {
 	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // something else for some parsers
-	return plainScalarPattern.MatchString(said) && !slices.Contains(words, strings.ToLower(said))
+	return plainScalarPattern.MatchString(text) && !slices.Contains(words, strings.ToLower(text))
 }
 
 var plainScalarPattern = regexp.MustCompile(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./@-]*$`)
 
 // printableLine is a text of the server on one line, without what a terminal or YAML would take for a command.
-func printableLine(said string) string {
-	said = strings.Map(func(r rune) rune {
+func printableLine(text string) string {
+	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, said)
+	}, text)
 	const most = 200
-	if runes := []rune(said); len(runes) > most {
-		said = string(runes[:most]) + "…"
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
 	}
-	return oneLine(said)
+	return oneLine(text)
 }

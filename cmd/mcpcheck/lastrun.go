@@ -110,9 +110,9 @@ func (t *target) loadLastRun() *lastRun { return readLastRun(t.lastRunFile()) }
 
 // readLastRun is the last run that a file has; nil: none.
 func readLastRun(name string) *lastRun {
-	said, err := readAtMost(name, maxLastRunBytes)
+	text, err := readAtMost(name, maxLastRunBytes)
 	last := &lastRun{}
-	if err != nil || json.Unmarshal(said, last) != nil || last.Version != lastRunVersion {
+	if err != nil || json.Unmarshal(text, last) != nil || last.Version != lastRunVersion {
 		return nil
 	}
 	return last

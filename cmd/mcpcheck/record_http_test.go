@@ -106,7 +106,7 @@ func runClientSession(t *testing.T, at string) {
 }
 
 // judgeTrace judges a record, and shows what fails.
-func judgeTrace(t *testing.T, trace string) (rep string, code int) {
+func judgeTrace(t *testing.T, trace string) (report string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "record.jsonl")
 	if err := os.WriteFile(file, []byte(trace), 0o600); err != nil {

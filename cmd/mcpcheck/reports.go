@@ -106,11 +106,11 @@ func openReports(v options, place reporters.Location, stdout io.Writer) (
 	formats := reporters.NewFormats(reporters.Options{Location: place, FindRequirement: suites.Find})
 	for _, format := range formats {
 		for _, path := range v.reports[format.Name] {
-			rep, err := reporters.NewFile(format, path, stdout)
+			report, err := reporters.NewFile(format, path, stdout)
 			if err != nil {
 				return nil, false, err
 			}
-			opened = append(opened, rep)
+			opened = append(opened, report)
 			onStdout = onStdout || path == "-"
 		}
 	}

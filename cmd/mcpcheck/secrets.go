@@ -25,8 +25,8 @@ func (s *secrets) add(value string) {
 }
 
 // addURL makes secrets of the password in a URL and of the values in its query, where many services want their keys.
-func (s *secrets) addURL(said string) {
-	u, err := url.Parse(strings.ReplaceAll(said, portPlaceholder, "1"))
+func (s *secrets) addURL(text string) {
+	u, err := url.Parse(strings.ReplaceAll(text, portPlaceholder, "1"))
 	if err != nil {
 		return
 	}
@@ -70,8 +70,8 @@ func (s *secrets) redactor() redactor {
 	// one may begin with another
 	texts := slices.SortedFunc(slices.Values(s.texts), func(a, b string) int { return len(b) - len(a) })
 	var whole, cut []string
-	for _, said := range texts {
-		for _, form := range encodedForms(said) {
+	for _, text := range texts {
+		for _, form := range encodedForms(text) {
 			whole = append(whole, form, redactedText)
 			cut = append(cut, shortenedForms(form)...)
 		}
@@ -110,11 +110,11 @@ const maxShortenedLength = 200
 // redactor takes secrets out of all that is shown.
 type redactor struct{ replacer *strings.Replacer }
 
-func (r redactor) text(said string) string { return r.replacer.Replace(said) }
+func (r redactor) text(text string) string { return r.replacer.Replace(text) }
 
 func (r redactor) texts(texts []string) (out []string) {
-	for _, said := range texts {
-		out = append(out, r.text(said))
+	for _, text := range texts {
+		out = append(out, r.text(text))
 	}
 	return out
 }

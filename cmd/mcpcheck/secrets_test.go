@@ -77,21 +77,21 @@ func TestSecretsAreRedacted(t *testing.T) {
 				t.Fatalf("%d reports, %v", len(files), err)
 			}
 			for _, f := range files {
-				said, err := os.ReadFile(filepath.Join(dir, "reports", f.Name()))
+				text, err := os.ReadFile(filepath.Join(dir, "reports", f.Name()))
 				if err != nil {
 					t.Fatal(err)
 				}
-				written[f.Name()] = string(said)
+				written[f.Name()] = string(text)
 			}
-			for file, said := range written {
+			for file, text := range written {
 				for kind, secret := range secrets {
 					for _, form := range secretForms(secret) {
-						if i := strings.Index(said, form); i >= 0 {
+						if i := strings.Index(text, form); i >= 0 {
 							t.Errorf(
 								"%s holds the secret of %s: …%s…",
 								file,
 								kind,
-								said[max(0, i-60):min(len(said), i+len(form)+20)],
+								text[max(0, i-60):min(len(text), i+len(form)+20)],
 							)
 						}
 					}

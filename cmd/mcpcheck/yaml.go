@@ -19,11 +19,11 @@ import (
 
 // readYAML decodes a file that people write. It is strict, and its errors say in one line what is wrong, where, and
 // what is allowed there.
-func readYAML(name string, said []byte, into any) (err error) {
-	if bytes.HasPrefix(said, []byte("\ufeff")) {
+func readYAML(name string, text []byte, into any) (err error) {
+	if bytes.HasPrefix(text, []byte("\ufeff")) {
 		return usageErrorf("%s: this begins with a byte order mark; save it as UTF-8 without one (BOM)", name)
 	}
-	if bracketDepth(said) > maxNesting {
+	if bracketDepth(text) > maxNesting {
 		return usageErrorf("%s: its lists and maps are nested more than %d deep", name, maxNesting)
 	}
 	defer func() {
@@ -32,10 +32,10 @@ func readYAML(name string, said []byte, into any) (err error) {
 				name)
 		}
 	}()
-	if err := yaml.UnmarshalWithOptions(said, into, yaml.Strict()); err != nil {
-		return usageErrorf("%s%s", name, yamlErrorText(said, reflect.TypeOf(into).Elem(), err))
+	if err := yaml.UnmarshalWithOptions(text, into, yaml.Strict()); err != nil {
+		return usageErrorf("%s%s", name, yamlErrorText(text, reflect.TypeOf(into).Elem(), err))
 	}
-	if second := secondDocument(said); second != nil {
+	if second := secondDocument(text); second != nil {
 		return usageErrorf("%s%s: a second document begins here; only one is read, so take one of them out",
 			name, tokenPosition(second.GetToken()))
 	}
@@ -46,9 +46,9 @@ func readYAML(name string, said []byte, into any) (err error) {
 const maxNesting = 200
 
 // bracketDepth is how deep the brackets of a text are nested, those in strings included.
-func bracketDepth(said []byte) (deepest int) {
+func bracketDepth(text []byte) (deepest int) {
 	depth := 0
-	for _, c := range said {
+	for _, c := range text {
 		switch c {
 		case '[', '{':
 			depth++
@@ -61,11 +61,11 @@ func bracketDepth(said []byte) (deepest int) {
 }
 
 // yamlErrorText says where a text is wrong that should be a value of a type, and what is allowed there.
-func yamlErrorText(said []byte, t reflect.Type, err error) string {
+func yamlErrorText(text []byte, t reflect.Type, err error) string {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
 		key := unknown.Token.Value
-		allowed := allowedKeysText(key, enclosingType(firstDocument(said), t, unknown.Token))
+		allowed := allowedKeysText(key, enclosingType(firstDocument(text), t, unknown.Token))
 		return fmt.Sprintf("%s: unknown key %q%s", tokenPosition(unknown.Token), key, allowed)
 	}
 	var typed *yaml.TypeError
@@ -89,13 +89,13 @@ func yamlErrorText(said []byte, t reflect.Type, err error) string {
 		if strings.Contains(syntax.GetMessage(), "'\t'") {
 			return tokenPosition(syntax.GetToken()) + ": this begins with a tab; YAML is indented with spaces"
 		}
-		if line, ok := misindentedLine(said, syntax); ok {
+		if line, ok := misindentedLine(text, syntax); ok {
 			return fmt.Sprintf(":%d: its indentation is wrong; indent it like the line above", line)
 		}
 		return fmt.Sprintf("%s: %s", tokenPosition(syntax.GetToken()), strings.TrimSpace(syntax.GetMessage()))
 	}
 	for _, key := range durationKeys(t) { // whose errors do not say where
-		if node := findNode(firstDocument(said), key); node != nil && !isDuration(node) {
+		if node := findNode(firstDocument(text), key); node != nil && !isDuration(node) {
 			return fmt.Sprintf("%s: %s is not %s", tokenPosition(node.GetToken()), key,
 				typeText(reflect.TypeFor[time.Duration]()))
 		}
@@ -106,11 +106,11 @@ func yamlErrorText(said []byte, t reflect.Type, err error) string {
 // misindentedLine is the line, counted from 1, whose indentation is what is wrong with a text, and whether there is
 // one: a value stands where it may not, in a line that is indented otherwise than the one above. Of a key that the
 // reader takes for the rest of a text, it names the line above.
-func misindentedLine(said []byte, err yaml.Error) (line int, ok bool) {
+func misindentedLine(text []byte, err yaml.Error) (line int, ok bool) {
 	if !strings.Contains(err.GetMessage(), "value is not allowed in this context") {
 		return 0, false
 	}
-	all := strings.Split(string(said), "\n")
+	all := strings.Split(string(text), "\n")
 	line = err.GetToken().Position.Line
 	indent := func(line int) int { return len(all[line-1]) - len(strings.TrimLeft(all[line-1], " ")) }
 	if strings.Contains(err.GetMessage(), "mapping value") {
@@ -134,8 +134,8 @@ func tokenPosition(t *token.Token) string {
 }
 
 // firstDocument is the value of the first document of a text; nil when there is none.
-func firstDocument(said []byte) ast.Node {
-	file, err := parser.ParseBytes(said, 0)
+func firstDocument(text []byte) ast.Node {
+	file, err := parser.ParseBytes(text, 0)
 	if err != nil || len(file.Docs) == 0 {
 		return nil
 	}
@@ -143,8 +143,8 @@ func firstDocument(said []byte) ast.Node {
 }
 
 // secondDocument is the value of the second document of a text; nil when there is none.
-func secondDocument(said []byte) ast.Node {
-	file, err := parser.ParseBytes(said, 0)
+func secondDocument(text []byte) ast.Node {
+	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return nil
 	}

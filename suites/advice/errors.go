@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -59,10 +60,10 @@ var errorChecks = check.Suite{
 			t.WithReason(check.NotGiven).Skip("the server was given no secret that it could tell")
 		}
 		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
-			said := m.Raw.Bytes()
+			text := m.Raw.Bytes()
 			for _, secret := range secrets {
 				encoded := base64.RawStdEncoding.EncodeToString([]byte(secret))
-				tells := bytes.Contains(said, []byte(secret)) || bytes.Contains(said, []byte(encoded))
+				tells := bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded))
 				t.Expect(!tells).To(check.BeTrue("no credentials", "one that the server was given"))
 			}
 		})
@@ -112,16 +113,16 @@ func errorsIn(w check.Wire) check.Messages {
 // errorText is the text of an error, or of the result of a tool that has failed.
 func errorText(m check.Message) string {
 	e, _ := m.JSON()["error"].(check.M)
-	said := textIn(e, "message") + "\n"
+	content := textIn(e, "message") + "\n"
 	if data, isString := e["data"].(string); isString {
-		said += data
+		content += data
 	} else if check.HasMember(e, "data") {
-		said += string(text.CompactJSON(e["data"]))
+		content += string(text.CompactJSON(e["data"]))
 	}
 	for _, block := range protocol.ObjectsIn(protocol.ResultOf(m)["content"]) {
-		said += "\n" + textIn(block, "text")
+		content += "\n" + textIn(block, "text")
 	}
-	return strings.ReplaceAll(said, `\n`, "\n") // of a text in the data
+	return strings.ReplaceAll(content, `\n`, "\n") // of a text in the data
 }
 
 // stackTracePattern matches a line of a stack trace as runtimes write them, or a place in a source file.
@@ -136,9 +137,9 @@ var stackTracePattern = regexp.MustCompile(`Traceback \(most recent call last\)`
 // isArgumentError reports whether a call was refused in one of the ways in which arguments are. Another error may say
 // that there were too many calls.
 func isArgumentError(r driver.Reply) bool {
-	const invalidParams = -32602
+
 	code, _ := r.Code()
-	return r.Result()["isError"] == true || code == invalidParams
+	return r.Result()["isError"] == true || code == errcode.InvalidParams
 }
 
 // mentionsParameter reports whether a text says which parameter is meant, or what is expected of it.

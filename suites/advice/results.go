@@ -36,9 +36,9 @@ var resultChecks = check.Suite{
 		calls := successfulCalls(t)
 		toolcall.RequireObserved(t, len(calls.List), "tool was called successfully", calls.Uncalled, toolcall.AnyTool)
 		toolcall.EachToolCall(t, calls.List, func(t *check.T, c toolcall.ToolCall) {
-			said := c.Reply.MessageText()
-			n := utf8.RuneCountInString(said)
-			t.Expect(n <= 20_000 || truncationPattern.MatchString(said)).To(check.BeTrue(
+			text := c.Reply.MessageText()
+			n := utf8.RuneCountInString(text)
+			t.Expect(n <= 20_000 || truncationPattern.MatchString(text)).To(check.BeTrue(
 				"at most 20,000 characters, or a hint that there is more", "%d"+byPattern, n))
 		})
 	}),
@@ -81,11 +81,11 @@ func isMachineReadable(result check.M) bool {
 	if len(blocks) != 1 {
 		return false
 	}
-	said := textIn(blocks[0], "text")
-	if !strings.HasPrefix(said, "{") && !strings.HasPrefix(said, "[") {
+	text := textIn(blocks[0], "text")
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		return false
 	}
-	switch v := driver.Decode([]byte(said)).(type) {
+	switch v := driver.Decode([]byte(text)).(type) {
 	case check.M:
 		return len(v) > 0
 	case []any:

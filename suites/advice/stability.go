@@ -46,17 +46,17 @@ const maxResultBytes = 1 << 20
 func textComparisons(t *check.T, w check.Wire) (again []textComparison) {
 	first, known := map[string]textComparison{}, map[string]int{}
 	note := func(m check.Message, what string, object check.M, member string) {
-		said, isString := object[member].(string)
+		text, isString := object[member].(string)
 		if !isString {
 			return
 		}
 		key := what + clientKey(m)
 		before, seen := first[key]
 		if !seen {
-			first[key] = textComparison{name: what, first: said, frames: []*driver.Frame{m.Frame}}
+			first[key] = textComparison{name: what, first: text, frames: []*driver.Frame{m.Frame}}
 			return
 		}
-		before.second, before.frames = said, append(slices.Clone(before.frames), m.Frame)
+		before.second, before.frames = text, append(slices.Clone(before.frames), m.Frame)
 		if at, twice := known[key]; !twice {
 			known[key], again = len(again), append(again, before)
 		} else if again[at].second == again[at].first {

@@ -41,9 +41,9 @@ func measureDefinitions(tools []check.Subject) (s definitionSize) {
 				told[member] = tool.Value[member]
 			}
 		}
-		said := text.CompactJSON(told)
-		said, s.truncated = said[:min(len(said), longest)], len(said) > longest
-		if n, err := tokenizer().Count(string(said)); err == nil {
+		content := text.CompactJSON(told)
+		content, s.truncated = content[:min(len(content), longest)], len(content) > longest
+		if n, err := tokenizer().Count(string(content)); err == nil {
 			s.tokens += n
 		}
 		if s.tools++; s.truncated || s.tokens > enough {

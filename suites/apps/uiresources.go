@@ -10,15 +10,16 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 var uiResourceChecks = check.Suite{
 	"apps/resource-exists": check.Probe(func(t *check.T) {
-		const internal = -32603
+
 		check.Each(t, readUIResources(t), uiResource.Subject, func(t *check.T, p uiResource) {
-			if code, ok := p.Reply.Code(); ok && code == internal {
+			if code, ok := p.Reply.Code(); ok && code == errcode.InternalError {
 				t.Inconclusive("it cannot be read now: %s", check.Got(p.Reply))
 			}
 			t.Expect(p.Reply).To(check.BeResult())

@@ -174,9 +174,9 @@ var tokenChecks = check.Suite{
 				if hasMethod(x, "tools/call") {
 					continue // what a tool says is its own business
 				}
-				said := responseText(x.Response())
+				text := responseText(x.Response())
 				for token, what := range tokens {
-					t.Expect(!strings.Contains(said, token)).To(check.BeTrue("a token that never comes back",
+					t.Expect(!strings.Contains(text, token)).To(check.BeTrue("a token that never comes back",
 						"%s, in the answer to a %s", what, x.Method))
 				}
 			}
@@ -420,13 +420,13 @@ func secrets(t *check.T) map[string]string {
 }
 
 // responseText is all that the server said in an exchange.
-func responseText(a driver.HTTPResponse) (said string) {
+func responseText(a driver.HTTPResponse) (text string) {
 	for name, values := range a.Header {
-		said += name + ": " + strings.Join(values, "\n") + "\n"
+		text += name + ": " + strings.Join(values, "\n") + "\n"
 	}
-	said += a.Body.String()
+	text += a.Body.String()
 	for _, e := range a.Events {
-		said += "\n" + e.Data.String()
+		text += "\n" + e.Data.String()
 	}
-	return said
+	return text
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -118,7 +119,7 @@ var Checks = check.Suite{
 		if r.Answered() && r.Frame.RoundTrip != nil && r.Frame.RoundTrip.IsRejected() {
 			return // the status says enough
 		}
-		t.Expect(r).To(check.BeError(-32600))
+		t.Expect(r).To(check.BeError(errcode.InvalidRequest))
 		t.Expect(r.Frame).To(invalid.HaveNoID())
 	}),
 

@@ -78,9 +78,9 @@ func (s *RequirementSet) digest() string {
 func (s *RequirementSet) Info() *SetInfo { return &SetInfo{s.Name, s.Digest} }
 
 // ReadSet reads a set, which has to be as it was made.
-func ReadSet(said []byte) (*RequirementSet, error) {
+func ReadSet(text []byte) (*RequirementSet, error) {
 	var s RequirementSet
-	d := json.NewDecoder(bytes.NewReader(said))
+	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&s); err != nil {
 		return nil, fmt.Errorf("it is not the JSON of a set: %w", err)
 	}

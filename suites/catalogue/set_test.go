@@ -58,8 +58,8 @@ func TestNewSet(t *testing.T) {
 func TestReadSet(t *testing.T) {
 	all := setCatalogue(t)
 	made := NewSet(all, "2025-11-25", ProgramInfo{"mcpcheck", "1.4.0"}, all.Tentative("1.4.0"))
-	said := string(text.CompactJSON(made))
-	got, err := ReadSet([]byte(said))
+	content := string(text.CompactJSON(made))
+	got, err := ReadSet([]byte(content))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,16 +67,16 @@ func TestReadSet(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for name, test := range map[string]struct{ text, want string }{
-		"changed":        {strings.Replace(said, `"level":"SHOULD"`, `"level":"MUST"`, 1), "it was changed"},
-		"one less":       {strings.Replace(said, `{"id":"http/c","level":"MUST"},`, "", 1), "it was changed"},
-		"another digest": {strings.Replace(said, "sha256:", "sha256:0", 1), "it was changed"},
+		"changed":        {strings.Replace(content, `"level":"SHOULD"`, `"level":"MUST"`, 1), "it was changed"},
+		"one less":       {strings.Replace(content, `{"id":"http/c","level":"MUST"},`, "", 1), "it was changed"},
+		"another digest": {strings.Replace(content, "sha256:", "sha256:0", 1), "it was changed"},
 		"no JSON":        {"list", "it is not the JSON of a set"},
 		"a list":         {"[]", "it is not the JSON of a set"},
 		"another object": {`{"schemaVersion":1}`, "not a requirement set"},
 		"a later one":    {`{"set":2}`, "version 2 of the format is not known"},
 		"no revision":    {`{"set":1,"revision":"1999-01-01"}`, `revision "1999-01-01" is not known`},
 		"empty":          {`{"set":1,"revision":"2025-11-25"}`, "there is no requirement in it"},
-		"two":            {said + said, "something follows the set"},
+		"two":            {content + content, "something follows the set"},
 	} {
 		if _, err := ReadSet([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %s", name, err, test.want)

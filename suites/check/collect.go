@@ -241,11 +241,11 @@ func reasonsText(open []subjectOutcome) string {
 		if told = append(told, f.message); len(texts) == report.MaxFindings {
 			return strings.Join(texts, "; ") + "; …"
 		}
-		said := f.message
+		text := f.message
 		if f.subject.Name != "" {
-			said = f.subject.Name + ": " + said
+			text = f.subject.Name + ": " + text
 		}
-		texts = append(texts, said)
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, "; ")
 }
@@ -261,9 +261,9 @@ func (c *subjectResults) failure() outcome {
 		if f.level < all.level {
 			continue
 		}
-		said := f.message
+		text := f.message
 		if f.subject.Name != "" {
-			said = f.subject.Name + ":\n" + indent(said)
+			text = f.subject.Name + ":\n" + indent(text)
 		}
 		all.subjects = append(all.subjects, f.subjects...)
 		all.locations = append(all.locations, f.locations...)
@@ -273,7 +273,7 @@ func (c *subjectResults) failure() outcome {
 			all.omittedFindings = append(all.omittedFindings, slices.Concat(f.findings(), f.omittedFindings)...)
 			continue
 		}
-		texts = append(texts, said)
+		texts = append(texts, text)
 		all.findings = append(all.findings, f.findings()...)
 		all.omittedFindings = append(all.omittedFindings, f.omittedFindings...)
 		all.evidence.add(f.evidence)
@@ -284,4 +284,4 @@ func (c *subjectResults) failure() outcome {
 	return all
 }
 
-func indent(said string) string { return "  " + strings.ReplaceAll(said, "\n", "\n  ") }
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

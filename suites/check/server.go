@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -54,9 +55,9 @@ type Server struct {
 // IsModernOnly reports whether initialize was refused by a server of the revisions without a handshake: with one of the
 // errors that came up with them, unless it names a revision with one.
 func IsModernOnly(r driver.Reply) bool {
-	const headerMismatch, unsupportedVersion = -32020, -32022
+
 	code, _ := r.Code()
-	return unsupportedVersion <= code && code <= headerMismatch && OfferedRevision(r) == ""
+	return errcode.UnsupportedProtocolVersion <= code && code <= errcode.HeaderMismatch && OfferedRevision(r) == ""
 }
 
 // OfferedRevision is the newest revision with a handshake that the refusal of another one names; empty when it names

@@ -240,11 +240,11 @@ func listAllItems(t *testing.T, script script) (items []any, asked string, err e
 }
 
 // orNil is a text as an error would print; of no text, no error.
-func orNil(said string) any {
-	if said == "" {
+func orNil(text string) any {
+	if text == "" {
 		return nil
 	}
-	return said
+	return text
 }
 
 func TestObjects(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -115,9 +116,10 @@ func recordAnswer(u *report.ToolUse, r driver.Reply) {
 // isToolFault reports whether a call with valid arguments failed by a fault of the tool, or of what it needs. A tool
 // may refuse arguments that were made up ("no such file"), and say so by a code for that, or want another client.
 func isToolFault(r driver.Reply) bool {
-	const resourceNotFound, missingCapability, urlElicitation, invalidParams = -32002, -32021, -32042, -32602
+
 	code, _ := r.Code()
-	refusals := []int{resourceNotFound, missingCapability, urlElicitation, invalidParams}
+	refusals := []int{errcode.ResourceNotFound, errcode.MissingRequiredClientCapability, errcode.URLElicitationRequired,
+		errcode.InvalidParams}
 	if r.Error() != nil && !slices.Contains(refusals, code) {
 		return !r.IsRateLimited()
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -39,10 +40,10 @@ var capabilityChecks = check.Suite{
 			t.Yield("it was answered without an error")
 		}
 		unknown, _ := invalid.SendUnknownMethod(t).Reply.Code()
-		if code, _ := r.Code(); code == unknown && code != -32601 {
+		if code, _ := r.Code(); code == unknown && code != errcode.MethodNotFound {
 			t.Yield("any unknown method is answered with %d", code)
 		}
-		t.Expect(r).To(check.BeError(-32601))
+		t.Expect(r).To(check.BeError(errcode.MethodNotFound))
 	}),
 
 	"completion/works-when-declared": check.Probe(func(t *check.T) {
@@ -51,7 +52,7 @@ var capabilityChecks = check.Suite{
 			return
 		}
 		for _, c := range all {
-			if code, _ := check.RequireServerReply(t, c.Reply).Code(); code != -32601 {
+			if code, _ := check.RequireServerReply(t, c.Reply).Code(); code != errcode.MethodNotFound {
 				t.Retry("nothing was completed: %s", check.Got(c.Reply))
 			}
 		}
@@ -113,7 +114,7 @@ func eachResult(t *check.T, run func(*check.T, toolcall.Completion)) {
 			if r := check.RequireServerReply(t, c.Reply); r.Err != nil {
 				t.Retry("%v", check.Explain(r.Err))
 			}
-			if code, _ := c.Reply.Code(); code == -32601 {
+			if code, _ := c.Reply.Code(); code == errcode.MethodNotFound {
 				t.Yield("nothing was completed")
 			}
 			if c.Reply.Result() == nil {

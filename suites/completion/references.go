@@ -3,6 +3,7 @@ package completion
 import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -14,7 +15,7 @@ var referenceChecks = check.Suite{
 		blank := toolcall.CompletionArgument{Ref: toolcall.PromptRef(toolcall.UnknownPromptName(t)), Name: "a"}
 		r := complete(t, t.Session(), blank.Params(""))
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(check.BeError(-32602))
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"completion/unknown-template": check.Probe(func(t *check.T) {
@@ -32,7 +33,7 @@ var referenceChecks = check.Suite{
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeAnswered())
 		code, _ := r.Code()
-		t.Expect(code != -32603).To(check.BeTrue("no values, or error -32602", "%s", r))
+		t.Expect(code != errcode.InternalError).To(check.BeTrue("no values, or error -32602", "%s", r))
 	}),
 
 	"completion/context-accepted": check.Probe(func(t *check.T) {
@@ -65,7 +66,8 @@ var malformedChecks = check.Suite{
 		if t.IsModern() {
 			forms = []check.M{{}, forms[0]}
 		}
-		eachMalformed(t, forms, func(t *check.T, r driver.Reply) { t.Expect(r).To(check.BeError(-32602)) })
+		eachMalformed(t, forms,
+			func(t *check.T, r driver.Reply) { t.Expect(r).To(check.BeError(errcode.InvalidParams)) })
 	}),
 
 	"completion/invalid-ref-type": check.Probe(func(t *check.T) {
@@ -90,7 +92,8 @@ var malformedChecks = check.Suite{
 			t.Expect(toolcall.Completion{Reply: r}.Values()).To(check.BeEmptyList[string]("an error"))
 			t.ExpectShould(r).To(check.BeError())
 			code, _ := r.Code()
-			t.ExpectShould(code != -32603).To(check.BeTrue("an error other than an internal one", "%s", r))
+			t.ExpectShould(code != errcode.InternalError).To(check.BeTrue("an error other than an internal one",
+				"%s", r))
 		})
 	}),
 }
@@ -128,7 +131,7 @@ func complete(t *check.T, s *driver.Session, params check.M) driver.Reply {
 func requireKnownMethod(t *check.T, r driver.Reply) {
 	code, _ := r.Code()
 	switch {
-	case code != -32601:
+	case code != errcode.MethodNotFound:
 	case !t.Server.Declares("completions"):
 		t.WithReason(check.NotOffered).Skip("the server does not complete, which %s has no capability for", t.Revision)
 	default:

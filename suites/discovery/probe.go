@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 )
 
 // attempt is a server that is asked for a revision in a process, or over HTTP in a session. What came of it is there
@@ -131,13 +132,13 @@ func (a *revisionProbe) isRefused() bool {
 // discoverError is how server/discover was answered, if neither with a result nor with an error that servers of the
 // handshake have for what they do not know: any but that of a request which they tried to serve, and failed to.
 func (a *revisionProbe) discoverError() string {
-	const internal = -32603
+
 	if a.hadSession || !a.isAnswered() || a.server.Protected {
 		return ""
 	}
 	r := a.server.ConnectReply
 	code, coded := r.Code()
-	refused := r.IsStatusOnly() || coded && code != internal
+	refused := r.IsStatusOnly() || coded && code != errcode.InternalError
 	if r.Result() != nil || refused && a.server.Failure == "" {
 		return ""
 	}

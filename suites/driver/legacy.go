@@ -2,6 +2,7 @@ package driver
 
 import (
 	"cmp"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"net/http"
 )
 
@@ -47,7 +48,7 @@ func (e Legacy) response(s *Session, request *Frame) M {
 	if result := e.result(s, request.Method); result != nil {
 		reply["result"] = result
 	} else {
-		reply["error"] = M{"code": -32601, "message": "Method not found"}
+		reply["error"] = M{"code": errcode.MethodNotFound, "message": "Method not found"}
 	}
 	return reply
 }

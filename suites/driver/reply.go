@@ -191,20 +191,20 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	said := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
+	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
 	if e.Flag != "" {
-		said += " (" + e.Flag + ")"
+		text += " (" + e.Flag + ")"
 	}
 	if e.PartialBytes > 0 {
-		said += fmt.Sprintf(" (%s came without a newline)", count(e.PartialBytes, "byte"))
+		text += fmt.Sprintf(" (%s came without a newline)", count(e.PartialBytes, "byte"))
 	}
 	if e.UnknownID != nil {
-		said += fmt.Sprintf("; a response with id %s came, which no request has", Brief(e.UnknownID))
+		text += fmt.Sprintf("; a response with id %s came, which no request has", Brief(e.UnknownID))
 	}
 	if e.Receiving {
-		said += ", though it was still coming"
+		text += ", though it was still coming"
 	}
-	return said
+	return text
 }
 
 // NoResponseError says that the transport brought no answer to a request, and none will come: an RoundTrip exchange

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -37,7 +38,7 @@ func requiredErrors(w check.Wire, revision string) check.Messages {
 	return w.Errors().Negotiated(revision).Filter("error -32042", func(m check.Message) bool {
 		e, _ := m.JSON()["error"].(check.M)
 		code, _ := driver.Reply{Frame: m.Frame}.Code()
-		return e != nil && code == urlElicitationRequired && revision == "2025-11-25"
+		return e != nil && code == errcode.URLElicitationRequired && revision == "2025-11-25"
 	})
 }
 
@@ -94,9 +95,6 @@ func violations(t *check.T, q client.ServerRequest, id string) (rules []string) 
 	}
 	return rules
 }
-
-// urlElicitationRequired is the code of the errors that say so.
-const urlElicitationRequired = -32042
 
 // The entries of shapes.
 const (

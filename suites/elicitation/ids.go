@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -92,7 +93,7 @@ func mayHideElicitation(s *driver.Session) bool {
 		all := announcedElicitations(check.Message{Frame: x.Response})
 		anonymous := func(q client.ServerRequest) bool { return elicitationID(q) == "" }
 		if code, isError := (driver.Reply{Frame: x.Response}).Code(); isError {
-			return code == urlElicitationRequired && (len(all) == 0 || slices.ContainsFunc(all, anonymous))
+			return code == errcode.URLElicitationRequired && (len(all) == 0 || slices.ContainsFunc(all, anonymous))
 		}
 		result, _ := x.Response.JSON()["result"].(check.M)
 		return !check.HasMember(result, "content") && !check.HasMember(result, "task")

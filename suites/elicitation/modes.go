@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -30,7 +31,8 @@ type answeredCall struct {
 
 // clientErrors are the errors of a client that cannot ask its user.
 var clientErrors = []client.ClientResponse{
-	client.NewErrorResponse(-32602, "Invalid params: this mode is not supported"), client.NewErrorResponse(-32601,
+	client.NewErrorResponse(errcode.InvalidParams, "Invalid params: this mode is not supported"),
+	client.NewErrorResponse(errcode.MethodNotFound,
 		"Method not found"),
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -33,7 +34,7 @@ var responseChecks = check.Suite{
 		eachElicitingTool(t, func(t *check.T, a elicitingTool) {
 			for _, x := range a.declined {
 				expectEnd(t, a, x)
-				if code, _ := x.Reply.Code(); t.IsModern() && code == internalError {
+				if code, _ := x.Reply.Code(); t.IsModern() && code == errcode.InternalError {
 					t.Fail("an orderly answer", "%s when the client answers %s", x.Reply, x.response)
 				}
 			}
@@ -69,8 +70,6 @@ var responseChecks = check.Suite{
 	}),
 }
 
-const internalError = -32603
-
 // eachElicitingTool tries a check on tools that ask, whose calls come to an end when the user agrees.
 func eachElicitingTool(t *check.T, run func(*check.T, elicitingTool)) {
 	subject := func(a elicitingTool) check.Subject { return a.accepted.Subject() }
@@ -81,7 +80,7 @@ func eachElicitingTool(t *check.T, run func(*check.T, elicitingTool)) {
 func expectEnd(t *check.T, a elicitingTool, x answeredCall) {
 	code, _ := a.accepted.Reply.Code()
 	switch {
-	case !a.hasEnded(), t.IsModern() && code == internalError:
+	case !a.hasEnded(), t.IsModern() && code == errcode.InternalError:
 		t.Yield("it does not end well either when the user agrees: %s", check.Got(a.accepted.Reply))
 	case !x.AsksFor(createMethod):
 		t.WithReason(check.NotObserved).Inconclusive("it has not asked again")
@@ -261,13 +260,13 @@ func (x invalidResponse) isAccepted(usual, got string) bool {
 // resultText is what a call has returned, without quotes: they stand around some values only.
 func resultText(i *client.InteractiveCall) string {
 	result := i.Reply.Result()
-	said := ""
+	var all strings.Builder
 	for _, block := range protocol.ObjectsIn(result["content"]) {
-		said, _ := block["text"].(string)
-		said += said + "\n"
+		content, _ := block["text"].(string)
+		all.WriteString(content + "\n")
 	}
 	if check.HasMember(result, "structuredContent") {
-		said += string(text.CompactJSON(result["structuredContent"]))
+		all.Write(text.CompactJSON(result["structuredContent"]))
 	}
-	return strings.NewReplacer(`"`, "", `\`, "").Replace(said)
+	return strings.NewReplacer(`"`, "", `\`, "").Replace(all.String())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
@@ -46,11 +47,11 @@ func declaredExtensions(t *check.T) []string {
 
 // isMissingExtension reports whether an answer says that the client lacks one of some extensions.
 func isMissingExtension(r driver.Reply, extensions []string) bool {
-	const missingCapability = -32021
+
 	code, _ := r.Code()
 	data, _ := r.Error()["data"].(check.M)
 	required, _ := data["requiredCapabilities"].(check.M)
 	lacks, _ := required["extensions"].(check.M)
 	named := func(extension string) bool { return check.HasMember(lacks, extension) }
-	return code == missingCapability && slices.ContainsFunc(extensions, named)
+	return code == errcode.MissingRequiredClientCapability && slices.ContainsFunc(extensions, named)
 }

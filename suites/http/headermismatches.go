@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -138,9 +139,9 @@ func nameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedReq
 
 // isUnknownMethod reports whether the server does not know the method.
 func (x mismatchedRequest) isUnknownMethod() bool {
-	const methodNotFound = -32601
+
 	code, _ := x.validReply.Code()
-	return code == methodNotFound
+	return code == errcode.MethodNotFound
 }
 
 func toolRequest(t *check.T) roundtrip.ManualRequest {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -125,27 +126,21 @@ var mirroredHeaderChecks = check.Suite{
 			t.WithReason(check.NotObserved).Skip("no request was refused for its headers")
 		}
 		eachMismatch(t, refused, func(t *check.T, x mismatchedRequest) {
-			t.Expect(x.AwaitReply()).To(check.BeError(headerMismatch))
+			t.Expect(x.AwaitReply()).To(check.BeError(errcode.HeaderMismatch))
 		})
 	}),
 }
 
-// The errors of requests that do not fit their headers, and of versions that the server does not speak.
-const (
-	headerMismatch     = -32020
-	unsupportedVersion = -32022
-)
-
 // isHeaderMismatch reports whether a request was refused for its headers.
 func isHeaderMismatch(r driver.Reply) bool {
 	code, _ := r.Code()
-	return code == headerMismatch
+	return code == errcode.HeaderMismatch
 }
 
 // isUnsupportedVersion reports whether it was refused for its version.
 func isUnsupportedVersion(r driver.Reply) bool {
 	code, _ := r.Code()
-	return code == unsupportedVersion
+	return code == errcode.UnsupportedProtocolVersion
 }
 
 // What is wrong with the headers of a request.

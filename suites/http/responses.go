@@ -155,7 +155,7 @@ func errorProblem(r RoundTripRecord) string {
 	m := roundtrip.DecodeObject(r.Response.Body.Bytes())
 	e, _ := m["error"].(check.M)
 	code, _ := e["code"].(json.Number)
-	_, said := e["message"].(string)
+	_, content := e["message"].(string)
 	unread := r.Request.Kind == driver.NotJSON // its id is judged by jsonrpc/parse-error-id
 	right := driver.SameID(text.CompactJSON(m["id"]), r.Request.RoundTrip.RequestID()) || unread
 	switch {
@@ -165,7 +165,7 @@ func errorProblem(r RoundTripRecord) string {
 		return "no error object"
 	case !driver.IsInteger(code):
 		return "no error code"
-	case !said:
+	case !content:
 		return "no error message"
 	case m["id"] != nil && !right:
 		return "id " + check.Show(m["id"])

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -174,7 +175,7 @@ func requireEnded(t *check.T, a driver.HTTPResponse) {
 // isHandled reports whether a request was carried out, be it with an error of the method itself.
 func isHandled(r driver.Reply, a driver.HTTPResponse) bool {
 	code, _ := r.Code()
-	return a.OK() && (r.Result() != nil || code == -32601)
+	return a.OK() && (r.Result() != nil || code == errcode.MethodNotFound)
 }
 
 // requestWithoutSessionID is a request in a session that lacks the session id.

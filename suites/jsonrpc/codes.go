@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -16,7 +17,7 @@ var codeChecks = check.Suite{
 		eachErrorCode(t, w, func(t *check.T, code int) {
 			undefined := -32099 <= code && code <= -32023 && !protocol.IsRetiredCode(code)
 			t.Expect(!undefined).To(check.BeTrue("no code of MCP that the specification does not define", "%d", code))
-			misplaced := code == headerMismatch && t.Server.Transport == "stdio"
+			misplaced := code == errcode.HeaderMismatch && t.Server.Transport == "stdio"
 			t.Expect(!misplaced).To(check.BeTrue("no error about headers over stdio, where there are none", "%d", code))
 		})
 	}),
@@ -37,9 +38,6 @@ var codeChecks = check.Suite{
 		})
 	}),
 }
-
-// headerMismatch is the code of the error for headers that do not say what the message says.
-const headerMismatch = -32020
 
 // triggerErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
 func triggerErrors(t *check.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
@@ -163,5 +164,6 @@ func isConcise(text string) bool {
 // isUnreservedCode reports whether a code is none of those that JSON-RPC keeps for later.
 func isUnreservedCode(code json.Number) bool {
 	n, ok := driver.Integer(code)
-	return !ok || n < -32768 || n >= -32099 || n == -32700 || -32603 <= n && n <= -32600
+	return !ok || n < -32768 || n >= -32099 || n == errcode.ParseError || errcode.InternalError <= n &&
+		n <= errcode.InvalidRequest
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -17,7 +18,7 @@ var malformedChecks = check.Suite{
 			t.Skip("over HTTP a status of an error is enough")
 		}
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(check.BeError(-32700))
+		t.Expect(r).To(check.BeError(errcode.ParseError))
 	}),
 
 	"jsonrpc/parse-error-id": check.Probe(func(t *check.T) {
@@ -38,7 +39,7 @@ var malformedChecks = check.Suite{
 			}
 		}
 		for _, r := range withCode(all) {
-			t.ExpectAdvice(r.Reply).To(check.BeError(-32600))
+			t.ExpectAdvice(r.Reply).To(check.BeError(errcode.InvalidRequest))
 		}
 	}),
 
@@ -65,7 +66,7 @@ var malformedChecks = check.Suite{
 			t.Expect(r.Reply.Frame).To(invalid.HaveID(r.ID))
 		}
 		for _, r := range withCode(all) {
-			t.ExpectAdvice(r.Reply).To(check.BeError(-32600, -32602))
+			t.ExpectAdvice(r.Reply).To(check.BeError(errcode.InvalidRequest, errcode.InvalidParams))
 		}
 	}),
 

@@ -9,13 +9,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
-
-// methodNotFound is the code of the error for a method that is unknown.
-const methodNotFound = -32601
 
 var methodChecks = check.Suite{
 	"jsonrpc/unknown-method-is-error": check.Probe(func(t *check.T) {
@@ -35,7 +33,7 @@ var methodChecks = check.Suite{
 		if _, ok := r.Code(); !ok {
 			t.Yield("no error with a code came")
 		}
-		t.Expect(r).To(check.BeError(methodNotFound))
+		t.Expect(r).To(check.BeError(errcode.MethodNotFound))
 	}),
 
 	"jsonrpc/removed-method-ping":             removedMethodCheck("ping", nil),
@@ -67,12 +65,12 @@ var methodChecks = check.Suite{
 			}
 			t.Expect(r).To(beErrorFor(method))
 			if t.IsModern() {
-				t.Expect(r).To(check.BeError(methodNotFound), method)
+				t.Expect(r).To(check.BeError(errcode.MethodNotFound), method)
 			}
 			all = append(all, r)
 		}
 		for _, r := range all {
-			t.ExpectAdvice(r).To(check.BeError(methodNotFound))
+			t.ExpectAdvice(r).To(check.BeError(errcode.MethodNotFound))
 		}
 	}),
 
@@ -121,10 +119,10 @@ func removedMethodCheck(method string, params check.M) check.Check {
 		unknown, _ := invalid.SendUnknownMethod(t).Reply.Code()
 		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), method, params)
 		invalid.SkipUnlessServerRejects(t, r)
-		if code, isError := r.Code(); isError && code == unknown && code != methodNotFound {
+		if code, isError := r.Code(); isError && code == unknown && code != errcode.MethodNotFound {
 			t.Yield("any unknown method is answered with %d", code)
 		}
-		t.Expect(r).To(check.BeError(methodNotFound))
+		t.Expect(r).To(check.BeError(errcode.MethodNotFound))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -97,10 +98,10 @@ func versionOf(r driver.Reply) any { return check.Member(r.Result(), "protocolVe
 // refusesVersion recognises the error that the page shows in contradiction to itself, -32602 with the supported
 // versions, and the one that came up later for this.
 func refusesVersion(r driver.Reply) bool {
-	const later = -32022
+
 	code, _ := r.Code()
 	data, _ := r.Error()["data"].(check.M)
-	return (code == -32602 || code == later) && data["supported"] != nil
+	return (code == errcode.InvalidParams || code == errcode.UnsupportedProtocolVersion) && data["supported"] != nil
 }
 
 // isPreview reports whether a version was used before a revision was published.

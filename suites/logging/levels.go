@@ -3,6 +3,7 @@ package logging
 import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -28,7 +29,7 @@ var levelChecks = check.Suite{
 		value := func(value any) check.Subject { return check.NamedSubject(check.Show(value)) }
 		check.Each(t, []any{"verbose", "INFO", 3}, value, func(t *check.T, value any) {
 			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, check.M{"level": value})
-			t.Expect(r).To(check.BeError(protocol.InvalidParams))
+			t.Expect(r).To(check.BeError(errcode.InvalidParams))
 		})
 	}).InModern(check.Probe(func(t *check.T) {
 		s := t.SessionForInvalidInput()
@@ -37,7 +38,7 @@ var levelChecks = check.Suite{
 		}
 		method, _ := s.NoOp()
 		r := invalid.RequestInvalid(t, s, method, check.M{"_meta": check.M{driver.MetaLogLevel: "loud"}})
-		t.Expect(r).To(check.BeError(protocol.InvalidParams))
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	})),
 
 	"logging/set-level-missing": check.Probe(func(t *check.T) {

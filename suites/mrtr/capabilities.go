@@ -8,13 +8,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
-
-// missingCapability is the error of a request that needs more than its client has declared.
-const missingCapability = -32021
 
 // capabilityChecks are the checks of what servers ask of clients that cannot do everything, and of other requests.
 var capabilityChecks = check.Suite{
@@ -50,9 +48,9 @@ var capabilityChecks = check.Suite{
 			case was == outcomeError || was == outcomeNoResponse:
 				t.Yield("it fails with the capabilities as well: %s", check.Got(x.LastReply))
 			}
-			toolcall.RequireNotRateLimited(t, t.Session(), x.reply, missingCapability)
+			toolcall.RequireNotRateLimited(t, t.Session(), x.reply, errcode.MissingRequiredClientCapability)
 			t.ExpectShould(x.reply.Result() == nil).To(check.BeTrue("error -32021", "%s", x.reply))
-			t.Expect(x.reply).To(check.BeError(missingCapability))
+			t.Expect(x.reply).To(check.BeError(errcode.MissingRequiredClientCapability))
 		})
 	}),
 
@@ -143,7 +141,7 @@ func retriesWithoutCapabilities(t *check.T) []*loopRetry {
 func eachMissingCapability(t *check.T, run func(*check.T, *loopRetry)) {
 	missing := slices.DeleteFunc(slices.Clone(retriesWithoutCapabilities(t)), func(x *loopRetry) bool {
 		code, _ := x.reply.Code()
-		return code != missingCapability
+		return code != errcode.MissingRequiredClientCapability
 	})
 	check.Judge(t, "error -32021", missing, (*loopRetry).subject, run)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
@@ -105,7 +106,7 @@ func loopCheck(method, what string) check.Check {
 
 // expectAccepted wants the answers to a round taken, whatever the server makes of them.
 func (x *loopRetry) expectAccepted(t *check.T, round int) {
-	const invalidParams = -32602
+
 	r := x.replyAfter(round)
 	x.reply = r
 	switch {
@@ -114,7 +115,7 @@ func (x *loopRetry) expectAccepted(t *check.T, round int) {
 	case !r.Answered():
 		t.WithReason(check.Limit).Inconclusive("%s", x.AbortReason)
 	}
-	if code, _ := r.Code(); code == invalidParams {
+	if code, _ := r.Code(); code == errcode.InvalidParams {
 		t.Fail("valid answers taken", "%s", r)
 	}
 	t.ExpectShould(r).To(check.BeResult())

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -66,10 +67,10 @@ var stateChecks = check.Suite{
 	}),
 
 	"mrtr/unknown-state-tolerated": check.Probe(func(t *check.T) {
-		const internalError = -32603
+
 		calls := slices.DeleteFunc(toolcall.AnsweredCalls(toolcall.ValidCalls(t).List), func(c toolcall.ToolCall) bool {
 			code, _ := c.Reply.Code()
-			return code == internalError
+			return code == errcode.InternalError
 		})
 		if len(calls) == 0 {
 			toolcall.SkipNotObserved(t, "tool was called that has no internal error", toolcall.ValidCalls(t).Uncalled,
@@ -83,7 +84,7 @@ var stateChecks = check.Suite{
 			invalid.SkipUnlessServerRejects(t, r)
 			t.Retry("%v", check.Explain(r.Err))
 		}
-		if code, _ := r.Code(); code == internalError {
+		if code, _ := r.Code(); code == errcode.InternalError {
 			t.Fail("error -32602, or the state ignored", "%s", r)
 		}
 	}),

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -37,7 +38,7 @@ var cursorChecks = check.Suite{
 				return
 			}
 			const want = "a page for the cursor of the page before"
-			if code, _ := refused.Reply.Code(); code == -32603 {
+			if code, _ := refused.Reply.Code(); code == errcode.InternalError {
 				t.FailAt(catalogue.Should, want, "%s", refused.Reply)
 			}
 			t.Fail(want, "%s", refused.Reply)
@@ -91,7 +92,7 @@ var cursorChecks = check.Suite{
 			if r.Result() != nil && !w.paged {
 				t.FailAt(catalogue.Advice, "error -32602", "%s: the server has one page, and ignores cursors", r)
 			}
-			t.Expect(r).To(check.BeError(protocol.InvalidParams))
+			t.Expect(r).To(check.BeError(errcode.InvalidParams))
 		})
 	}),
 
@@ -99,7 +100,7 @@ var cursorChecks = check.Suite{
 		eachList(t, func(t *check.T, l protocol.PagedList, _ walk) {
 			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), l.Method, check.M{"cursor": 42})
 			invalid.SkipUnlessServerRejects(t, r)
-			t.Expect(r).To(check.BeError(protocol.InvalidParams))
+			t.Expect(r).To(check.BeError(errcode.InvalidParams))
 		})
 	}),
 }

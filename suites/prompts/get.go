@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -22,10 +23,10 @@ var getChecks = check.Suite{
 					return
 				}
 				code, _ := got.LastReply.Code()
-				if got.HasPlaceholder && code != -32601 {
+				if got.HasPlaceholder && code != errcode.MethodNotFound {
 					t.Inconclusive("mcpcheck had to make an argument up: %s", check.Got(got.LastReply))
 				}
-				if len(got.InputReplies) > 0 && code == -32602 {
+				if len(got.InputReplies) > 0 && code == errcode.InvalidParams {
 					t.WithReason(check.OtherCheck).Inconclusive("it asked for input, and then brought %s",
 						check.Got(got.LastReply))
 				}
@@ -49,7 +50,7 @@ var getChecks = check.Suite{
 				if toolcall.IsInputRequired(t, r) {
 					t.Skip("the server asks for what is missing")
 				}
-				t.Expect(r).To(check.BeError(-32602))
+				t.Expect(r).To(check.BeError(errcode.InvalidParams))
 			}
 		})
 	}),
@@ -61,7 +62,11 @@ var getChecks = check.Suite{
 			other := func() driver.Reply {
 				return t.TryRequest(s, "prompts/get", withArgument(got.Params, "mcpcheck_extra", "1"))
 			}
-			breaks := func(r driver.Reply) bool { code, _ := r.Code(); return code == -32603 || !r.Answered() }
+			breaks := func(r driver.Reply) bool {
+				code, _ := r.Code()
+				return code == errcode.InternalError ||
+					!r.Answered()
+			}
 			alike := func(a, b driver.Reply) bool { return breaks(a) == breaks(b) }
 			r, _ := protocol.Compare(t, alike, got.LastReply, usual, other)
 			invalid.SkipUnlessServerRejects(t, r)

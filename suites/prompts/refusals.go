@@ -3,8 +3,8 @@ package prompts
 import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
-	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
@@ -21,16 +21,16 @@ var refusalChecks = check.Suite{
 		if r.Message()["error"] == nil {
 			t.Yield("no error came")
 		}
-		t.Expect(r).To(check.BeError(-32602))
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"prompts/get-missing-name": check.Probe(func(t *check.T) {
 		if err := check.KnownUnanswered(t, "prompts/get"); err != nil {
 			check.NoAnswer(t, "%v", err)
 		}
-		codes := []int{-32602}
+		codes := []int{errcode.InvalidParams}
 		if t.IsModern() && t.Server.Transport == "http" {
-			codes = append(codes, protocol.HeaderMismatch)
+			codes = append(codes, errcode.HeaderMismatch)
 		}
 		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", check.M{})
 		invalid.SkipUnlessServerRejects(t, r)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -81,7 +82,7 @@ var contentChecks = check.Suite{
 }
 
 // notFoundCodes are the codes with which servers say that there is no such resource, or no resources at all.
-var notFoundCodes = []int{-32002, protocol.InvalidParams, -32601}
+var notFoundCodes = []int{errcode.ResourceNotFound, errcode.InvalidParams, errcode.MethodNotFound}
 
 // readResult is a resource of the list, and what came of reading it.
 type readResult struct {

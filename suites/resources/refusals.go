@@ -3,6 +3,7 @@ package resources
 import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -28,11 +29,11 @@ var refusalChecks = check.Suite{
 			t.Yield("%d is of earlier revisions", code)
 		}
 		if t.IsModern() {
-			t.Expect(r).To(check.BeError(protocol.InvalidParams))
+			t.Expect(r).To(check.BeError(errcode.InvalidParams))
 			return
 		}
-		t.Expect(r).To(check.BeError(-32002, protocol.InvalidParams))
-		t.ExpectAdvice(r).To(check.BeError(-32002))
+		t.Expect(r).To(check.BeError(errcode.ResourceNotFound, errcode.InvalidParams))
+		t.ExpectAdvice(r).To(check.BeError(errcode.ResourceNotFound))
 	}),
 
 	"resources/not-found-data-uri": check.Probe(func(t *check.T) {
@@ -45,7 +46,7 @@ var refusalChecks = check.Suite{
 		if t.IsModern() {
 			all = append(all, check.M{"uri": 5})
 		}
-		codes := append(protocol.HeaderErrorCodes(t), protocol.InvalidParams)
+		codes := append(protocol.HeaderErrorCodes(t), errcode.InvalidParams)
 		for _, params := range all {
 			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), readMethod, params)
 			requireRefusals(t, r)

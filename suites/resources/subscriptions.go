@@ -4,8 +4,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
-	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
@@ -21,7 +21,7 @@ var subscriptionChecks = check.Suite{
 		if first.Result() != nil {
 			return
 		}
-		if code, _ := first.Code(); code == -32603 {
+		if code, _ := first.Code(); code == errcode.InternalError {
 			t.FailAt(catalogue.Should, "a result", "%s", first)
 		}
 		t.Expect(first).To(check.BeResult())
@@ -55,7 +55,7 @@ var subscriptionChecks = check.Suite{
 		}
 		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), subscribeMethod, check.M{})
 		t.Expect(r).To(check.BeError())
-		t.ExpectAdvice(r).To(check.BeError(protocol.InvalidParams))
+		t.ExpectAdvice(r).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"resources/subscribe-unknown-uri": check.Probe(func(t *check.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
@@ -78,9 +79,10 @@ type rootsResponse struct {
 func (m rootsResponse) subject() check.Subject { return check.NamedSubject(m.name) }
 
 var (
-	errorResponse    = rootsResponse{"error -32601 for roots/list", client.NewErrorResponse(-32601, "Method not found")}
+	errorResponse = rootsResponse{"error -32601 for roots/list",
+		client.NewErrorResponse(errcode.MethodNotFound, "Method not found")}
 	noRootsResponses = []rootsResponse{
-		{"error -32603 for roots/list", client.NewErrorResponse(-32603, "The roots are not to be had")},
+		{"error -32603 for roots/list", client.NewErrorResponse(errcode.InternalError, "The roots are not to be had")},
 		{"an empty list of roots", newRootsResponse()},
 	}
 	noResponse = rootsResponse{"no answer to roots/list", client.ClientResponse{}}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
@@ -49,8 +50,9 @@ var directoryChecks = check.Suite{
 	"skills/directory-refuses-others": check.Probe(func(t *check.T) {
 		all := directoryListings(t, false)
 		t.Expect(requestInvalidByURI(t, directoryMethod,
-			all[0].uri+"/mcpcheck-no-such-directory")).To(check.BeError(-32602))
-		t.Expect(requestInvalidByURI(t, directoryMethod, all[0].skill.requireURI(t))).To(check.BeError(-32602),
+			all[0].uri+"/mcpcheck-no-such-directory")).To(check.BeError(errcode.InvalidParams))
+		t.Expect(requestInvalidByURI(t, directoryMethod,
+			all[0].skill.requireURI(t))).To(check.BeError(errcode.InvalidParams),
 			"of a file")
 	}),
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -121,7 +122,7 @@ var fileChecks = check.Suite{
 		if code, _ := r.Code(); protocol.IsRetiredCode(code) {
 			t.Yield("%d is of earlier revisions", code)
 		}
-		t.Expect(r).To(check.BeError(-32602))
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
 }
 

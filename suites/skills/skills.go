@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -50,7 +51,7 @@ var declarationChecks = check.Suite{
 		c := requireList(t)
 		if len(c.entries) == 0 {
 			code, _ := requestByURI(t, getMethod, "skill://mcpcheck-no-such-skill"+skillFile).Code()
-			t.Expect(code).NotTo(check.BeOneOf(-32601), "the code of the error for an unknown skill")
+			t.Expect(code).NotTo(check.BeOneOf(errcode.MethodNotFound), "the code of the error for an unknown skill")
 			return
 		}
 		eachSkill(t, func(t *check.T, s skill) {
@@ -119,10 +120,10 @@ var declarationChecks = check.Suite{
 
 	"skills/get-unknown-refused": check.Probe(func(t *check.T) {
 		r := requestInvalidByURI(t, getMethod, "skill://mcpcheck-no-such-skill"+skillFile)
-		if code, _ := r.Code(); code == -32601 {
+		if code, _ := r.Code(); code == errcode.MethodNotFound {
 			t.Yield("it is not served")
 		}
-		t.Expect(r).To(check.BeError(-32602))
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"skills/get-no-cursor": check.Probe(func(t *check.T) {

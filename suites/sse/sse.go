@@ -302,10 +302,10 @@ func isResponse(e driver.StreamEvent) bool {
 
 // responseMatcher tells whether a text is the response to a request. Whether its id is a number, and the right one, is
 // for another check.
-func (c *sseClient) responseMatcher(id int) (isAnswer func(said []byte) bool) {
+func (c *sseClient) responseMatcher(id int) (isAnswer func(content []byte) bool) {
 	known := text.CompactJSON(id)
-	return func(said []byte) bool {
-		m, _ := driver.Decode(said).(check.M)
+	return func(content []byte) bool {
+		m, _ := driver.Decode(content).(check.M)
 		return driver.SameIDText(text.CompactJSON(m["id"]), known) && (check.HasMember(m, "result") ||
 			check.HasMember(m, "error"))
 	}

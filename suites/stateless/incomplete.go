@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -33,19 +34,19 @@ var incompleteChecks = check.Suite{
 		check.Each(t, requestsWithoutCapabilities(t), handshake.IncompleteRequest.Subject,
 			func(t *check.T, r handshake.IncompleteRequest) {
 				invalid.SkipUnlessServerRejects(t, r.Reply)
-				t.Expect(r.Reply).To(check.BeError(protocol.InvalidParams))
+				t.Expect(r.Reply).To(check.BeError(errcode.InvalidParams))
 			})
 	}),
 
 	"stateless/meta-rejection-http-400": check.Probe(func(t *check.T) {
 		var refused []handshake.IncompleteRequest
 		for _, r := range append(handshake.RequestsWithoutMeta(t), requestsWithoutCapabilities(t)...) {
-			if code, _ := r.Reply.Code(); code == protocol.InvalidParams {
+			if code, _ := r.Reply.Code(); code == errcode.InvalidParams {
 				refused = append(refused, r)
 			}
 		}
 		if len(refused) == 0 {
-			t.Yield("nothing was refused with %d", protocol.InvalidParams)
+			t.Yield("nothing was refused with %d", errcode.InvalidParams)
 		}
 		check.Each(t, refused, handshake.IncompleteRequest.Subject, func(t *check.T, r handshake.IncompleteRequest) {
 			t.Expect(r.Reply.Frame.RoundTrip.Response().StatusCode).To(check.BeOneOf(http.StatusBadRequest), "status")
@@ -67,7 +68,7 @@ var incompleteChecks = check.Suite{
 			r := invalid.TryInvalid(t, s, "server/discover",
 				check.M{"_meta": check.M{driver.MetaCapabilities: capabilities}})
 			invalid.SkipUnlessServerRejects(t, r)
-			t.Expect(r).To(check.BeError(protocol.InvalidParams), "clientCapabilities %s", check.Show(capabilities))
+			t.Expect(r).To(check.BeError(errcode.InvalidParams), "clientCapabilities %s", check.Show(capabilities))
 		}
 		r := invalid.TryInvalid(t, s, "server/discover", check.M{"_meta": check.M{driver.MetaRevision: 20260728}})
 		invalid.SkipUnlessServerRejects(t, r)
@@ -117,7 +118,7 @@ func requestsWithoutCapabilities(t *check.T) []handshake.IncompleteRequest {
 
 // noVersionCodes are the codes for a request that names no version: it is malformed or, over HTTP, not what its header
 // says.
-var noVersionCodes = []int{protocol.InvalidParams, protocol.HeaderMismatch}
+var noVersionCodes = []int{errcode.InvalidParams, errcode.HeaderMismatch}
 
 // expectVersionRequired wants requests that name no version to be refused. What is answered as server/discover without
 // _meta has the same cause.
@@ -138,7 +139,7 @@ func expectVersionRequired(t *check.T, all []handshake.IncompleteRequest) {
 // eras and does not answer as in this one: it may take the request for one of the other.
 func requireDecided(t *check.T, r driver.Reply) {
 	code, _ := r.Code()
-	modern := code == protocol.InvalidParams || check.HasMember(r.Result(), "resultType")
+	modern := code == errcode.InvalidParams || check.HasMember(r.Result(), "resultType")
 	if !modern && t.Server.Transport == "stdio" && handshake.SupportsBothEras(t) {
 		t.WithReason(check.Undecided).Inconclusive("the server also supports handshake revisions "+
 			"and may have treated the request as one of those: %s",

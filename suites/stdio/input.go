@@ -67,15 +67,15 @@ var inputChecks = check.Suite{
 }
 
 // splitWithinCharacters splits a text after the first byte of each character that has several.
-func splitWithinCharacters(said []byte) (pieces [][]byte) {
+func splitWithinCharacters(text []byte) (pieces [][]byte) {
 	begin := 0
-	for i, r := range string(said) {
+	for i, r := range string(text) {
 		if r >= utf8.RuneSelf {
-			pieces = append(pieces, said[begin:i+1])
+			pieces = append(pieces, text[begin:i+1])
 			begin = i + 1
 		}
 	}
-	return append(pieces, said[begin:])
+	return append(pieces, text[begin:])
 }
 
 // padding is what makes a message large.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -126,7 +127,7 @@ var listenChecks = check.Suite{
 		u.Cancel()
 		t.DecidedBy(u).Expect(u.Ack() == nil).To(check.BeTrue("error -32602", "an acknowledgment"))
 		invalid.SkipUnlessServerRejects(t, u.Reply())
-		t.Expect(u.Reply()).To(check.BeError(-32602))
+		t.Expect(u.Reply()).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"subscriptions/concurrent": check.WatchWithSetup(subscribeTwice, func(t *check.T, w check.Wire) {
@@ -247,7 +248,8 @@ func requireFilter(t *check.T, u *transcript.Subscription) check.M {
 // requireCapacity ends a check whose subscription was refused beside two others, and not for what it asks for.
 func requireCapacity(t *check.T, u *transcript.Subscription) {
 	crowded := u.OpenOthers+u.ClosingOthers > 1
-	if code, _ := u.Reply().Code(); u.Ack() == nil && crowded && u.Reply().Error() != nil && code != -32602 {
+	if code, _ := u.Reply().Code(); u.Ack() == nil && crowded && u.Reply().Error() != nil &&
+		code != errcode.InvalidParams {
 		t.WithReason(check.Limit).Inconclusive("the server may have no room for a third one: %s", check.Got(u.Reply()))
 	}
 }
@@ -354,7 +356,7 @@ func isSilentSince(u *transcript.Subscription) bool {
 // expectParallel wants a subscription to begin though there are others, and to be told what they are told.
 func expectParallel(t *check.T, u parallelSubscription) {
 	requireCapacity(t, u.Subscription)
-	if code, _ := u.Reply().Code(); code == -32602 {
+	if code, _ := u.Reply().Code(); code == errcode.InvalidParams {
 		t.Yield("it is refused for what it asks for, not for being another one")
 	}
 	if hasEndedWithoutAck(u.Subscription) && slices.ContainsFunc(trySubscriptions(t), hasEndedWithoutAck) {

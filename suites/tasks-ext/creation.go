@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
@@ -159,7 +160,8 @@ func isImmediateResult(r driver.Reply) bool {
 func refusedCalls(calls []toolcall.ToolCall) (some []toolcall.ToolCall) {
 	const most = 3
 	for _, call := range calls {
-		if code, isError := call.Reply.Code(); isError && code != missingCapability && len(some) < most {
+		if code, isError := call.Reply.Code(); isError && code != errcode.MissingRequiredClientCapability &&
+			len(some) < most {
 			some = append(some, call)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -18,7 +19,7 @@ var inputChecks = check.Suite{
 		eachRun(t, all, func(t *check.T, c *taskRun) {
 			for _, r := range c.UpdateReplies {
 				taskrun.RequireAnswer(t, r)
-				if code, isError := r.Code(); isError && code != -32601 {
+				if code, isError := r.Code(); isError && code != errcode.MethodNotFound {
 					t.Inconclusive("the responses were refused: %s", check.Got(r))
 				}
 				t.Expect(r).To(check.BeResult())

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
@@ -20,14 +21,15 @@ var listenChecks = check.Suite{
 		p, ack, r := listen(s, taskrun.UnknownTaskID, check.M{})
 		defer s.Cancel(p, "it was answered")
 		if ack != nil {
-			t.DecidedBy(ack).Fail(fmt.Sprintf("error %d", missingCapability), "an acknowledgment: %s",
+			t.DecidedBy(ack).Fail(fmt.Sprintf("error %d", errcode.MissingRequiredClientCapability),
+				"an acknowledgment: %s",
 				check.Show(paramsOf(ack)))
 		}
 		invalid.SkipUnlessServerRejects(t, r)
 		if taskrun.RequireAnswer(t, r); isMethodNotFound(r) {
 			t.WithReason(check.NotOffered).Skip("there are no subscriptions: %s", check.Got(r))
 		}
-		t.Expect(r).To(check.BeError(missingCapability))
+		t.Expect(r).To(check.BeError(errcode.MissingRequiredClientCapability))
 	}),
 
 	"tasks-ext/listen-ack-subset": check.Probe(func(t *check.T) {
@@ -81,7 +83,7 @@ func listenParams(id string) check.M { return check.M{"notifications": check.M{"
 // isMethodNotFound reports whether an answer says that there is no such method.
 func isMethodNotFound(r driver.Reply) bool {
 	code, _ := r.Code()
-	return code == -32601
+	return code == errcode.MethodNotFound
 }
 
 // frameSubject shows a frame.

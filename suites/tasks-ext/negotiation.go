@@ -8,17 +8,12 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
-)
-
-// The codes of errors that the revision defines.
-const (
-	headerMismatch    = -32020
-	missingCapability = -32021
 )
 
 // legacyTasks is what a client of 2025-11-25 declares that knows the tasks of that revision.
@@ -83,7 +78,7 @@ var negotiationChecks = check.Suite{
 			t.WithReason(check.NotOffered).Skip("no tool is known to run as a task only")
 		}
 		toolcall.EachToolCall(t, unserved, func(t *check.T, call toolcall.ToolCall) {
-			t.Expect(call.Reply).To(check.BeError(missingCapability))
+			t.Expect(call.Reply).To(check.BeError(errcode.MissingRequiredClientCapability))
 		})
 	}),
 
@@ -91,7 +86,8 @@ var negotiationChecks = check.Suite{
 		lacking := slices.DeleteFunc(callsWithoutTasks(t),
 			func(call toolcall.ToolCall) bool { return !isMissingCapability(call.Reply) })
 		if len(lacking) == 0 {
-			t.WithReason(check.NotObserved).Skip("no call was answered with error %d", missingCapability)
+			t.WithReason(check.NotObserved).Skip("no call was answered with error %d",
+				errcode.MissingRequiredClientCapability)
 		}
 		toolcall.EachToolCall(t, lacking, func(t *check.T, call toolcall.ToolCall) {
 			data, _ := call.Reply.Error()["data"].(check.M)
@@ -110,10 +106,10 @@ var negotiationChecks = check.Suite{
 			r := invalid.RequestInvalid(t, s, method.Name,
 				protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID, "inputResponses": check.M{}},
 					check.M{}))
-			if code, _ := r.Code(); method.Name == "tasks/cancel" && code != missingCapability {
+			if code, _ := r.Code(); method.Name == "tasks/cancel" && code != errcode.MissingRequiredClientCapability {
 				requireOwnRefusal(t, r)
 			}
-			t.Expect(r).To(check.BeError(missingCapability))
+			t.Expect(r).To(check.BeError(errcode.MissingRequiredClientCapability))
 		})
 	}),
 
@@ -128,14 +124,14 @@ var negotiationChecks = check.Suite{
 			return x
 		}
 		invalid.SkipUnlessAnswersInvalid(t)
-		if code, _ := ask(taskrun.UnknownTaskID).AwaitReply().Code(); code == headerMismatch {
+		if code, _ := ask(taskrun.UnknownTaskID).AwaitReply().Code(); code == errcode.HeaderMismatch {
 			t.Fail("an answer about the task where Mcp-Name is its id", "error %d", code)
 		}
 		other := ask(taskrun.UnknownTaskID + "-too")
 		invalid.SkipUnlessServerRejects(t, other.AwaitReply())
 		t.Expect(other.Response().StatusCode).To(check.BeOneOf(http.StatusBadRequest),
 			"the status with another Mcp-Name")
-		t.Expect(other.AwaitReply()).To(check.BeError(headerMismatch))
+		t.Expect(other.AwaitReply()).To(check.BeError(errcode.HeaderMismatch))
 	}),
 
 	"tasks-ext/principal-bound": check.Probe(func(t *check.T) {
@@ -192,7 +188,7 @@ func beNoTask() types.GomegaMatcher {
 // isMissingCapability reports whether an answer says that the client lacks something.
 func isMissingCapability(r driver.Reply) bool {
 	code, _ := r.Code()
-	return code == missingCapability
+	return code == errcode.MissingRequiredClientCapability
 }
 
 // callsWithoutTasks are calls of tools that make tasks, by a client that does not know them and has all else.

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
@@ -65,8 +66,8 @@ var pollingChecks = check.Suite{
 
 	"tasks-ext/failed-status-message": check.Probe(func(t *check.T) {
 		eachSnapshot(t, requireSnapshots(t, "failed task", "failed"), func(t *check.T, m snapshot) {
-			said, _ := m.State()["statusMessage"].(string)
-			t.Expect(said != "").To(check.BeTrue("a statusMessage", "%s", check.Show(m.State())))
+			text, _ := m.State()["statusMessage"].(string)
+			t.Expect(text != "").To(check.BeTrue("a statusMessage", "%s", check.Show(m.State())))
 		})
 	}),
 
@@ -133,7 +134,7 @@ var pollingChecks = check.Suite{
 	"tasks-ext/get-unknown": check.Probe(func(t *check.T) {
 		r := invalid.RequestInvalid(t, t.Session(), "tasks/get",
 			protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
-		t.Expect(r).To(check.BeError(-32602))
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"tasks-ext/update-cancel-unknown": check.Probe(func(t *check.T) {
@@ -146,19 +147,19 @@ var pollingChecks = check.Suite{
 				if method.Name == "tasks/cancel" {
 					requireOwnRefusal(t, r)
 				}
-				t.Expect(r).To(check.BeError(-32602))
+				t.Expect(r).To(check.BeError(errcode.InvalidParams))
 			})
 	}),
 
 	"tasks-ext/removed-result": check.Probe(func(t *check.T) {
 		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/result",
 			protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
-		t.Expect(r).To(check.BeError(-32601))
+		t.Expect(r).To(check.BeError(errcode.MethodNotFound))
 	}),
 
 	"tasks-ext/removed-list": check.Probe(func(t *check.T) {
 		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
-			protocol.WithCapabilities(nil, taskCapabilities))).To(check.BeError(-32601))
+			protocol.WithCapabilities(nil, taskCapabilities))).To(check.BeError(errcode.MethodNotFound))
 	}),
 }
 

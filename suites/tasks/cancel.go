@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
@@ -45,11 +46,12 @@ var cancelChecks = check.Suite{
 		}
 		eachEnded(t, func(t *check.T, e endedTask) {
 			taskrun.RequireAnswer(t, e.CancelReply)
-			t.Expect(e.CancelReply).To(check.BeError(-32602))
+			t.Expect(e.CancelReply).To(check.BeError(errcode.InvalidParams))
 		})
 		if c := cancelTask(t); c.CancelReply.Result() != nil {
 			taskrun.RequireAnswer(t, c.SecondCancelReply)
-			t.Expect(c.SecondCancelReply).To(check.BeError(-32602), "tasks/cancel of a task that was cancelled before")
+			t.Expect(c.SecondCancelReply).To(check.BeError(errcode.InvalidParams),
+				"tasks/cancel of a task that was cancelled before")
 		}
 	}),
 

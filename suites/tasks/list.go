@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -20,7 +21,7 @@ var listChecks = check.Suite{
 		}
 		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
 			check.M{"cursor": "mcpcheck-invalid-cursor"})
-		t.Expect(r).To(check.BeError(-32602))
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"tasks/list-schema": check.Probe(func(t *check.T) {

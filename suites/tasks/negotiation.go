@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -61,7 +62,7 @@ var negotiationChecks = check.Suite{
 		}
 		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", nil)
 		requireOwnCode(t, r)
-		t.Expect(r).To(check.BeError(-32601))
+		t.Expect(r).To(check.BeError(errcode.MethodNotFound))
 	}),
 
 	"tasks/cancel-undeclared": check.Probe(func(t *check.T) {
@@ -73,8 +74,8 @@ var negotiationChecks = check.Suite{
 		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/cancel",
 			check.M{"taskId": taskrun.UnknownTaskID})
 		requireOwnCode(t, r)
-		t.Expect(r).To(check.BeError(-32601, -32602))
-		t.ExpectAdvice(r).To(check.BeError(-32601))
+		t.Expect(r).To(check.BeError(errcode.MethodNotFound, errcode.InvalidParams))
+		t.ExpectAdvice(r).To(check.BeError(errcode.MethodNotFound))
 	}),
 
 	"tasks/forbidden-tool-augmented": check.Probe(func(t *check.T) {
@@ -92,8 +93,8 @@ var negotiationChecks = check.Suite{
 		s := t.SessionForInvalidInput()
 		toolcall.EachToolCall(t, forbidden, func(t *check.T, call toolcall.ToolCall) {
 			r := invalid.RequestInvalid(t, s, "tools/call", withTask(call.Params(s)))
-			toolcall.RequireNotRateLimited(t, s, r, -32601)
-			t.Expect(r).To(check.BeError(-32601))
+			toolcall.RequireNotRateLimited(t, s, r, errcode.MethodNotFound)
+			t.Expect(r).To(check.BeError(errcode.MethodNotFound))
 		})
 	}),
 
@@ -112,9 +113,9 @@ var negotiationChecks = check.Suite{
 				t.Inconclusive("it cannot be called with valid arguments (%v)", *not)
 			}
 			r := invalid.RequestInvalid(t, s, "tools/call", check.M{"name": tool.Name, "arguments": args})
-			toolcall.RequireNotRateLimited(t, s, r, -32601, -32600)
-			t.Expect(r).To(check.BeError(-32601, -32600))
-			t.ExpectShould(r).To(check.BeError(-32601))
+			toolcall.RequireNotRateLimited(t, s, r, errcode.MethodNotFound, errcode.InvalidRequest)
+			t.Expect(r).To(check.BeError(errcode.MethodNotFound, errcode.InvalidRequest))
+			t.ExpectShould(r).To(check.BeError(errcode.MethodNotFound))
 		})
 	}),
 
@@ -130,7 +131,7 @@ var negotiationChecks = check.Suite{
 		toolcall.EachToolCall(t, optional, func(t *check.T, call toolcall.ToolCall) {
 			t.Expect(!isTask(call.Reply)).To(check.BeTrue("the result of the tool", "%s", call.Reply))
 			// which a receiver MAY answer by another sentence
-			t.ExpectShould(call.Reply).NotTo(check.BeError(-32601, -32600))
+			t.ExpectShould(call.Reply).NotTo(check.BeError(errcode.MethodNotFound, errcode.InvalidRequest))
 		})
 	}),
 
@@ -224,7 +225,7 @@ func expectTaskIgnored(t *check.T, s *driver.Session) {
 // requireOwnCode ends a check of a method that has the code of any that the server does not know, be it the wrong one.
 func requireOwnCode(t *check.T, r driver.Reply) {
 	unknown, coded := invalid.SendUnknownMethod(t).Reply.Code()
-	if code, _ := r.Code(); coded && code == unknown && code != -32601 {
+	if code, _ := r.Code(); coded && code == unknown && code != errcode.MethodNotFound {
 		t.Yield("unknown methods have the code %d", code)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -85,14 +86,14 @@ var pollingChecks = check.Suite{
 	"tasks/unknown-id-get": check.Probe(func(t *check.T) {
 		skipUnlessTaskCalls(t)
 		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/get",
-			check.M{"taskId": taskrun.UnknownTaskID})).To(check.BeError(-32602))
+			check.M{"taskId": taskrun.UnknownTaskID})).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"tasks/unknown-id-result": check.Probe(func(t *check.T) {
 		skipUnlessTaskCalls(t)
 		r := invalid.TryInvalid(t, t.Session(), "tasks/result", check.M{"taskId": taskrun.UnknownTaskID})
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Expect(r).To(check.BeError(-32602))
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"tasks/unknown-id-cancel": check.Probe(func(t *check.T) {
@@ -100,7 +101,7 @@ var pollingChecks = check.Suite{
 			t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.cancel")
 		}
 		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/cancel",
-			check.M{"taskId": taskrun.UnknownTaskID})).To(check.BeError(-32602))
+			check.M{"taskId": taskrun.UnknownTaskID})).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"tasks/param-beats-meta": check.Probe(func(t *check.T) {

@@ -81,8 +81,8 @@ var resultChecks = check.Suite{
 
 	"tasks/failed-status-message": check.Probe(func(t *check.T) {
 		eachSnapshot(t, snapshotsOf(t, "failed"), func(t *check.T, m taskrun.TaskSnapshot) {
-			said, _ := m.State()["statusMessage"].(string)
-			t.Expect(said != "").To(check.BeTrue("a statusMessage", "%s", check.Show(m.State())))
+			text, _ := m.State()["statusMessage"].(string)
+			t.Expect(text != "").To(check.BeTrue("a statusMessage", "%s", check.Show(m.State())))
 		})
 	}),
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -16,7 +17,7 @@ import (
 
 var callChecks = check.Suite{
 	"tools/call-missing-name": check.Probe(func(t *check.T) {
-		replies, codes := []driver.Reply{namelessCall(t)}, []int{-32602}
+		replies, codes := []driver.Reply{namelessCall(t)}, []int{errcode.InvalidParams}
 		if t.IsModern() {
 			usual := func() driver.Reply { return malformedCall(t, check.M{"arguments": check.M{}}) }
 			other := func() driver.Reply { return malformedCall(t, check.M{"name": 5, "arguments": check.M{}}) }
@@ -37,7 +38,7 @@ var callChecks = check.Suite{
 			t.Yield("a call without a name has no answer either")
 		}
 		t.Expect(r).To(check.BeRefused())
-		t.ExpectShould(r).To(check.BeError(-32602, -32600))
+		t.ExpectShould(r).To(check.BeError(errcode.InvalidParams, errcode.InvalidRequest))
 	}),
 
 	"tools/call-arguments-not-object": check.Probe(func(t *check.T) {
@@ -103,7 +104,7 @@ var callChecks = check.Suite{
 		if t.Revision < "2025-11-25" { // arguments may be refused in either way, whatever is wrong with them
 			calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
 				code, _ := c.Reply.Code()
-				return code == -32602
+				return code == errcode.InvalidParams
 			})
 		}
 		expectToolErrors(t, "tool that was called has failed", calls)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -112,9 +113,10 @@ func isWrappable(c toolcall.ToolCall) bool {
 // isClientError reports whether a call was refused for something that the client has to do first: to let the user visit
 // a URL or, without a handshake, to repeat arguments in headers or to declare a capability.
 func isClientError(t *check.T, r driver.Reply) bool {
-	const urlElicitation, headerMismatch, missingCapability = -32042, -32020, -32021
+
 	code, _ := r.Code()
-	return code == urlElicitation || t.IsModern() && (code == headerMismatch || code == missingCapability)
+	return code == errcode.URLElicitationRequired || t.IsModern() && (code == errcode.HeaderMismatch ||
+		code == errcode.MissingRequiredClientCapability)
 }
 
 // expectToolErrors wants refused calls to be answered with isError. A tool that the server does not know is the

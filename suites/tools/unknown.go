@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -34,8 +35,8 @@ var unknownToolChecks = check.Suite{
 		if r.Member("error") == nil {
 			t.Yield("the unknown tool was not answered with a JSON-RPC error")
 		}
-		toolcall.RequireNotRateLimited(t, t.Session(), r, -32602)
-		t.Expect(r).To(check.BeError(-32602))
+		toolcall.RequireNotRateLimited(t, t.Session(), r, errcode.InvalidParams)
+		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
 
 	"tools/name-case-sensitive": check.Probe(func(t *check.T) {
@@ -78,7 +79,7 @@ var unknownToolChecks = check.Suite{
 			if toolcall.MayRunAsTask(t, tool.Value) {
 				t.Skip("the tool may run as a task")
 			}
-			if code, _ := first.Code(); code != -32601 && !unknown.isExplicit() {
+			if code, _ := first.Code(); code != errcode.MethodNotFound && !unknown.isExplicit() {
 				t.Inconclusive("unknown tools and this one are answered alike, but not as unknown: %s",
 					check.Got(first))
 			}
@@ -142,7 +143,7 @@ func (s unknownToolReply) matches(r driver.Reply, tool string) bool {
 // mcpcheck has refused a request of the server.
 func (s unknownToolReply) isMissing(c toolcall.ToolCall) bool {
 	code, _ := c.Reply.Code()
-	return code == -32601 && !hasServerRequest(c) || s.matches(c.Reply, c.Tool.Name)
+	return code == errcode.MethodNotFound && !hasServerRequest(c) || s.matches(c.Reply, c.Tool.Name)
 }
 
 // hasServerRequest reports whether the server requested something while it served the call.

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -70,7 +71,7 @@ var Checks = check.Suite{
 			}
 		}
 		if len(refused) == 0 {
-			t.Yield("no unknown version was refused with %d", protocol.UnsupportedVersion)
+			t.Yield("no unknown version was refused with %d", errcode.UnsupportedProtocolVersion)
 		}
 		check.Each(t, refused, handshake.VersionProbe.Subject, func(t *check.T, c handshake.VersionProbe) {
 			t.Expect(c.Reply.Frame.RoundTrip.Response().StatusCode).To(check.BeOneOf(http.StatusBadRequest), "status")
@@ -101,7 +102,8 @@ var Checks = check.Suite{
 		check.Each(t, modernVersions(listed), check.NamedSubject, func(t *check.T, version string) {
 			r := t.Request(s, "server/discover", check.M{"_meta": check.M{driver.MetaRevision: version}})
 			code, _ := r.Code()
-			t.Expect(code != protocol.UnsupportedVersion).To(check.BeTrue("no refusal of a listed version", "%s", r))
+			t.Expect(code != errcode.UnsupportedProtocolVersion).To(check.BeTrue("no refusal of a listed version",
+				"%s", r))
 		})
 		shaken := func(v any) bool {
 			version, _ := v.(string)
@@ -158,7 +160,7 @@ func expectRefused(t *check.T, version string) {
 	}
 	check.Each(t, claims, handshake.VersionProbe.Subject, func(t *check.T, c handshake.VersionProbe) {
 		invalid.SkipUnlessServerRejects(t, c.Reply)
-		t.Expect(c.Reply).To(check.BeError(protocol.UnsupportedVersion))
+		t.Expect(c.Reply).To(check.BeError(errcode.UnsupportedProtocolVersion))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -35,7 +36,7 @@ func AcceptAll(t *check.T) Responder {
 		if result, ok := toolcall.ClientResult(t, check.M{"method": q.Method, "params": q.Params}).(check.M); ok {
 			return ClientResponse{Result: result}
 		}
-		return NewErrorResponse(methodNotFound, "Method not found")
+		return NewErrorResponse(errcode.MethodNotFound, "Method not found")
 	}
 }
 
@@ -66,8 +67,6 @@ func RespondOnce(t *check.T, method string, answer ClientResponse) Responder {
 		return answer
 	}
 }
-
-const methodNotFound = -32601
 
 // Client is a client that has declared what it can be asked for, and answers as a check has it. In a session of the
 // handshake that is the client of a session of its own; without a handshake, it is one of requests that say so.
@@ -127,7 +126,7 @@ func (c *Client) handleRequest(request *driver.Frame) (taken bool) {
 	c.mu.Unlock()
 	a := answering(q)
 	if !c.hasMode(q) {
-		a = NewErrorResponse(protocol.InvalidParams, "The client has not declared this mode")
+		a = NewErrorResponse(errcode.InvalidParams, "The client has not declared this mode")
 	}
 	go a.send(request, c.Session)
 	return true

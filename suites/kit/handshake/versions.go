@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
@@ -76,7 +77,7 @@ func (c VersionProbe) Subject() check.Subject {
 // IsRefused reports whether the request was refused for its version.
 func (c VersionProbe) IsRefused() bool {
 	code, _ := c.Reply.Code()
-	return code == protocol.UnsupportedVersion
+	return code == errcode.UnsupportedProtocolVersion
 }
 
 // IsEquivalent reports whether another version has brought the same at the same place.

@@ -112,11 +112,11 @@ func probeIDsWith(
 }
 
 // StringIDOrDefault is a text as the id of a request or, where strings are not served as ids, nil: the default.
-func StringIDOrDefault(t *check.T, said string) any {
+func StringIDOrDefault(t *check.T, text string) any {
 	if !StringIDs(t).AllServed() {
 		return nil
 	}
-	return said
+	return text
 }
 
 // AwaitWithBarrier waits for the answer to what was sent after the mark. When none comes at once, it makes sure that a

@@ -95,12 +95,12 @@ func (q ReadOnlyRequest) MismatchReason(r driver.Reply, others []ReadOnlyRequest
 		return "no list: " + check.Got(r)
 	}
 	own, isCall := q.Params["name"].(string)
-	said := text.CompactJSON(r.Message())
-	if !isCall || bytes.Contains(said, []byte(own)) {
+	content := text.CompactJSON(r.Message())
+	if !isCall || bytes.Contains(content, []byte(own)) {
 		return ""
 	}
 	for _, other := range others {
-		if name, _ := other.Params["name"].(string); name != "" && bytes.Contains(said, []byte(name)) {
+		if name, _ := other.Params["name"].(string); name != "" && bytes.Contains(content, []byte(name)) {
 			return "an answer about " + name + ": " + check.Got(r)
 		}
 	}
@@ -139,7 +139,7 @@ const PipelinedIDPrefix = "mcpcheck-pipelined-"
 // HasCheckIn reports whether an id was used for what comes of it, which the checks of ids judge: by OtherIDProbes, or
 // for one of many requests at a time.
 func IsProbeID(id json.RawMessage) bool {
-	if said, _ := driver.Decode(id).(string); strings.HasPrefix(said, PipelinedIDPrefix) {
+	if content, _ := driver.Decode(id).(string); strings.HasPrefix(content, PipelinedIDPrefix) {
 		return true
 	}
 	for _, ids := range idsByKind {

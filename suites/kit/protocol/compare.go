@@ -48,7 +48,7 @@ func SameText(a, b driver.Reply) bool {
 	return SameKind(a, b) && slices.Equal(said(a), said(b))
 }
 
-func words(said string) []string { return wordPattern.FindAllString(strings.ToLower(said), -1) }
+func words(text string) []string { return wordPattern.FindAllString(strings.ToLower(text), -1) }
 
 // requestWords are those of the name and the arguments with which a tool was called.
 func requestWords(r driver.Reply) []string {

@@ -45,8 +45,8 @@ func membersText(object check.M) string {
 	if len(object) == 0 {
 		return ""
 	}
-	said := string(text.CompactJSON(object))
-	return said[1 : len(said)-1]
+	content := string(text.CompactJSON(object))
+	return content[1 : len(content)-1]
 }
 
 // RepeatConcurrently makes a request so many times at once, and waits for the answers. It is the control of a call that

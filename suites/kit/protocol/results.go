@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 )
 
 // ModernResults are the results of requests of the revision without a handshake that is judged.
@@ -42,7 +43,9 @@ func MayRequireInput(m check.Message) bool {
 
 // IsRetiredCode reports whether an error code is one that earlier revisions defined, and later ones forbid: for unknown
 // resources, and for what has to be done at a URL first.
-func IsRetiredCode(code int) bool { return code == -32002 || code == -32042 }
+func IsRetiredCode(code int) bool {
+	return code == errcode.ResourceNotFound || code == errcode.URLElicitationRequired
+}
 
 // RequestParams are the params of what a response answers; nil when it has none.
 func RequestParams(m check.Message) check.M {
@@ -70,7 +73,7 @@ func RequestMeta(m check.Message) check.M { return MetaOf(RequestParams(m)) }
 // URI, has none to repeat.
 func HeaderErrorCodes(t *check.T) []int {
 	if t.Server.Transport == "http" {
-		return []int{HeaderMismatch}
+		return []int{errcode.HeaderMismatch}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -254,7 +255,7 @@ func (r *taskClient) answerTaskRequest(request *driver.Frame, params check.M) ch
 	}
 	i := slices.IndexFunc(r.created, func(c *ClientTask) bool { return params["taskId"] == any(c.id) })
 	if i < 0 {
-		return check.M{"error": check.M{"code": protocol.InvalidParams,
+		return check.M{"error": check.M{"code": errcode.InvalidParams,
 			"message": "Invalid params: there is no such task"}}
 	}
 	c := r.created[i]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -121,7 +122,7 @@ func (c *TaskRun) IsDone() bool { return c.FinalStatus != "" || c.IncompleteReas
 // IsUnknownTask reports whether an answer says that there is no such task.
 func IsUnknownTask(r driver.Reply) bool {
 	code, _ := r.Code()
-	return code == -32602
+	return code == errcode.InvalidParams
 }
 
 // advance asks after the task, and gives it what it asks for.

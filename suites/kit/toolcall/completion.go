@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
@@ -169,7 +170,7 @@ func (c Completions) unservedReason(t *check.T) string {
 	if err := check.KnownUnanswered(t, "completion/complete"); err != nil {
 		return err.Error()
 	}
-	unknown := func(c Completion) bool { code, _ := c.Reply.Code(); return code == -32601 }
+	unknown := func(c Completion) bool { code, _ := c.Reply.Code(); return code == errcode.MethodNotFound }
 	if len(c.List) >= tried && !slices.ContainsFunc(c.List, func(c Completion) bool { return !unknown(c) }) {
 		return "the method is unknown to the server"
 	}
@@ -179,7 +180,7 @@ func (c Completions) unservedReason(t *check.T) string {
 // RequireAny ends a check of completions when there is nothing to complete, or the server has no method for it in a
 // revision in which it need not.
 func (c Completions) RequireAny(t *check.T) Completions {
-	served := func(c Completion) bool { code, _ := c.Reply.Code(); return code != -32601 }
+	served := func(c Completion) bool { code, _ := c.Reply.Code(); return code != errcode.MethodNotFound }
 	switch {
 	case len(c.List) == 0 && c.IncompleteReason != "":
 		t.Inconclusive("%s", c.IncompleteReason)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -26,7 +27,7 @@ func ExpectDeclared(t *check.T, family string) {
 // ExpectList is the check that a family is listed. An error of the server's own is a lesser deviation.
 func ExpectList(t *check.T, family string) {
 	r := t.TryRequest(t.Session(), family+"/list", check.M{})
-	if code, _ := r.Code(); code == -32603 {
+	if code, _ := r.Code(); code == errcode.InternalError {
 		t.FailAt(catalogue.Should, "a result", "%s", r)
 	}
 	protocol.SkipUnlessObject(t, r)
