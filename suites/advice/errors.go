@@ -17,7 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// errorChecks are what a server says when something went wrong.
+// errorChecks are the checks of what the server says in errors.
 var errorChecks = check.Suite{
 	"advice/error-text-actionable": check.Probe(func(t *check.T) {
 		calls := toolcall.InvalidCalls(t)
@@ -45,7 +45,7 @@ var errorChecks = check.Suite{
 		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
 			trace := stackTracePattern.FindString(errorText(m))
 			if bytes.Contains(m.Request.Raw.Bytes(), []byte(trace)) {
-				return // it quotes what it was asked
+				return // the text only quotes the request
 			}
 			t.Expect(trace).To(check.Satisfy("no stack trace, no line of a source file"+byPattern,
 				func(found string) bool {
@@ -83,7 +83,7 @@ var errorChecks = check.Suite{
 			}
 			schema, err := schemas.Compile(c.Tool.Value["outputSchema"], t.Revision)
 			if err != nil {
-				return // there is none to conform to, or tools/output-schema-valid
+				return // no schema to conform to, or tools/output-schema-valid reports it
 			}
 			err = schema.Validate(result["structuredContent"])
 			if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
@@ -95,7 +95,7 @@ var errorChecks = check.Suite{
 	}),
 }
 
-// triggerErrors sees to it that the server has said what is wrong with something.
+// triggerErrors runs the shared steps that make a server report errors.
 func triggerErrors(t *check.T) {
 	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
 		toolcall.InvalidCalls(t)
@@ -103,14 +103,14 @@ func triggerErrors(t *check.T) {
 	}
 }
 
-// errorsIn are the answers that say that something went wrong.
+// errorsIn returns the responses that report an error: a JSON-RPC error, or a tool result with isError.
 func errorsIn(w check.Wire) check.Messages {
 	return w.Responses().Filter("error", func(m check.Message) bool {
 		return m.Request != nil && (m.HasError || protocol.ResultOf(m)["isError"] == true)
 	})
 }
 
-// errorText is the text of an error, or of the result of a tool that has failed.
+// errorText returns the text of an error, or of the result of a tool that failed.
 func errorText(m check.Message) string {
 	e, _ := m.JSON()["error"].(check.M)
 	content := textIn(e, "message") + "\n"
@@ -122,10 +122,11 @@ func errorText(m check.Message) string {
 	for _, block := range protocol.ObjectsIn(protocol.ResultOf(m)["content"]) {
 		content += "\n" + textIn(block, "text")
 	}
-	return strings.ReplaceAll(content, `\n`, "\n") // of a text in the data
+	// Line breaks are escaped in a text that is part of the data.
+	return strings.ReplaceAll(content, `\n`, "\n")
 }
 
-// stackTracePattern matches a line of a stack trace as runtimes write them, or a place in a source file.
+// stackTracePattern matches a line of a stack trace in the form of common runtimes, or a position in a source file.
 var stackTracePattern = regexp.MustCompile(`Traceback \(most recent call last\)` +
 	`|(?m:^\s*at .{1,200}:\d+(?::\d+)?\)?$)` + // JavaScript, Java, Kotlin
 	`|(?m:^\s*at .{1,200} in .{1,200}:line \d+$)` + // C#
@@ -134,15 +135,15 @@ var stackTracePattern = regexp.MustCompile(`Traceback \(most recent call last\)`
 	`|(?:[A-Za-z]:\\|/)(?:[\w.@+ -]+[\\/])+[\w.-]+\.(?:py|js|mjs|cjs|ts|go|rs|java|kt|cs|rb|php|c|cc|cpp)` +
 	`(?::\d+|", line \d+|\(\d+[,)])`)
 
-// isArgumentError reports whether a call was refused in one of the ways in which arguments are. Another error may say
-// that there were too many calls.
+// isArgumentError reports whether a call was refused in one of the ways in which arguments are refused. Other errors,
+// such as those of a rate limit, have nothing to do with the arguments.
 func isArgumentError(r driver.Reply) bool {
 
 	code, _ := r.Code()
 	return r.Result()["isError"] == true || code == errcode.InvalidParams
 }
 
-// mentionsParameter reports whether a text says which parameter is meant, or what is expected of it.
+// mentionsParameter reports whether a text names the invalid parameter, or says what is expected of it.
 func mentionsParameter(said string, broken *schemas.Counterexample) bool {
 	said = strings.ToLower(said)
 	for _, name := range strings.Split(broken.Path, "/") {
@@ -154,15 +155,16 @@ func mentionsParameter(said string, broken *schemas.Counterexample) bool {
 	if slices.ContainsFunc(expectationWords, func(word string) bool { return strings.Contains(said, word) }) {
 		return true
 	}
-	_, expected, _ := strings.Cut(broken.Reason, " not ") // one of "a", "b"
+	_, expected, _ := strings.Cut(broken.Reason, " not ") // for example: "a", "b"
 	return slices.ContainsFunc(quotedValuePattern.FindAllStringSubmatch(expected, -1), func(value []string) bool {
 		return strings.Contains(said, strings.ToLower(value[1]))
 	})
 }
 
+// quotedValuePattern matches a value in double quotes.
 var quotedValuePattern = regexp.MustCompile(`"([^"]+)"`)
 
-// expectationWords are words of who says what is expected.
+// expectationWords are words with which a text says what is expected.
 var expectationWords = []string{
 	"expected", "required", "must be", "must have", "must match", "missing", "should be", "one of",
 	"minimum", "maximum", "at least", "at most", "additional", "unexpected", "unrecognized", "unknown arg",

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// parameterChecks is how the parameters of tools present themselves.
+// parameterChecks are the checks of the parameters of tools.
 var parameterChecks = check.Suite{
 	"advice/tool-additional-properties-false": eachShownTool(func(t *check.T, tool check.M) {
 		schema := requireInputSchema(t, tool)
@@ -91,7 +91,7 @@ var parameterChecks = check.Suite{
 					"%s in %s",
 					p.second.typeText(), p.second.tool))
 			if textIn(p.first.resolved(), "description") != textIn(p.second.resolved(), "description") {
-				return // they are something else
+				return // the values are of another kind
 			}
 			for _, member := range []string{"enum", "default"} {
 				a, b := check.Show(check.Member(p.first.resolved(),
@@ -103,21 +103,22 @@ var parameterChecks = check.Suite{
 	}),
 }
 
-// enumerationPattern matches a description that lists all values that are allowed, in quotes.
+// enumerationPattern matches a description that lists all allowed values in quotes.
 var enumerationPattern = regexp.MustCompile(
 	"(?i)\\b(?:one of|either|must be|allowed values(?: are)?|possible values(?: are)?|" +
 		"valid values(?: are)?|options(?: are)?)\\b:?\\s*" + quotedPattern + "(?:\\s*(?:,|/|\\||or|and)\\s*)+" +
 		quotedPattern)
 
+// quotedPattern is the expression for one value in quotes, in brackets or not.
 const quotedPattern = "[(\\[]?(?:\"[^\"]{1,40}\"|'[^']{1,40}'|`[^`]{1,40}`)"
 
-// omissionPattern matches a description that says what holds when a parameter is left out.
+// omissionPattern matches a description that says what holds when a parameter is omitted.
 var omissionPattern = regexp.MustCompile(
 	`(?i)default|omit|\bif not\b|when not|unless|without|left out|leave|unset|absent|` +
 		`not (?:given|provided|set|specified)|\bnull\b|\bnone\b|\bempty\b|\botherwise\b|` +
 		`\bonly (?:if|when|for)\b|\bif (?:provided|given|set|specified|present)\b`)
 
-// isCombined reports whether a schema is put together of others, which may declare parameters as well.
+// isCombined reports whether a schema refers to others or combines them, so that these may declare parameters as well.
 func isCombined(schema check.M) bool {
 	for _, keyword := range []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"} {
 		if check.HasMember(schema, keyword) {
@@ -127,15 +128,15 @@ func isCombined(schema check.M) bool {
 	return false
 }
 
-// parameter is one of a tool, at the top of its inputSchema.
+// parameter is a parameter of a tool: a property at the top level of its inputSchema.
 type parameter struct {
 	tool, name string
 	schema     any
-	root       check.M // the inputSchema
+	root       check.M // the whole inputSchema
 	required   bool
 }
 
-// eachParameter is a look at every parameter of the tools that models are shown.
+// eachParameter makes a check that judges every parameter of the tools that are shown to models.
 func eachParameter(look func(t *check.T, p parameter)) check.Check {
 	return eachShownTool(func(t *check.T, tool check.M) {
 		var of []parameter
@@ -168,7 +169,7 @@ func (p parameter) object() check.M {
 	return object
 }
 
-// resolved is the schema of the parameter with what its references within the inputSchema say.
+// resolved returns the schema of the parameter, with the keywords of the schemas that it refers to within inputSchema.
 func (p parameter) resolved() check.M {
 	const deepest = 8
 	all, next := check.M{}, p.object()
@@ -186,7 +187,7 @@ func (p parameter) resolved() check.M {
 	return all
 }
 
-// refTarget is what a reference such as #/$defs/city leads to; nil when that is nothing.
+// refTarget returns the schema that a reference such as #/$defs/city leads to; nil if there is none.
 func (p parameter) refTarget(ref string) check.M {
 	path, local := strings.CutPrefix(ref, "#/")
 	if !local {
@@ -199,7 +200,7 @@ func (p parameter) refTarget(ref string) check.M {
 	return object
 }
 
-// subschemas are the schema of the parameter, and those of which one or all apply.
+// subschemas returns the schema of the parameter, and the schemas in its anyOf, oneOf and allOf.
 func (p parameter) subschemas() []check.M {
 	schema := p.resolved()
 	forms := []check.M{schema}
@@ -214,19 +215,19 @@ func (p parameter) subschemas() []check.M {
 	return forms
 }
 
-// hasKeyword reports whether one of some keywords stands in the schema of the parameter.
+// hasKeyword reports whether the schema of the parameter has one of some keywords.
 func (p parameter) hasKeyword(keywords ...string) bool {
 	return slices.ContainsFunc(p.subschemas(), func(form check.M) bool {
 		return slices.ContainsFunc(keywords, func(k string) bool { return check.HasMember(form, k) })
 	})
 }
 
-// hasText reports whether a text stands there.
+// hasText reports whether the schema of the parameter has a string member that is not blank.
 func (p parameter) hasText(member string) bool {
 	return slices.ContainsFunc(p.subschemas(), func(form check.M) bool { return textIn(form, member) != "" })
 }
 
-// types are those that the parameter may have, but for null.
+// types returns the types that the parameter may have, except null.
 func (p parameter) types() (types []string) {
 	for _, form := range p.subschemas() {
 		names, isList := form["type"].([]any)
@@ -243,8 +244,8 @@ func (p parameter) types() (types []string) {
 	return types
 }
 
-// isNested reports whether the parameter is an object and nothing else: one with members of its own. Members that are
-// mirrored into headers have their place there for who reads those.
+// isNested reports whether the parameter can only be an object that has members of its own. Objects with members that
+// are mirrored into headers do not count, since the header extension needs them.
 func (p parameter) isNested() bool {
 	types := p.types()
 	if len(types) != 1 || types[0] != "object" {
@@ -261,7 +262,7 @@ func (p parameter) isNested() bool {
 	})
 }
 
-// isConstrained reports whether the schema of the parameter says anything of its values.
+// isConstrained reports whether the schema of the parameter restricts its values.
 func (p parameter) isConstrained() bool {
 	schema := p.object()
 	for keyword := range schema {
@@ -274,7 +275,7 @@ func (p parameter) isConstrained() bool {
 	return false
 }
 
-// typeText says of which types the parameter may be.
+// typeText returns the types of the parameter, for a message.
 func (p parameter) typeText() string {
 	if types := p.types(); len(types) > 0 {
 		return strings.Join(types, " or ")
@@ -282,7 +283,7 @@ func (p parameter) typeText() string {
 	return "of any type"
 }
 
-// sharesTypeWith reports whether two parameters may have a type in common; a whole number is a number.
+// sharesTypeWith reports whether two parameters may have a type in common; an integer is a number.
 func (p parameter) sharesTypeWith(with parameter) bool {
 	types := func(p parameter) (types []string) {
 		for _, name := range p.types() {
@@ -295,7 +296,7 @@ func (p parameter) sharesTypeWith(with parameter) bool {
 		slices.ContainsFunc(mine, func(name string) bool { return slices.Contains(others, name) })
 }
 
-// parameterPair is two parameters of the same name.
+// parameterPair holds two parameters of the same name.
 type parameterPair struct{ first, second parameter }
 
 func (p parameterPair) subject() check.Subject {
@@ -303,7 +304,7 @@ func (p parameterPair) subject() check.Subject {
 		Value: check.M{p.first.tool: p.first.schema, p.second.tool: p.second.schema}}
 }
 
-// parameterPairs are the parameters that have one of the same name in a tool before.
+// parameterPairs pairs each parameter with the first parameter of the same name in an earlier tool.
 func parameterPairs(t *check.T) (pairs []parameterPair) {
 	first := map[string]parameter{}
 	for _, tool := range skipIfNoTools(t, shownTools(t)) {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// resultChecks are what tools come to when they are called with valid arguments.
+// resultChecks are the checks of the results of tools that are called with valid arguments.
 var resultChecks = check.Suite{
 	"advice/tool-output-schema-present": check.Probe(func(t *check.T) {
 		calls, data := successfulCalls(t), []toolcall.ToolCall{}
@@ -61,7 +61,7 @@ var resultChecks = check.Suite{
 	}),
 }
 
-// successfulCalls are the calls with valid arguments that have come to a result.
+// successfulCalls returns the calls with valid arguments that have succeeded.
 func successfulCalls(t *check.T) toolcall.ToolCalls {
 	calls := toolcall.ValidCalls(t)
 	calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
@@ -71,8 +71,8 @@ func successfulCalls(t *check.T) toolcall.ToolCalls {
 	return calls
 }
 
-// isMachineReadable reports whether a result is for programs: it is structured, or one text that is a JSON object or a
-// list.
+// isMachineReadable reports whether a result is for programs: it is structured, or a single text that is a JSON object
+// or array.
 func isMachineReadable(result check.M) bool {
 	blocks := protocol.ObjectsIn(result["content"])
 	if check.HasMember(result, "structuredContent") {
@@ -94,21 +94,22 @@ func isMachineReadable(result check.M) bool {
 	return false
 }
 
-// truncationPattern matches a text that says that it is not all there is.
+// truncationPattern matches a text that says that it is incomplete.
 var truncationPattern = regexp.MustCompile(
 	`(?i)truncat|\bmore (?:results|lines|items|entries|characters|rows|available)\b|` +
 		`\b(?:next|previous) (?:page|cursor)|cursor|\boffset\b|page \d+ of|omitted|left out|remaining|shortened|…\s*$`)
 
-// isClosedWorld reports whether a tool says that it changes nothing and asks nobody.
+// isClosedWorld reports whether a tool declares that it is read-only and that it reaches nothing outside.
 func isClosedWorld(tool check.M) bool {
 	return report.IsReadOnly(tool) && hintsOf(tool)["openWorldHint"] == false
 }
 
-// maxDistinctResults is how many different results are too many: what other checks call may change once what a tool
-// reads.
+// maxDistinctResults is how many different results of one call are too many. The calls of other checks may change once
+// what a tool reads.
 const maxDistinctResults = 4
 
-// distinctReplies are the results of the same call until one comes again: of a tool of which that can be told.
+// distinctReplies repeats a call until a result comes again, and returns the different replies. The check ends if the
+// tool asks for input, or if a repeated call fails.
 func distinctReplies(t *check.T, c toolcall.ToolCall, a *toolcall.CallBudget) (replies []driver.Reply) {
 	replies = []driver.Reply{c.Reply}
 	if len(c.InputLoop.InputReplies) > 0 {
@@ -130,7 +131,7 @@ func distinctReplies(t *check.T, c toolcall.ToolCall, a *toolcall.CallBudget) (r
 	return replies
 }
 
-// sameResult reports whether two calls came to the same, whatever is said beside it.
+// sameResult reports whether two calls have the same content and structuredContent.
 func sameResult(a, b driver.Reply) bool {
 	for _, member := range []string{"content", "structuredContent"} {
 		if !bytes.Equal(text.CompactJSON(a.Result()[member]), text.CompactJSON(b.Result()[member])) {

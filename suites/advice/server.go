@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// serverChecks is how a server presents itself.
+// serverChecks are the checks of how a server describes itself.
 var serverChecks = check.Suite{
 	"advice/instructions-present": check.Probe(func(t *check.T) {
 		instructions := textIn(t.Server.ConnectResult, "instructions")
@@ -52,10 +52,10 @@ var serverChecks = check.Suite{
 	}),
 }
 
-// namePattern is one that may have a scope or a namespace before a slash.
+// namePattern matches a name in lower case, which may have a scope or a namespace before a slash.
 var namePattern = regexp.MustCompile(`^@?[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)?$`)
 
-// skipIfNoServerInfo is how the server names itself; a check ends that finds nothing of the kind.
+// skipIfNoServerInfo returns the serverInfo; if there is none, it ends the check as skip.
 func skipIfNoServerInfo(t *check.T) check.M {
 	identity := t.Server.Identity()
 	if identity == nil {
@@ -64,7 +64,7 @@ func skipIfNoServerInfo(t *check.T) check.M {
 	return identity
 }
 
-// completableFeature says what a client could complete; empty: nothing.
+// completableFeature returns what a client could complete at the server, for a message; empty if nothing.
 func completableFeature(s *check.Server) string {
 	for _, prompt := range s.Prompts {
 		if len(protocol.ObjectsIn(prompt["arguments"])) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// serverFileChecks is the file with which a server is published.
+// serverFileChecks are the checks of server.json, the file with which a server is published.
 var serverFileChecks = check.Suite{
 	"advice/server-file-valid": check.Probe(func(t *check.T) {
 		file := t.Server.File
@@ -39,11 +39,11 @@ var serverFileChecks = check.Suite{
 //go:embed serverfile.json
 var serverFileSchemaText []byte
 
-// serverFileSchema are what the registry wants of the file, as far as that does not depend on its version.
+// serverFileSchema returns the rules of the registry for the file, as far as they do not depend on its version.
 var serverFileSchema = sync.OnceValue(func() *schemas.Schema {
 	var doc any
 	if err := json.Unmarshal(serverFileSchemaText, &doc); err != nil {
-		panic("advice: " + err.Error()) // a test compiles them
+		panic("advice: " + err.Error()) // A test compiles the schema.
 	}
 	rules, err := schemas.Compile(doc, "2025-11-25")
 	if err != nil {

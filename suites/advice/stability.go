@@ -12,24 +12,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// textComparison is a text for models that was read in two answers: the same one, or the first other one.
+// textComparison holds two readings of a text for models: the first one, and a later one that differs if any does.
 type textComparison struct {
+	// name describes the text in results.
 	name          string
 	first, second string
-	frames        []*driver.Frame // that brought them
+	// frames are the messages that brought the two texts.
+	frames []*driver.Frame
 }
 
 func (r textComparison) subject() check.Subject {
 	return check.Subject{Name: r.name, Value: check.M{"first": r.first, "second": r.second}, SourceFrames: r.frames}
 }
 
-// rereadTexts sees to it that the server has said more than once what it says to models. One that takes its time is
-// asked no more than it is anyway.
+// rereadTexts makes the server send the texts for models more than once. A slow server gets no additional requests.
 func rereadTexts(t *check.T) {
 	if t.Server.IsSlow() {
 		return
 	}
-	if !t.IsModern() && !t.Server.OneClient { // that is greeted anew
+	// An unused session gets the instructions again.
+	if !t.IsModern() && !t.Server.OneClient {
 		handshake.PrepareUnusedSession(t)
 	}
 	for range 2 {
@@ -38,11 +40,12 @@ func rereadTexts(t *check.T) {
 	}
 }
 
-// maxResultBytes is how long an answer may be that is read once more, in bytes.
+// maxResultBytes is the size in bytes up to which results are compared.
 const maxResultBytes = 1 << 20
 
-// textComparisons are the instructions, and the descriptions of tools on the first page, as clients were told that
-// asked for them alike and bear the same token. What came in a session after its tools had changed tells nothing.
+// textComparisons compares the instructions, and the descriptions of tools on the first page, between clients that
+// asked for them in the same way with the same token. Texts do not count if they were received after the tools of the
+// session changed.
 func textComparisons(t *check.T, w check.Wire) (again []textComparison) {
 	first, known := map[string]textComparison{}, map[string]int{}
 	note := func(m check.Message, what string, object check.M, member string) {
@@ -86,7 +89,8 @@ func textComparisons(t *check.T, w check.Wire) (again []textComparison) {
 	return again
 }
 
-// toolsChangedAt is when the server says in a session that its tools have changed; if it does not, later than anything.
+// toolsChangedAt returns when the server first announced in a session that its tools have changed. If it never did, it
+// returns a time that is later than any.
 func toolsChangedAt(s *driver.Session) time.Duration {
 	record := s.FramesSince(0)
 	i := slices.IndexFunc(record, func(f *driver.Frame) bool {
@@ -98,10 +102,11 @@ func toolsChangedAt(s *driver.Session) time.Duration {
 	return record[i].At
 }
 
-// clientKey is what a server may go by: what the client says of itself, and its token.
+// clientKey returns what a server may base its texts on: how the client describes itself, and its token.
 func clientKey(m check.Message) (said string) {
 	params := protocol.RequestParams(m)
-	if m.Request.Method == "tools/list" { // where there is a handshake, the session says it
+	// With a handshake, this belongs to the session.
+	if m.Request.Method == "tools/list" {
 		params = protocol.MetaOf(params)
 	}
 	for _, member := range []string{

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// textChecks is what may stand in the texts that people and models are shown.
+// textChecks are the checks of the texts that people and models are shown.
 var textChecks = check.Suite{
 	"advice/text-without-control-characters": check.Probe(func(t *check.T) {
 		shown := shownTexts(t)
@@ -25,10 +25,11 @@ var textChecks = check.Suite{
 	}),
 }
 
-// isMultiline says of which texts may have several lines.
+// isMultiline holds the kinds of texts that may have several lines.
 var isMultiline = map[string]bool{"description": true, "instructions": true}
 
-// shownTexts are the names, titles and descriptions of all that is listed, of its parameters, and the instructions.
+// shownTexts returns the instructions, and the names, titles and descriptions of all that is listed and of its
+// parameters.
 func shownTexts(t *check.T) (shown []check.Subject) {
 	add := func(name string, object check.M) {
 		texts := check.M{}
@@ -60,7 +61,8 @@ func shownTexts(t *check.T) (shown []check.Subject) {
 	return shown
 }
 
-// hiddenCharacter names the first character of a text that is not what it seems to be; empty when there is none.
+// hiddenCharacter names the first character of a text that is invisible or misleading; empty if there is none. Line
+// breaks and tabs are allowed in a long text.
 func hiddenCharacter(text string, long bool) string {
 	runes := []rune(text)
 	for i, r := range runes {
@@ -78,8 +80,8 @@ func hiddenCharacter(text string, long bool) string {
 	return ""
 }
 
-// isHidden reports whether a character between two others is one that is not seen. Some have a meaning in scripts other
-// than the Latin one, and within emoji.
+// isHidden reports whether a character between two others is invisible. Some such characters have a meaning within
+// emoji and in scripts other than the Latin one.
 func isHidden(r, before, after rune, long bool) bool {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
@@ -88,7 +90,7 @@ func isHidden(r, before, after rune, long bool) bool {
 		return true
 	case r == '\u200c' || r == '\u200d': // joiners
 		return before < unicode.MaxLatin1 || after < unicode.MaxLatin1
-	case r == '\u200e' || r == '\u200f': // marks of direction
+	case r == '\u200e' || r == '\u200f': // direction marks
 		return !isRightToLeft(before) && !isRightToLeft(after)
 	case r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
 		return true

@@ -10,16 +10,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// maxTokens is how large all definitions may be.
+// maxTokens is the largest size of all definitions together that is good practice.
 const maxTokens = 25_000
 
-// tokenizer splits texts into tokens as some models do; others come to other numbers of the same size.
+// tokenizer returns a tokenizer of one family of models. Others come to counts of the same order.
 var tokenizer = sync.OnceValue(codec.NewCl100kBase)
 
-// definitionSize is how much of the context of a model the definitions of tools take.
+// definitionSize is the part of a model's context that the definitions of tools take.
 type definitionSize struct {
 	tools, tokens int
-	truncated     bool // not all were counted
+	// truncated reports that the count ended early, since there were too many tokens.
+	truncated bool
 }
 
 func (s definitionSize) String() string {
@@ -30,20 +31,20 @@ func (s definitionSize) String() string {
 	return fmt.Sprintf("%s %d tokens in the definitions of %d tools (cl100k_base)", about, s.tokens, s.tools)
 }
 
-// measureDefinitions counts what models are told of tools. It ends where there are too many whatever comes, so that it
-// costs no more for a server that lists without measure.
+// measureDefinitions counts the tokens that models are sent for tools. It stops when there are too many in any case, so
+// that a server with an endless list costs no more.
 func measureDefinitions(tools []check.Subject) (s definitionSize) {
 	const enough, longest = 4 * maxTokens, 1 << 20
 	for _, tool := range tools {
-		told := check.M{}
+		shown := check.M{}
 		for _, member := range []string{"name", "description", "inputSchema"} {
 			if check.HasMember(tool.Value, member) {
-				told[member] = tool.Value[member]
+				shown[member] = tool.Value[member]
 			}
 		}
-		content := text.CompactJSON(told)
-		content, s.truncated = content[:min(len(content), longest)], len(content) > longest
-		if n, err := tokenizer().Count(string(content)); err == nil {
+		said := text.CompactJSON(shown)
+		said, s.truncated = said[:min(len(said), longest)], len(said) > longest
+		if n, err := tokenizer().Count(string(said)); err == nil {
 			s.tokens += n
 		}
 		if s.tools++; s.truncated || s.tokens > enough {

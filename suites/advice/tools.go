@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// toolChecks is how tools present themselves, one by one and all together.
+// toolChecks are the checks of tools, one by one and together.
 var toolChecks = check.Suite{
 	"advice/tool-description-present": eachTool(func(t *check.T, tool check.M) {
 		t.Expect(isDescribed(tool)).To(check.BeTrue("a description that says more than the name", "%s",
@@ -95,14 +95,14 @@ var toolChecks = check.Suite{
 	}),
 }
 
-// isDescribed reports whether a tool has a description that is not its name.
+// isDescribed reports whether a tool has a description other than its name.
 func isDescribed(tool check.M) bool {
 	description := textIn(tool, "description")
 	return description != "" && description != tool["name"]
 }
 
-// hasChangeHints reports whether a tool says by hints that it changes things or does not, and, if it does, whether
-// it destroys some.
+// hasChangeHints reports whether a tool declares by hints whether it changes things and, if it does, whether it is
+// destructive.
 func hasChangeHints(tool check.M) (changes, destroys bool) {
 	hints := hintsOf(tool)
 	readOnly, says := hints["readOnlyHint"].(bool)
@@ -110,13 +110,13 @@ func hasChangeHints(tool check.M) (changes, destroys bool) {
 	return says || destructive, readOnly || judges
 }
 
-// hintsOf are the annotations of a tool.
+// hintsOf returns the annotations of a tool.
 func hintsOf(tool check.M) check.M {
 	hints, _ := tool["annotations"].(check.M)
 	return hints
 }
 
-// weightedLength is how many characters a text has, of which those count twice that stand for a syllable or a word.
+// weightedLength counts the characters of a text. Characters that stand for a syllable or a word count twice.
 func weightedLength(text string) (n int) {
 	for _, r := range text {
 		if n++; unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
@@ -130,15 +130,15 @@ func weightedLength(text string) (n int) {
 var clausePattern = regexp.MustCompile(`(?s)\S(?:[.,:;!?)…]\s|\s[–—(-]|\n|[。，、；：]|` +
 	`\s(?:when|if|and|or|that|which|to|for|by|from|with)\s)\s*\S`)
 
-// requireAllTools ends a check that has not seen all tools.
+// requireAllTools ends the check as inconclusive if not all tools were listed.
 func requireAllTools(t *check.T) {
 	if !t.Server.HasAllTools {
 		t.WithReason(check.Limit).Inconclusive("the list of tools could not be read to its end")
 	}
 }
 
-// namingStyle is how words are put together in a name; empty when it does not tell. What comes before a dot or a slash
-// is a namespace.
+// namingStyle returns how words are joined in a name; empty if the name does not show it. The namespace before a dot or
+// a slash does not count.
 func namingStyle(name string) string {
 	snake, kebab := strings.Contains(name, "_"), strings.Contains(name, "-")
 	switch {
@@ -156,7 +156,7 @@ func namingStyle(name string) string {
 
 var camelCasePattern = regexp.MustCompile(`[a-z][A-Z][a-z]`)
 
-// shortList are the first of some names.
+// shortList joins the first names of a list.
 func shortList(names []string) string {
 	const most = 5
 	names = slices.Clone(names)

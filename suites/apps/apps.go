@@ -1,5 +1,9 @@
-// Package apps is the area of the extension of apps: tools that name a page, which a client may show beside their
-// results.
+// Package apps holds the checks of the MCP Apps extension: tools that name a UI resource ("page"), which a client may
+// show with their results.
+//
+// The checks act as a client that declares the extension. They read three shared steps: uiTools, uiCalls and
+// readUIResources. Servers need not declare the extension, so that tools with a ui:// resource are enough for the
+// checks to apply.
 package apps
 
 import (
@@ -9,20 +13,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(linkChecks, uiResourceChecks, callChecks)
 
 const (
 	extension    = "io.modelcontextprotocol/ui"
 	appMediaType = "text/html;profile=mcp-app"
-	uiScheme     = "ui://" // of the URIs of pages
+	uiScheme     = "ui://" // scheme of the URIs of pages
 )
 
-// uiCapabilities is what a client declares that shows pages.
+// uiCapabilities are the capabilities of a client that shows pages.
 var uiCapabilities = check.M{"extensions": check.M{extension: check.M{"mimeTypes": []any{appMediaType}}}}
 
-// uiTools are the tools with a page that the server lists to a client that shows pages, once for all checks. Without
-// any, a check does not apply.
+// uiTools returns the tools with a page that the server lists to a client that shows pages. The tools are listed once
+// for all checks. Without such tools, the check does not apply.
 func uiTools(t *check.T) []check.Subject {
 	all := check.Step(t, "tools with pages", func(t *check.T) (tools []check.Subject) {
 		check.FollowPagesWith(t, t.Session(), "tools/list", "tools", protocol.WithCapabilities(nil, uiCapabilities),
@@ -41,11 +45,11 @@ func uiTools(t *check.T) []check.Subject {
 	return all
 }
 
-// flatKey is what has named the page of a tool before uiOf did.
+// flatKey is the member of _meta that named the page of a tool before _meta.ui did.
 const flatKey = "ui/resourceUri"
 
-// hasUIResource reports whether a tool names a page, in either way. Servers need not declare the extension: from one
-// that does not, only a URI of the kind that is kept for pages is taken for one.
+// hasUIResource reports whether a tool names a page, in the current or in the deprecated way. Servers need not declare
+// the extension. If a server does not, only a ui:// URI counts.
 func hasUIResource(t *check.T, tool check.M) bool {
 	ui, meta := uiOf(tool), protocol.MetaOf(tool)
 	isPage := func(v any) bool { uri, _ := v.(string); return strings.HasPrefix(uri, uiScheme) }
@@ -54,7 +58,7 @@ func hasUIResource(t *check.T, tool check.M) bool {
 	return declared || isPage(ui["resourceUri"]) || isPage(meta[flatKey])
 }
 
-// uiOf is what an object says of its page; nil when it does not.
+// uiOf returns the _meta.ui of an object; nil if it has none.
 func uiOf(object check.M) check.M {
 	ui, _ := protocol.MetaOf(object)["ui"].(check.M)
 	return ui

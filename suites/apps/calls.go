@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// callChecks are the checks of calls of tools with a page.
 var callChecks = check.Suite{
 	"apps/content-without-ui": check.Probe(func(t *check.T) {
 		calls := uiCalls(t)
@@ -51,7 +52,7 @@ var callChecks = check.Suite{
 	}),
 }
 
-// uiCalls calls the tools with a page as a client that shows pages, once for all checks.
+// uiCalls calls the tools with a page as a client that shows pages. They are called once for all checks.
 func uiCalls(t *check.T) toolcall.ToolCalls {
 	tools := uiTools(t)
 	return check.Step(t, "calls of tools with pages", func(t *check.T) toolcall.ToolCalls {
@@ -59,12 +60,12 @@ func uiCalls(t *check.T) toolcall.ToolCalls {
 	})
 }
 
-// uiCall is the one of a tool.
+// uiCall returns the call of the named tool by a client that shows pages.
 func uiCall(t *check.T, name string) (toolcall.ToolCall, bool) {
 	return findCall(uiCalls(t).List, name)
 }
 
-// callWithoutUI is the call of a tool by a client that shows no pages.
+// callWithoutUI returns the call of the named tool by a client that shows no pages.
 func callWithoutUI(t *check.T, name string) (toolcall.ToolCall, bool) {
 	return findCall(toolcall.ValidCalls(t).List, name)
 }
@@ -86,7 +87,7 @@ func hasContent(c toolcall.ToolCall) bool { return isArray(c.Reply.Result()["con
 
 func isArray(v any) bool { _, is := v.([]any); return is }
 
-// isAppOnly reports whether a tool is not for models, which alone can do without pages.
+// isAppOnly reports whether a tool is for pages only. Models, which can do without pages, do not see it.
 func isAppOnly(tool check.Subject) bool {
 	visibility, given := uiOf(tool.Value)["visibility"].([]any)
 	return given && !slices.Contains(visibility, any("model"))

@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
+// linkChecks are the checks of how tools name their pages.
 var linkChecks = check.Suite{
 	"apps/advertised": check.Probe(func(t *check.T) {
 		uiTools(t)
@@ -47,7 +48,7 @@ var linkChecks = check.Suite{
 	}),
 }
 
-// eachLink tries a check on what tools name as their page in the way that is not deprecated.
+// eachLink runs a check on every page that tools name in the way that is not deprecated.
 func eachLink(t *check.T, run func(t *check.T, uri any)) {
 	t.Each(uiTools(t), func(t *check.T, tool check.Subject) {
 		ui := uiOf(tool.Value)

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// uiResourceChecks are the checks of pages as resources.
 var uiResourceChecks = check.Suite{
 	"apps/resource-exists": check.Probe(func(t *check.T) {
 
@@ -75,24 +76,24 @@ var uiResourceChecks = check.Suite{
 	}),
 }
 
-// htmlPattern is the beginning of an HTML document, or a part that only such a document has.
+// htmlPattern matches the beginning of an HTML document, or a part that only such a document has.
 var htmlPattern = regexp.MustCompile(`(?i)^\x{feff}?\s*<!doctype html|<html[\s>]`)
 
-// uiResource is a resource that a tool names as its page, and what came of reading it.
+// uiResource is a resource that a tool names as its page, with the reply to resources/read.
 type uiResource struct {
 	URI   string
 	Reply driver.Reply
 }
 
-// Subject names the page.
+// Subject names the page in results.
 func (p uiResource) Subject() check.Subject {
 	return check.Subject{Name: p.URI, Frames: []*driver.Frame{p.Reply.Request, p.Reply.Frame}}
 }
 
-// maxUIResources is how many are read.
+// maxUIResources is the number of pages that are read at most.
 const maxUIResources = 20
 
-// readUIResources reads the pages of tools as a client that shows them, once for all checks.
+// readUIResources reads the pages of tools as a client that shows them. They are read once for all checks.
 func readUIResources(t *check.T) []uiResource {
 	if !t.Server.Declares("resources") {
 		t.WithReason(check.NotDeclared).Skip("the server does not declare resources")
@@ -100,7 +101,8 @@ func readUIResources(t *check.T) []uiResource {
 	var uris []string
 	for _, tool := range uiTools(t) {
 		uri, _ := uiOf(tool.Value)["resourceUri"].(string)
-		if strings.HasPrefix(uri, uiScheme) && !slices.Contains(uris, uri) { // else apps/resource-uri-scheme
+		// Otherwise apps/resource-uri-scheme reports it.
+		if strings.HasPrefix(uri, uiScheme) && !slices.Contains(uris, uri) {
 			uris = append(uris, uri)
 		}
 	}
@@ -124,7 +126,7 @@ func readUIResources(t *check.T) []uiResource {
 	})
 }
 
-// eachContents tries a check on the contents of each page that could be read.
+// eachContents runs a check on the contents of each page that could be read.
 func eachContents(t *check.T, run func(t *check.T, p uiResource, contents []check.M)) {
 	check.Each(t, readUIResources(t), uiResource.Subject, func(t *check.T, p uiResource) {
 		contents := protocol.ObjectsIn(p.Reply.Result()["contents"])
@@ -135,7 +137,7 @@ func eachContents(t *check.T, run func(t *check.T, p uiResource, contents []chec
 	})
 }
 
-// eachContent tries a check on what each page is: its contents under its own URI or, for want of these, all.
+// eachContent runs a check on each content of a page: on those under its own URI or, if there are none, on all.
 func eachContent(t *check.T, run func(t *check.T, content check.M)) {
 	eachContents(t, func(t *check.T, p uiResource, contents []check.M) {
 		own := slices.DeleteFunc(slices.Clone(contents), func(c check.M) bool { return c["uri"] != p.URI })
@@ -148,7 +150,7 @@ func eachContent(t *check.T, run func(t *check.T, content check.M)) {
 	})
 }
 
-// uiResourceContents are the contents of the pages that could be read.
+// uiResourceContents returns the contents of the pages that could be read.
 func uiResourceContents(t *check.T) (all []check.Subject) {
 	if !t.Server.Declares("resources") {
 		return nil
@@ -163,7 +165,7 @@ func uiResourceContents(t *check.T) (all []check.Subject) {
 	return all
 }
 
-// listedUIResources are the resources that are listed as pages.
+// listedUIResources returns the resources that are listed with the media type of pages.
 func listedUIResources(t *check.T) (all []check.Subject) {
 	for _, resource := range t.Server.Resources {
 		if uri, _ := resource["uri"].(string); strings.HasPrefix(uri, uiScheme) {
@@ -173,13 +175,13 @@ func listedUIResources(t *check.T) (all []check.Subject) {
 	return all
 }
 
-// isAppMediaType reports whether a media type is that of pages, however it is spaced and whatever else it says.
+// isAppMediaType reports whether a media type is that of pages; space and further parameters do not matter.
 func isAppMediaType(text string) bool {
 	mediaType, parameters, err := mime.ParseMediaType(text)
 	return err == nil && mediaType == "text/html" && strings.EqualFold(parameters["profile"], "mcp-app")
 }
 
-// expectSettings wants the settings of a page to be of their types.
+// expectSettings requires the settings of a page to have the specified types.
 func expectSettings(t *check.T, ui check.M) {
 	csp := check.Member(ui, "csp")
 	if check.HasMember(ui, "csp") {

@@ -1,3 +1,8 @@
+// Package batch holds the checks of JSON-RPC batches: requests and notifications in one array, which only revision
+// 2025-03-26 has.
+//
+// The checks read three shared steps: batchOfTwo, batchOfOne and batchOfAllKinds. Requests carry fixed ids from 70000
+// on, by which their responses are recognised.
 package batch
 
 import (
@@ -14,6 +19,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"batch/receive-requests": check.Probe(func(t *check.T) {
 		for _, e := range batchOfTwo(t) {
@@ -32,7 +38,7 @@ var Checks = check.Suite{
 			t.Skip("the answers came on an event stream, where each may stand alone")
 		}
 		t.Expect(together).To(check.BeTrue("both answers in one array", "%s", first))
-		// over HTTP one JSON object will do
+		// A single JSON object is enough over HTTP.
 		if only := batchOfOne(t)[0].Reply.Frame; only != nil && only.RoundTrip == nil {
 			t.Expect(only.Kind == driver.Array).To(check.BeTrue("the only answer in an array", "%s", only))
 		}
@@ -50,7 +56,8 @@ var Checks = check.Suite{
 		t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
 		check.Barrier(t, s, mark)
 		invalid.ExpectIgnored(t, s, mark)
-		// Otherwise batch/response-is-array reports it; over HTTP one JSON object will do.
+		// Over stdio, batch/response-is-array reports it if no array is used at all; over HTTP a single JSON object is
+		// enough.
 		if f := e.Reply.Frame; usual == driver.Array && f.RoundTrip == nil {
 			t.ExpectShould(f.Kind == driver.Array).To(check.BeTrue("the answer in an array", "%s", f))
 		}
@@ -117,7 +124,7 @@ var Checks = check.Suite{
 		}
 		r := invalid.ReplyToMalformed(p, nil)
 		if r.Answered() && r.Frame.RoundTrip != nil && r.Frame.RoundTrip.IsRejected() {
-			return // the status says enough
+			return // The status is enough.
 		}
 		t.Expect(r).To(check.BeError(errcode.InvalidRequest))
 		t.Expect(r.Frame).To(invalid.HaveNoID())
@@ -137,7 +144,8 @@ var Checks = check.Suite{
 		p := s.NewPending(70084, "initialize")
 		_, harmless := protocol.NewNoOp(s, 70085)
 		s.SendJSON([]check.M{s.NewRequest(70084, "initialize", driver.ConnectParams(t.Revision)), harmless})
-		usual := s.Connect(driver.ConnectParams(t.Revision)) // whatever comes of it, the array was read before
+		// The outcome does not matter: the array was read before.
+		usual := s.Connect(driver.ConnectParams(t.Revision))
 		r := s.AwaitFor(p, 250*time.Millisecond)
 		if !r.Answered() && usual.Err != nil {
 			t.WithReason(check.Died).Inconclusive("the session did not survive it: %v", usual.Err)
@@ -175,7 +183,8 @@ var Checks = check.Suite{
 	})),
 }
 
-// batchOfTwo is what came of two requests in an array, up to the first without an answer.
+// batchOfTwo sends two requests in an array, and returns what was received for each, up to the first without a
+// response.
 func batchOfTwo(t *check.T) []invalid.IDProbeResult {
 	return check.Step(t, "batch", func(t *check.T) []invalid.IDProbeResult {
 		s := t.Session()
@@ -191,7 +200,7 @@ func batchOfTwo(t *check.T) []invalid.IDProbeResult {
 	})
 }
 
-// batchOfOne is what came of one request in an array.
+// batchOfOne sends a single request in an array.
 func batchOfOne(t *check.T) []invalid.IDProbeResult {
 	return check.Step(t, "batch of one", func(t *check.T) []invalid.IDProbeResult {
 		s := t.Session()
@@ -199,13 +208,13 @@ func batchOfOne(t *check.T) []invalid.IDProbeResult {
 	})
 }
 
-// batchOfAllKinds is what came of requests of different kinds in an array.
+// batchOfAllKinds sends requests of different kinds in an array.
 func batchOfAllKinds(t *check.T) []invalid.IDProbeResult {
 	s := t.Session()
 	return sendBatch(s, 70090, invalid.ReadOnlyRequests(t, s))
 }
 
-// sendBatch sends requests in an array, with ids from first on, and waits for the answers.
+// sendBatch sends requests in an array, with consecutive ids beginning at first, and waits for the responses.
 func sendBatch(s *driver.Session, first int, queries []invalid.ReadOnlyRequest) (all []invalid.IDProbeResult) {
 	mark := s.Mark()
 	var pending []driver.Pending
@@ -221,7 +230,7 @@ func sendBatch(s *driver.Session, first int, queries []invalid.ReadOnlyRequest) 
 	return all
 }
 
-// requireBatch is like batched; it ends the check where batches are not served.
+// requireBatch is batchOfTwo for checks that need served batches; it ends the others.
 func requireBatch(t *check.T) []invalid.IDProbeResult {
 	all := batchOfTwo(t)
 	for _, e := range all {
@@ -232,7 +241,7 @@ func requireBatch(t *check.T) []invalid.IDProbeResult {
 	return all
 }
 
-// expectAccepted wants what needs no answer to be answered with 202 and no body, or refused.
+// expectAccepted requires an array without requests to be answered with 202 and no body, or to be refused.
 func expectAccepted(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode >= 400 {
 		return
@@ -242,7 +251,7 @@ func expectAccepted(t *check.T, a driver.HTTPResponse) {
 	}))
 }
 
-// isEmptyResponse reports whether a line answers with nothing: null, an empty array.
+// isEmptyResponse reports whether a line is an empty response: null or an empty array.
 func isEmptyResponse(f *driver.Frame) bool {
 	return f.Kind == driver.Scalar || f.Kind == driver.Array && len(f.Messages()) == 0
 }

@@ -1,4 +1,7 @@
-// Package caching is the area of hints for caches.
+// Package caching holds the checks of the caching hints in results, ttlMs and cacheScope, of the modern revisions.
+//
+// Most checks watch the results that any check has received. readResources and triggerInputRequests are set-up steps,
+// which make sure that there are some. With a second token, the results of two users are compared.
 package caching
 
 import (
@@ -11,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"caching/hints-discover": hintsCheck("server/discover", func(t *check.T) {
 		t.TryRequest(t.Session(), "server/discover", nil)
@@ -26,7 +29,8 @@ var Checks = check.Suite{
 		t.Judge(resultsWith(t, w, "ttlMs"), func(t *check.T, m check.Message) {
 			ttl := protocol.ResultOf(m)["ttlMs"]
 			t.Expect(ttl).To(check.BeInteger())
-			milliseconds, _ := ttl.(json.Number).Float64() // of too large a number: infinity
+			// A number that is too large becomes infinity.
+			milliseconds, _ := ttl.(json.Number).Float64()
 			t.Expect(milliseconds >= 0).To(check.BeTrue("a number from 0 on", "%s", check.Show(ttl)))
 		})
 	}),
@@ -74,13 +78,14 @@ var Checks = check.Suite{
 	"caching/public-scope-honest": check.Probe(checkPublicScope),
 }
 
-// list is a list that comes in pages, and what the server had in it.
+// list is a list method with the objects that discovery has obtained.
 type list struct {
+	// method is the list request, and member the member of its results that has the items.
 	method, member string
 	items          []check.M
 }
 
-// lists are all lists that clients may keep.
+// lists returns the lists whose results clients may cache.
 func lists(server *check.Server) []list {
 	return []list{
 		{"tools/list", "tools", server.Tools},
@@ -90,8 +95,8 @@ func lists(server *check.Server) []list {
 	}
 }
 
-// hintsCheck is the check that the results of a method say how long and by whom they may be kept. Of a list the first
-// page does; what later ones lack, the checks of pages report.
+// hintsCheck makes a check that the results of a method have caching hints. Only the first page of a list counts; the
+// checks of later pages report what these lack.
 func hintsCheck(method string, stimulate func(*check.T)) check.Check {
 	return check.WatchWithSetup(stimulate, func(t *check.T, w check.Wire) {
 		first := completeResults(t, w).Filter("complete result of "+method, func(m check.Message) bool {
@@ -106,19 +111,19 @@ func hintsCheck(method string, stimulate func(*check.T)) check.Check {
 	})
 }
 
-// listHintsCheck is hinted for a list.
+// listHintsCheck is hintsCheck for a list method.
 func listHintsCheck(method string) check.Check {
 	return hintsCheck(method, func(t *check.T) { requestList(t, method) })
 }
 
-// requestList asks for a list, so that there is something to judge.
+// requestList sends the list request, so that there is a result to judge.
 func requestList(t *check.T, method string) {
 	if check.KnownUnanswered(t, method) == nil {
 		t.TryRequest(t.Session(), method, nil)
 	}
 }
 
-// requestAll asks for all that clients may keep.
+// requestAll sends every request whose result clients may cache.
 func requestAll(t *check.T) {
 	check.TryNoOp(t, t.Session())
 	protocol.AskLists(t)
@@ -128,10 +133,10 @@ func requestAll(t *check.T) {
 	}
 }
 
-// maxReads is how many of the listed resources are read.
+// maxReads is the number of listed resources that are read at most.
 const maxReads = 3
 
-// readResources reads the first resources of the list, until one of them is read without a question.
+// readResources reads the first listed resources, until one of them is read without a request for input.
 func readResources(t *check.T) {
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxReads)] {
 		r := t.TryRequest(t.Session(), "resources/read", check.M{"uri": resource["uri"]})
@@ -141,7 +146,8 @@ func readResources(t *check.T) {
 	}
 }
 
-// triggerInputRequests reads the first resources as a client that can be asked for anything, so that they ask.
+// triggerInputRequests reads the first resources as a client with all capabilities, so that the server may ask for
+// input.
 func triggerInputRequests(t *check.T) {
 	able := check.M{driver.MetaCapabilities: handshake.CapableConnectParams(t.Revision)["capabilities"]}
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxReads)] {
@@ -152,7 +158,7 @@ func triggerInputRequests(t *check.T) {
 	}
 }
 
-// completeResults are the results that clients may keep.
+// completeResults returns the results that clients may cache.
 func completeResults(t *check.T, w check.Wire) check.Messages {
 	methods := []string{"server/discover", "resources/read"}
 	for _, l := range lists(t.Server) {
@@ -163,13 +169,13 @@ func completeResults(t *check.T, w check.Wire) check.Messages {
 	})
 }
 
-// resultsWith are those of them that have a hint.
+// resultsWith returns the complete results that have a hint.
 func resultsWith(t *check.T, w check.Wire, hint string) check.Messages {
 	return completeResults(t, w).Filter("result with "+hint,
 		func(m check.Message) bool { return check.HasMember(protocol.ResultOf(m), hint) })
 }
 
-// eachLongList tries a check on the pages of each list that has more than one.
+// eachLongList runs a check on the pages of each list that has more than one.
 func eachLongList(t *check.T, run func(t *check.T, pages []check.M)) {
 	full := slices.DeleteFunc(lists(t.Server), func(l list) bool { return len(l.items) == 0 })
 	check.Each(t, full, list.subject, func(t *check.T, l list) {
@@ -183,7 +189,7 @@ func eachLongList(t *check.T, run func(t *check.T, pages []check.M)) {
 
 func (l list) subject() check.Subject { return check.NamedSubject(l.method) }
 
-// hints are those of the pages of the list, one after the other.
+// hints returns the hints of all pages of the list, in order.
 func (l list) hints(t *check.T) (pages []check.M) {
 	check.FollowPages(t, t.Session(), l.method, l.member, func(page check.M) {
 		hints := check.M{}

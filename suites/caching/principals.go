@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// checkPublicScope compares what two users get of what is said to be the same for all.
+// checkPublicScope compares the results for two users where cacheScope is public.
 func checkPublicScope(t *check.T) {
 	mine, other := t.Credentials.Bearer, t.Credentials.SecondPrincipal
 	if mine == "" || other == "" {
@@ -31,13 +31,14 @@ func checkPublicScope(t *check.T) {
 	})
 }
 
-// cacheableRequest is a request whose result clients may keep, and the member that holds what is of interest.
+// cacheableRequest is a request whose result clients may cache. The field member names the part of the result that is
+// compared.
 type cacheableRequest struct {
 	method, member string
 	params         check.M
 }
 
-// cacheableRequests are the first page of each list, and the first resource.
+// cacheableRequests returns the requests for the first page of each list, and for the first resource.
 func cacheableRequests(t *check.T) (all []cacheableRequest) {
 	for _, l := range lists(t.Server) {
 		if len(l.items) > 0 {
@@ -52,7 +53,7 @@ func cacheableRequests(t *check.T) (all []cacheableRequest) {
 
 func (o cacheableRequest) subject() check.Subject { return check.NamedSubject(o.method) }
 
-// resultFor is the result that the user of a token gets.
+// resultFor returns the result for the user of a token.
 func (o cacheableRequest) resultFor(t *check.T, token string) check.M {
 	request := roundtrip.ManualRequest{Method: o.method, Params: o.params, Header: roundtrip.BearerHeader(token)}
 	x := roundtrip.PostRequest(t.Session(), request)
@@ -64,7 +65,7 @@ func (o cacheableRequest) resultFor(t *check.T, token string) check.M {
 	return r.Result()
 }
 
-// comparableText is what a result holds, whatever its order.
+// comparableText returns the compared part of a result in a canonical order.
 func (o cacheableRequest) comparableText(result check.M) string {
 	var items []string
 	for _, item := range protocol.ObjectsIn(result[o.member]) {

@@ -1,4 +1,8 @@
-// Package cancellation holds the checks of requests that are taken back.
+// Package cancellation holds the checks of cancelled requests: by notifications/cancelled, or by closing the response
+// stream in the modern revisions over HTTP.
+//
+// The checks of ignoredChecks send cancellations that must have no effect. Those of inFlightChecks cancel running calls
+// and read the shared step of cancelSlowCall. What the server itself cancels is watched.
 package cancellation
 
 import (
@@ -12,12 +16,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(ignoredChecks, inFlightChecks, check.Suite{
 	"cancellation/server-targets-own-requests": check.WatchWithSetup(toolcall.CallTools,
 		func(t *check.T, w check.Wire) {
 			t.Judge(cancellations(t, w), func(t *check.T, m check.Message) {
-				const crossing = time.Second // in which an answer may have crossed the cancellation
+				const crossing = time.Second // in this time, a response may cross the cancellation
 				id := rawRequestID(m.Frame)
 				asked, answered := findRequest(m, id)
 				t.Expect(asked != nil).To(check.BeTrue("the id of one of its own requests", "%s",
@@ -44,7 +48,7 @@ var Checks = check.MergeSuites(ignoredChecks, inFlightChecks, check.Suite{
 		}),
 })
 
-// cancellations are those of the server in sessions whose record is whole.
+// cancellations returns the cancellations by the server in sessions with a complete record.
 func cancellations(t *check.T, w check.Wire) check.Messages {
 	whole := check.Wire{Sessions: w.CompleteSessions()}
 	return whole.Notifications().Negotiated(t.Revision).Filter("cancellation", func(m check.Message) bool {
@@ -54,13 +58,13 @@ func cancellations(t *check.T, w check.Wire) check.Messages {
 
 const cancelledMethod = "notifications/cancelled"
 
-// requestIDOf is what a cancellation names as the request.
+// requestIDOf returns the id of the request that a cancellation names.
 func requestIDOf(m *driver.Frame) any {
 	params, _ := m.JSON()["params"].(check.M)
 	return check.Member(params, "requestId")
 }
 
-// rawRequestID is requestIDOf as it was written; nil when there is none.
+// rawRequestID returns the id of requestIDOf as it was written; nil if there is none.
 func rawRequestID(m *driver.Frame) []byte {
 	if id := requestIDOf(m); id != (check.Absent{}) {
 		return text.CompactJSON(id)
@@ -68,8 +72,8 @@ func rawRequestID(m *driver.Frame) []byte {
 	return nil
 }
 
-// findRequest is the latest request of the server that had an id when a message came, and the answer of the client to
-// it; nil where there is none.
+// findRequest returns the latest server request with an id before a message, and the response of the client; nil if
+// there is none.
 func findRequest(m check.Message, id []byte) (asked, answered *driver.Frame) {
 	for _, f := range m.Session.FramesSince(0) {
 		if f == m.Frame {

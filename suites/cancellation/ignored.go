@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// ignored are the checks of cancellations that say nothing to the server.
+// ignoredChecks are the checks of cancellations that must have no effect.
 var ignoredChecks = check.Suite{
 	"cancellation/unknown-id-ignored": check.Probe(func(t *check.T) {
 		skipUnlessCancelledByNotification(t)
@@ -52,15 +52,15 @@ var ignoredChecks = check.Suite{
 	}),
 }
 
-// skipUnlessCancelledByNotification ends a check of notifications where a request is taken back otherwise.
+// skipUnlessCancelledByNotification ends the check as skip where requests are not cancelled by notifications.
 func skipUnlessCancelledByNotification(t *check.T) {
 	if t.IsModern() && t.Site() != nil {
 		t.Skip("over HTTP a client cancels a request by closing the stream of its answer")
 	}
 }
 
-// expectIgnored sends a cancellation that says nothing to the server, and wants no reply to it, and the session to go
-// on. Over HTTP the server may refuse it. What answers a request from before a mark is no reply to it.
+// expectIgnored sends a cancellation that refers to no running request. It expects no reaction, and that the session
+// continues. Over HTTP the server may refuse the cancellation. Responses to requests from before the mark do not count.
 func expectIgnored(t *check.T, s *driver.Session, before int, params check.M) {
 	mark := s.Mark()
 	note := check.M{"jsonrpc": "2.0", "method": cancelledMethod}

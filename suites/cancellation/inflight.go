@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// inFlightChecks are the checks of cancellations of requests that are under way.
+// inFlightChecks are the checks of cancellations of running requests.
 var inFlightChecks = check.Suite{
 	"cancellation/race-safe": check.Probe(func(t *check.T) {
 		s := t.Session()
@@ -53,7 +53,7 @@ var inFlightChecks = check.Suite{
 	}),
 }
 
-// countResponses counts the answers to a request, apart from copies of them on a GET stream.
+// countResponses counts the responses to a request. Copies on a GET stream do not count.
 func countResponses(t *check.T, id []byte, came []*driver.Frame) (n int) {
 	for _, f := range came {
 		if f.IsResponse() && driver.SameID(f.RequestID(), id) && !invalid.IsOnGETStream(t, f) {
@@ -63,10 +63,10 @@ func countResponses(t *check.T, id []byte, came []*driver.Frame) (n int) {
 	return n
 }
 
-// cancelCount is how many requests are cancelled at once.
+// cancelCount is the number of requests that are cancelled at the same time.
 const cancelCount = 20
 
-// cancelImmediately cancels so many harmless requests at once, and returns their ids.
+// cancelImmediately sends cancelCount harmless requests, cancels them immediately, and returns their ids.
 func cancelImmediately(t *check.T, s *driver.Session) (ids [][]byte) {
 	method, params := s.NoOp()
 	for range cancelCount {
@@ -81,8 +81,8 @@ func cancelImmediately(t *check.T, s *driver.Session) (ids [][]byte) {
 	return ids
 }
 
-// requireNotBusy ends a check when a server did not answer a request after cancelled ones, nor does after as many
-// others: it is busy with them.
+// requireNotBusy ends the check if the server, which left a request after cancelled ones unanswered, does the same
+// after as many requests that were not cancelled: it is busy with them.
 func requireNotBusy(t *check.T, silent driver.Reply) {
 	if !errors.As(silent.Err, new(*driver.TimeoutError)) {
 		return
@@ -98,20 +98,27 @@ func requireNotBusy(t *check.T, silent driver.Reply) {
 
 // cancelledCall is a call that was cancelled while it ran.
 type cancelledCall struct {
-	call            toolcall.ToolCall // as it went without
-	hadLateProgress bool              // something was said of it then, in the second half of its time
-	reply           driver.Reply      // to the cancelled one, if any came within twice its usual time
-	repeatedReply   driver.Reply      // of another one that was not cancelled, where the cancelled one was refused
-	lateProgress    []*driver.Frame   // what was said of it after a later request had been answered
-	nextReply       driver.Reply      // to a later request
+	// call is the same call without the cancellation.
+	call toolcall.ToolCall
+	// hadLateProgress reports that call had progress notifications in the second half of its time.
+	hadLateProgress bool
+	// reply is the reply to the cancelled call, if one came within twice the time of call.
+	reply driver.Reply
+	// repeatedReply is the reply to a repeated call that was not cancelled. It is set if the cancelled call was
+	// refused.
+	repeatedReply driver.Reply
+	// lateProgress are the progress notifications of the cancelled call after the cancellation was handled.
+	lateProgress []*driver.Frame
+	// nextReply is the reply to a later request.
+	nextReply driver.Reply
 }
 
-// ignored reports whether the call was answered as if it had not been cancelled.
+// isIgnored reports whether the call was answered as if it had not been cancelled.
 func (x cancelledCall) isIgnored() bool {
 	return x.reply.Answered() && protocol.SameKind(x.reply, x.call.Reply)
 }
 
-// requireEffect ends a check of a cancellation that had no effect, or may have had none.
+// requireEffect ends the check if the cancellation had no effect, or may have had none.
 func (x cancelledCall) requireEffect(t *check.T) {
 	if !x.reply.Answered() {
 		return
@@ -125,8 +132,8 @@ func (x cancelledCall) requireEffect(t *check.T) {
 	}
 }
 
-// cancelSlowCall is a call of a tool that takes a while, the quickest of them, which is cancelled. Over HTTP the
-// notification may overtake it: a call that is answered all the same is made once more.
+// cancelSlowCall cancels a call of the quickest tool that is slow enough. Over HTTP the notification may arrive late: a
+// call that was answered nevertheless is made again.
 func cancelSlowCall(t *check.T) cancelledCall {
 	skipUnlessCancelledByNotification(t)
 	return check.Step(t, "a call that is cancelled", func(t *check.T) cancelledCall {
@@ -140,7 +147,7 @@ func cancelSlowCall(t *check.T) cancelledCall {
 	})
 }
 
-// cancelCall cancels a call once a later request was answered, so that it is under way.
+// cancelCall cancels a call after a later request was answered, which proves that the call is running.
 func cancelCall(t *check.T, call toolcall.ToolCall, token string) cancelledCall {
 	x := cancelledCall{call: call}
 	s := t.Session()
@@ -162,11 +169,11 @@ func cancelCall(t *check.T, call toolcall.ToolCall, token string) cancelledCall 
 	return x
 }
 
-// cancelledToken is the one of the call that is cancelled.
+// cancelledToken is the progress token of the cancelled call.
 const cancelledToken = "mcpcheck-cancelled"
 
-// slowCall is a call of a tool that takes a while, since a ping was answered meanwhile, and whether something was said
-// of it in the second half of its time, if possible so.
+// slowCall returns a call during which a ping was answered, and reports whether it had progress notifications in the
+// second half of its time. Calls with such notifications are preferred.
 func slowCall(t *check.T) (call toolcall.ToolCall, talks bool) {
 	calls := toolcall.ValidCalls(t)
 	isSlow := func(c toolcall.ToolCall) bool { return c.PingAnsweredFirst }
@@ -177,7 +184,7 @@ func slowCall(t *check.T) (call toolcall.ToolCall, talks bool) {
 	return toolcall.QuickestCall(t, calls, "tool takes a while", isSlow), false
 }
 
-// hasLateProgress reports whether the server has reported the progress of a call in the second half of its time.
+// hasLateProgress reports whether a call had progress notifications in the second half of its time.
 func hasLateProgress(c toolcall.ToolCall) bool {
 	half := c.Reply.Request.At + c.Duration/2 - c.Duration/10
 	return slices.ContainsFunc(transcript.ProgressIn(c.Session, c.Session.FramesSince(0)),
@@ -186,7 +193,7 @@ func hasLateProgress(c toolcall.ToolCall) bool {
 		})
 }
 
-// progressReports are the reports of progress for the token among frames.
+// progressReports returns the progress notifications for the token among frames.
 func progressReports(frames []*driver.Frame, token string) (all []*driver.Frame) {
 	for _, f := range frames {
 		params, _ := f.JSON()["params"].(check.M)

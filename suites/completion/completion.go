@@ -1,4 +1,8 @@
-// Package completion judges how a server completes the arguments of prompts and the variables of templates.
+// Package completion holds the checks of completion/complete: how a server completes the arguments of prompts and the
+// variables of resource templates.
+//
+// The checks of results read a shared step of package toolcall, which completes what the server lists. The checks of
+// malformed requests send what no conforming client sends.
 package completion
 
 import (
@@ -14,14 +18,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// Checks are the checks of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(capabilityChecks, resultChecks, referenceChecks, malformedChecks)
 
 const completeMethod = "completion/complete"
 
 var capabilityChecks = check.Suite{
 	"completion/capability-declared": check.Probe(func(t *check.T) {
-		if check.HasMember(t.Server.Capabilities, "completions") { // as what, schema/capability-shapes judges
+		if check.HasMember(t.Server.Capabilities, "completions") { // schema/capability-shapes judges the value
 			return
 		}
 		r := completeUndeclared(t)
@@ -60,8 +64,7 @@ var capabilityChecks = check.Suite{
 	}),
 }
 
-// completeUndeclared is the answer to a request for what the server does not declare: to complete the first that it
-// lists.
+// completeUndeclared asks a server that does not declare completions to complete the first reference that it lists.
 func completeUndeclared(t *check.T) driver.Reply {
 	handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 	return check.Step(t, "undeclared completion", func(t *check.T) driver.Reply {
@@ -107,7 +110,7 @@ var resultChecks = check.Suite{
 	}),
 }
 
-// eachResult tries a check on what was completed.
+// eachResult runs a check on every completion that was received.
 func eachResult(t *check.T, run func(*check.T, toolcall.Completion)) {
 	check.Each(t, toolcall.CompleteAll(t).RequireAny(t).List, toolcall.Completion.Subject,
 		func(t *check.T, c toolcall.Completion) {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// referenceChecks are the checks of what is asked for: a prompt, a template, an argument, a context.
+// referenceChecks are the checks of the request's parameters: a prompt, a template, an argument, a context.
 var referenceChecks = check.Suite{
 	"completion/unknown-prompt": check.Probe(func(t *check.T) {
 		blank := toolcall.CompletionArgument{Ref: toolcall.PromptRef(toolcall.UnknownPromptName(t)), Name: "a"}
@@ -59,7 +59,7 @@ var referenceChecks = check.Suite{
 	}),
 }
 
-// malformedChecks are the checks of requests that no conforming client makes.
+// malformedChecks are the checks of requests that no conforming client sends.
 var malformedChecks = check.Suite{
 	"completion/missing-argument": check.Probe(func(t *check.T) {
 		forms := []check.M{{"ref": firstReference(t)}}
@@ -98,7 +98,7 @@ var malformedChecks = check.Suite{
 	}),
 }
 
-// firstReference is the first that the server lists of what it may complete, or one to nothing.
+// firstReference returns the first listed reference that can be completed, or a reference to nothing.
 func firstReference(t *check.T) check.M {
 	if blanks := toolcall.CompletionArguments(t); len(blanks) > 0 {
 		return blanks[0].Ref
@@ -106,7 +106,7 @@ func firstReference(t *check.T) check.M {
 	return toolcall.PromptRef("mcpcheck")
 }
 
-// eachMalformed tries a check on the answers to forms of the request.
+// eachMalformed runs a check on the replies to several forms of the request.
 func eachMalformed(t *check.T, forms []check.M, run func(*check.T, driver.Reply)) {
 	s := t.SessionForInvalidInput()
 	for _, params := range forms {
@@ -120,14 +120,14 @@ func eachMalformed(t *check.T, forms []check.M, run func(*check.T, driver.Reply)
 	}
 }
 
-// complete is the answer to a request of a server that serves such ones.
+// complete sends completion/complete to a server that supports it.
 func complete(t *check.T, s *driver.Session, params check.M) driver.Reply {
 	r := t.Request(s, completeMethod, params)
 	requireKnownMethod(t, r)
 	return r
 }
 
-// requireKnownMethod ends a check when the method is unknown to the server.
+// requireKnownMethod ends the check if the server does not know the method.
 func requireKnownMethod(t *check.T, r driver.Reply) {
 	code, _ := r.Code()
 	switch {

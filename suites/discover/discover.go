@@ -1,4 +1,8 @@
-// Package discover is the area of the request server/discover, by which a server says what it is.
+// Package discover holds the checks of server/discover, the request by which a server of the modern revisions presents
+// itself.
+//
+// The checks read the discovery of the run and requests of their own. discoverOnSecondConnection makes sure that there
+// are two results to compare.
 package discover
 
 import (
@@ -12,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"discover/implemented": check.Probe(func(t *check.T) {
 		t.Expect(discoverReply(t)).To(check.BeResult())
@@ -79,7 +83,7 @@ var Checks = check.Suite{
 	}),
 }
 
-// discoverOnSecondConnection has server/discover answered on one more connection than the first.
+// discoverOnSecondConnection has server/discover answered on a second connection.
 func discoverOnSecondConnection(t *check.T) {
 	if t.Site() == nil {
 		handshake.FramesWhileIdle(t)
@@ -88,8 +92,8 @@ func discoverOnSecondConnection(t *check.T) {
 	}
 }
 
-// discoverReply is the answer to server/discover: in a session that others have used or, of a server that answers it so
-// that none can be had, in a new one.
+// discoverReply returns the reply to server/discover. It uses a pooled session or, if the server answers so that no
+// session can be opened, a new one.
 func discoverReply(t *check.T) driver.Reply {
 	if t.Server.Failure != "" {
 		return t.NewProcess().Connect(driver.ConnectParams(t.Revision))
@@ -99,7 +103,7 @@ func discoverReply(t *check.T) driver.Reply {
 	})
 }
 
-// requireResult is the result of server/discover, for a check that cannot do without.
+// requireResult returns the result of server/discover; without one, it ends the check.
 func requireResult(t *check.T) check.M {
 	r := discoverReply(t)
 	if r.Result() == nil {
@@ -108,7 +112,7 @@ func requireResult(t *check.T) check.M {
 	return r.Result()
 }
 
-// memberSubjects are the members of an object, in the order of their names.
+// memberSubjects returns the members of an object, sorted by name.
 func memberSubjects(object check.M) (members []check.Subject) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		members = append(members, check.Subject{Name: name, Value: check.M{name: object[name]}})
@@ -116,8 +120,8 @@ func memberSubjects(object check.M) (members []check.Subject) {
 	return members
 }
 
-// comparableResult is what a result of server/discover says that stays the same: the versions, whose order says
-// nothing, and the capabilities.
+// comparableResult returns what has to stay the same in results of server/discover: the capabilities and the versions,
+// whose order does not matter.
 func comparableResult(m check.Message) check.M {
 	result, _ := m.JSON()["result"].(check.M)
 	var versions []string

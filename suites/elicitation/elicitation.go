@@ -1,5 +1,9 @@
-// Package elicitation holds the checks of what servers ask users for, through the client: by requests of their own in
-// sessions of the handshake, and by their results without one.
+// Package elicitation holds the checks of elicitation: what servers ask users for through the client, in form and URL
+// mode. Legacy revisions have requests of the server for that, the modern ones results with input requests.
+//
+// The checks of what is asked watch the whole run; client.CollectServerRequests and callInAllModes are set-up steps,
+// which make servers ask. The checks of responses read the steps of callInMode. There tools are called again by clients
+// with different modes, whose users accept, decline, cancel and fill in invalid content.
 package elicitation
 
 import (
@@ -14,26 +18,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(formChecks, urlChecks, idChecks, responseChecks)
 
-// createMethod is the method by which servers ask.
+// createMethod is the method of elicitations.
 const createMethod = "elicitation/create"
 
-// The two modes.
+// These are the modes of elicitation.
 const (
 	formMode = "form"
 	urlMode  = "url"
 )
 
-// elicitations are those of a mode that the server has sent.
+// elicitations returns the elicitations of a mode that the server has sent.
 func elicitations(t *check.T, w check.Wire, mode string) []client.ServerRequest {
 	all := client.ServerRequests(t, w, createMethod)
 	return slices.DeleteFunc(all, func(q client.ServerRequest) bool { return client.ModeOf(q.Params) != mode })
 }
 
-// requiredErrors are the errors that say that the user has to be at a URL first. Earlier revisions have no such error,
-// and later ones forbid it.
+// requiredErrors returns the errors by which the server requires the user to visit a URL first. Earlier revisions than
+// 2025-11-25 have no such error, and later ones forbid it.
 func requiredErrors(w check.Wire, revision string) check.Messages {
 	return w.Errors().Negotiated(revision).Filter("error -32042", func(m check.Message) bool {
 		e, _ := m.JSON()["error"].(check.M)
@@ -42,7 +46,7 @@ func requiredErrors(w check.Wire, revision string) check.Messages {
 	})
 }
 
-// announcedElicitations are the elicitations that an error says to be required.
+// announcedElicitations returns the elicitations that an error requires.
 func announcedElicitations(m check.Message) (all []client.ServerRequest) {
 	e, _ := m.JSON()["error"].(check.M)
 	data, _ := e["data"].(check.M)
@@ -58,7 +62,7 @@ func announcedElicitations(m check.Message) (all []client.ServerRequest) {
 	return all
 }
 
-// urlElicitations are all elicitations of URLs: those that were sent, and those that errors announce.
+// urlElicitations returns all elicitations in URL mode: those that were sent, and those that errors announce.
 func urlElicitations(t *check.T, w check.Wire) []client.ServerRequest {
 	all := elicitations(t, w, urlMode)
 	for _, m := range requiredErrors(w, t.Revision).List {
@@ -67,18 +71,18 @@ func urlElicitations(t *check.T, w check.Wire) []client.ServerRequest {
 	return all
 }
 
-// eachForm tries a check on the forms that were sent.
+// eachForm runs a check on the forms that were sent.
 func eachForm(t *check.T, w check.Wire, run func(*check.T, client.ServerRequest)) {
 	client.JudgeServerRequests(t, "form for the user was sent", elicitations(t, w, formMode), run)
 }
 
-// eachURL tries a check on elicitations of URLs.
+// eachURL runs a check on elicitations in URL mode.
 func eachURL(t *check.T, all []client.ServerRequest, run func(*check.T, client.ServerRequest)) {
 	client.JudgeServerRequests(t, "URL for the user was sent", all, run)
 }
 
-// violations are the rules of the schema that an elicitation breaks and that an entry reports. What all elicitations
-// have in common counts for the entry of their mode.
+// violations returns the rules of the schema that an elicitation violates and the entry reports. Violations of what
+// both modes have in common belong to the entry of the elicitation's mode.
 func violations(t *check.T, q client.ServerRequest, id string) (rules []string) {
 	message := q.Frame.JSON()
 	if t.IsModern() {
@@ -96,7 +100,7 @@ func violations(t *check.T, q client.ServerRequest, id string) (rules []string) 
 	return rules
 }
 
-// The entries of shapes.
+// These are the ids of the entries that report violations of the schema.
 const (
 	formSchemaID   = "elicitation/form-request-schema"
 	urlSchemaID    = "elicitation/url-request-schema"

@@ -62,13 +62,13 @@ var formChecks = check.Suite{
 		}),
 }
 
-// field is one of a form.
+// field is a field of a form.
 type field struct {
 	name   string
 	schema check.M
 }
 
-// fieldsOf are those of a form that have a schema, by name.
+// fieldsOf returns the fields of a form that have a schema, sorted by name.
 func fieldsOf(q client.ServerRequest) (fields []field) {
 	form, _ := q.Params["requestedSchema"].(check.M)
 	properties, _ := form["properties"].(check.M)
@@ -80,8 +80,8 @@ func fieldsOf(q client.ServerRequest) (fields []field) {
 	return fields
 }
 
-// unsupportedKeywords are the keywords of a field that forms do not have although it is of one of their kinds: "other
-// advanced JSON Schema features are intentionally not supported". Further members without such a meaning are legal.
+// unsupportedKeywords returns the keywords of a field that forms do not have, although the type of the field is
+// supported: "other advanced JSON Schema features are intentionally not supported". Unknown members are legal.
 func (f field) unsupportedKeywords(revision string) (keywords []string) {
 	for _, keyword := range []string{
 		"$ref", "allOf", "anyOf", "oneOf", "not", "if", "properties", "patternProperties", "prefixItems", "contains",
@@ -94,7 +94,7 @@ func (f field) unsupportedKeywords(revision string) (keywords []string) {
 	return keywords
 }
 
-// isFreeInput reports whether the user may enter in a field what the server does not offer.
+// isFreeInput reports whether the user enters a value in a field instead of choosing one.
 func (f field) isFreeInput() bool {
 	switch f.schema["type"] {
 	case "number", "integer":
@@ -105,15 +105,16 @@ func (f field) isFreeInput() bool {
 	return false
 }
 
-// Words that tell secrets. Some are those of numbers as well; others count something there, as tokens do.
+// These patterns match words that name a secret. The words of secretNumberPattern also name numbers. In fields for
+// numbers, those of secretTextPattern may be counted things, such as tokens.
 var (
 	secretNumberPattern = regexp.MustCompile(`\b(pin|pin ?codes?|cvv|cvc|card ?numbers?|credit ?cards?)\b`)
 	secretTextPattern   = regexp.MustCompile(
 		`\b(pass ?words?|passwd|pass ?phrases?|pass ?codes?|secrets?|tokens?|api ?keys?|private ?keys?)\b`)
 )
 
-// secretRequest tells the first sign in a form that it asks for a secret; empty when there is none. Only what the user
-// enters freely can be one.
+// secretRequest describes the first sign in a form that it asks for a secret; empty if there is none. Only fields for
+// free input count.
 func secretRequest(q client.ServerRequest) string {
 	free := false
 	for _, f := range fieldsOf(q) {
@@ -136,7 +137,7 @@ func secretRequest(q client.ServerRequest) string {
 	return ""
 }
 
-// withoutWarning is a text, unless it denies something: it may ask not to be given secrets.
+// withoutWarning returns a text, or nothing if it contains a negation: it may tell the user not to enter secrets.
 func withoutWarning(text string) string {
 	if denialPattern.MatchString(text) {
 		return ""
@@ -144,9 +145,10 @@ func withoutWarning(text string) string {
 	return text
 }
 
+// denialPattern matches a negation.
 var denialPattern = regexp.MustCompile(`(?i)\b(not|never|no|without|don['’]t)\b`)
 
-// secretWord is the first word in a text that tells a secret; empty when there is none.
+// secretWord returns the first word in a text that names a secret; empty if there is none.
 func secretWord(text string, isText bool) string {
 	words := splitWords(text)
 	if word := secretNumberPattern.FindString(words); word != "" || !isText {
@@ -155,7 +157,8 @@ func secretWord(text string, isText bool) string {
 	return secretTextPattern.FindString(words)
 }
 
-// splitWords is a text or a name in small letters with blanks between its words: "apiKey" and "api_key" are "api key".
+// splitWords returns a text or a name in lower case with spaces between its words: "apiKey" and "api_key" become "api
+// key".
 func splitWords(text string) string {
 	var b strings.Builder
 	small := false
@@ -171,7 +174,7 @@ func splitWords(text string) string {
 	return b.String()
 }
 
-// textsOf are what a form shows its user: the message, titles and descriptions.
+// textsOf returns what a form shows its user: the message, titles and descriptions.
 func textsOf(q client.ServerRequest) (texts []string) {
 	var add func(v any)
 	add = func(v any) {
@@ -201,9 +204,10 @@ func textsOf(q client.ServerRequest) (texts []string) {
 	return texts
 }
 
+// urlPattern matches a URL in a text.
 var urlPattern = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>()]+`)
 
-// urlsIn are the URLs in a text. Those of hosts that are reserved for examples lead nowhere: they show what to enter.
+// urlsIn returns the URLs in a text. Hosts that are reserved for examples do not count: they show what to enter.
 func urlsIn(text string) (links []string) {
 	for _, found := range urlPattern.FindAllString(text, -1) {
 		u, err := url.Parse(found)
@@ -214,5 +218,5 @@ func urlsIn(text string) (links []string) {
 	return links
 }
 
-// reservedHostPattern are the hosts of RFC 2606 for examples and tests.
+// reservedHostPattern matches the hosts that RFC 2606 reserves for examples and tests.
 var reservedHostPattern = regexp.MustCompile(`(?i)(^|\.)(example(\.(com|net|org|edu))?|test|invalid)$`)

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// completeNotification says that the user has been at a URL.
+// completeNotification is the notification that the user has completed an interaction at a URL.
 const completeNotification = "notifications/elicitation/complete"
 
 // idChecks are the checks of the ids of elicitations, and of what refers to them.
@@ -32,7 +32,7 @@ var idChecks = check.Suite{
 			switch {
 			case s.previous.Params["url"] != s.Params["url"]:
 				where = "another URL"
-			// it may be the one that is pending
+			// The earlier one may be the pending elicitation that the error announces.
 			case isAnnounced(s.ServerRequest), isAnnounced(s.previous.ServerRequest):
 			case s.previous.Session != s.Session:
 				where = "another session"
@@ -83,8 +83,8 @@ var idChecks = check.Suite{
 	}),
 }
 
-// mayHideElicitation reports whether a call in a session may have announced an elicitation for all that can be read: it
-// has no answer, an error that announces none with its id, or a result with nothing in it.
+// mayHideElicitation reports whether a call in a session may have announced an elicitation that cannot be identified.
+// Such a call has no response, an error without the ids, or a result with neither content nor a task.
 func mayHideElicitation(s *driver.Session) bool {
 	return slices.ContainsFunc(transcript.SessionTranscript(s).CallsOf("tools/call"), func(x *transcript.Call) bool {
 		if x.Response == nil {
@@ -100,14 +100,14 @@ func mayHideElicitation(s *driver.Session) bool {
 	})
 }
 
-// callAsAllClients calls the tools as a client that can be asked for everything and, where sessions say so, as one that
-// can be asked for nothing.
+// callAsAllClients calls the tools as a client with all capabilities and as one with the basic capabilities.
 func callAsAllClients(t *check.T) {
 	toolcall.CallTools(t)
 	client.CollectServerRequests(t)
 }
 
-// completionNotifications are what says in sessions of a revision that a user has been at a URL.
+// completionNotifications returns the notifications, in sessions of a revision, that an interaction at a URL is
+// complete.
 func completionNotifications(w check.Wire, revision string) check.Messages {
 	return w.Notifications().Negotiated(revision).Filter("notification "+completeNotification,
 		func(m check.Message) bool {
@@ -115,19 +115,19 @@ func completionNotifications(w check.Wire, revision string) check.Messages {
 		})
 }
 
-// elicitationID is the id of an elicitation; empty when it has none.
+// elicitationID returns the id of an elicitation; empty if it has none.
 func elicitationID(q client.ServerRequest) string {
 	id, _ := q.Params["elicitationId"].(string)
 	return id
 }
 
-// idUse is an elicitation, and the one before it that had the same id; nil when there is none.
+// idUse is an elicitation and the previous one with the same id; nil if there is none.
 type idUse struct {
 	client.ServerRequest
 	previous *idUse
 }
 
-// idUses are elicitations in the order in which they came. Each process of a server counts for itself.
+// idUses returns elicitations in the order in which they were received. The ids of different processes are independent.
 func idUses(all []client.ServerRequest) (seen []idUse) {
 	slices.SortStableFunc(all, func(a, b client.ServerRequest) int {
 		return a.Session.TimeOf(a.Frame).Compare(b.Session.TimeOf(b.Frame))
@@ -145,7 +145,7 @@ func idUses(all []client.ServerRequest) (seen []idUse) {
 	return seen
 }
 
-// subject shows both.
+// subject shows both elicitations.
 func (s idUse) subject() check.Subject {
 	subject := s.Subject()
 	if s.previous != nil {
@@ -154,7 +154,7 @@ func (s idUse) subject() check.Subject {
 	return subject
 }
 
-// isDeclined reports whether the user did not agree to it, so that nothing of it is pending.
+// isDeclined reports whether the user did not accept the elicitation, so that nothing is pending.
 func (s *idUse) isDeclined() bool {
 	if s.Response == nil {
 		return false

@@ -12,20 +12,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// maxTools is how many tools that ask are called again, in each way.
+// maxTools is the number of tools with elicitations that are called again by each client.
 const maxTools = 3
 
-// elicitingTool is a tool that asks users, and what came of it with a client that declares certain modes.
+// elicitingTool is a tool that elicits, with its calls by a client that declares certain modes.
 type elicitingTool struct {
-	accepted           *client.InteractiveCall // with a user who agrees
-	declined           []answeredCall          // declined, and cancelled
-	respondedWithError []answeredCall          // answered by errors: refusals
-	invalidResponses   []invalidResponse       // answered with content that the form does not allow
+	// accepted is the call in which the user accepts everything.
+	accepted *client.InteractiveCall
+	// declined are the calls in which the user declines or cancels.
+	declined []answeredCall
+	// respondedWithError are the calls in which the client responds with errors.
+	respondedWithError []answeredCall
+	// invalidResponses are the calls in which the client responds with content that the form does not allow.
+	invalidResponses []invalidResponse
 }
 
-// answeredCall is a call in which all questions to the user have one answer.
+// answeredCall is a call in which all elicitations get the same response.
 type answeredCall struct {
-	response string // as messages show it
+	// response describes the response in messages.
+	response string
 	*client.InteractiveCall
 }
 
@@ -36,14 +41,14 @@ var clientErrors = []client.ClientResponse{
 		"Method not found"),
 }
 
-// The clients that declare some modes only. None means forms.
+// These values of the elicitation capability declare some modes only. No mode means form mode.
 var (
 	noModes  = check.M{}
 	formOnly = check.M{formMode: check.M{}}
 	urlOnly  = check.M{urlMode: check.M{}}
 )
 
-// callInAllModes calls the tools that ask users as clients that do not have every mode, where there are modes.
+// callInAllModes calls the tools that elicit as clients that lack a mode, if the revision has modes.
 func callInAllModes(t *check.T) {
 	if len(firstElicitingCalls(t)) == 0 {
 		return
@@ -55,18 +60,19 @@ func callInAllModes(t *check.T) {
 	}
 }
 
-// elicitingCalls are the tools that ask users, and askers the first of them.
+// elicitingCalls returns the calls of all tools that elicit.
 func elicitingCalls(t *check.T) []*client.InteractiveCall {
 	mute := func(i *client.InteractiveCall) bool { return !i.AsksFor(createMethod) }
 	return slices.DeleteFunc(slices.Clone(client.CallInteractively(t).List), mute)
 }
 
+// firstElicitingCalls returns the first maxTools of elicitingCalls.
 func firstElicitingCalls(t *check.T) []*client.InteractiveCall {
 	all := elicitingCalls(t)
 	return all[:min(len(all), maxTools)]
 }
 
-// noteUncoveredTools says how many tools a verdict does not cover.
+// noteUncoveredTools adds a caveat for the tools that a verdict does not cover.
 func noteUncoveredTools(t *check.T) {
 	all := len(elicitingCalls(t))
 	if left := all - maxTools; left > 0 {
@@ -74,13 +80,13 @@ func noteUncoveredTools(t *check.T) {
 	}
 }
 
-// callInMode calls them as a client that declares these modes and all else. One with a single mode is asked in it in
-// every way.
+// callInMode calls the first tools that elicit as a client with these modes and all other capabilities. If the client
+// has a single mode, its elicitations are answered in every way.
 func callInMode(t *check.T, modes check.M) []elicitingTool {
 	return check.Step(t, "client with elicitation "+check.Show(modes), func(t *check.T) (all []elicitingTool) {
 		declared := maps.Clone(protocol.AllCapabilities(t.Revision))
 		if declared["elicitation"] = modes; len(modes) == 0 && !t.IsModern() {
-			declared = handshake.BasicCapabilities // of which there is a session already
+			declared = handshake.BasicCapabilities // the pool may already have such a session
 		}
 		c := &elicitationClient{t: t, declared: declared}
 		for _, i := range firstElicitingCalls(t) {
@@ -97,8 +103,8 @@ func callInMode(t *check.T, modes check.M) []elicitingTool {
 	})
 }
 
-// acceptingUser is a client whose user agrees to everything, to URLs as well. Nobody goes there: "It does not mean that
-// the interaction is complete."
+// acceptingUser is a client whose user accepts everything, URLs included. The URLs are not visited: "It does not mean
+// that the interaction is complete."
 func acceptingUser(t *check.T) client.Responder {
 	others := client.AcceptAll(t)
 	return func(q client.ServerRequest) client.ClientResponse {
@@ -109,21 +115,22 @@ func acceptingUser(t *check.T) client.Responder {
 	}
 }
 
-// hasEnded reports whether calls of the tool come to an end with any answer. A server may wait until the user has been
-// at a URL to which it has sent them, or ask until they agree.
+// hasEnded reports whether any call of the tool was answered. A server may wait until the user has been at a URL, or
+// ask until the user accepts.
 func (a elicitingTool) hasEnded() bool {
 	ended := func(x answeredCall) bool { return x.Reply.Answered() }
 	return a.accepted.Reply.Answered() || slices.ContainsFunc(slices.Concat(a.declined, a.respondedWithError), ended)
 }
 
-// elicitationClient is a client, and another one like it once its session has not survived a call.
+// elicitationClient makes calls as a client with certain capabilities. If its session does not survive a call, another
+// one is opened for the next.
 type elicitationClient struct {
 	t        *check.T
 	declared check.M
 	client   *client.Client
 }
 
-// call makes a call once more, with other answers.
+// call repeats a call with other responses to elicitations.
 func (c *elicitationClient) call(i *client.InteractiveCall, answering client.Responder) *client.InteractiveCall {
 	if c.client == nil || !c.client.Session.IsUsable() {
 		c.client = client.ReusedClient(c.t, c.declared, client.AcceptAll(c.t))
@@ -131,7 +138,7 @@ func (c *elicitationClient) call(i *client.InteractiveCall, answering client.Res
 	return c.client.CallTool(c.t, i.Tool, i.Arguments, answering)
 }
 
-// varyResponses answers what a tool asks in every way.
+// varyResponses answers what a tool elicits in every way.
 func (c *elicitationClient) varyResponses(a *elicitingTool) {
 	if !a.accepted.AsksFor(createMethod) {
 		return
@@ -147,7 +154,7 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 		a.declined = append(a.declined, try(client.ClientResponse{Result: check.M{"action": action}}))
 	}
 	if c.t.IsModern() {
-		return // a client says nothing else there, and mrtr/invalid-response-rejected judges content
+		return // modern clients have no other responses, and mrtr/invalid-response-rejected judges content
 	}
 	for _, refusal := range clientErrors {
 		a.respondedWithError = append(a.respondedWithError, try(refusal))
@@ -155,7 +162,8 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 	c.respondInvalidly(a)
 }
 
-// requireElicitingTools are the tools that ask forms or URLs, and what came of every answer.
+// requireElicitingTools returns the tools that elicit in any mode, with their calls. If there are none, it ends the
+// check.
 func requireElicitingTools(t *check.T) (all []elicitingTool) {
 	client.RequireInteractiveCalls(t, createMethod)
 	noteUncoveredTools(t)
@@ -170,7 +178,7 @@ func requireElicitingTools(t *check.T) (all []elicitingTool) {
 	return all
 }
 
-// describeMode says which mode a question is of.
+// describeMode describes an elicitation by its mode.
 func describeMode(q client.ServerRequest) string {
 	if !check.HasMember(q.Params, "mode") {
 		return "a question without a mode, which is a form"
@@ -178,7 +186,7 @@ func describeMode(q client.ServerRequest) string {
 	return "a question of mode " + check.Show(q.Params["mode"])
 }
 
-// describeClient names the modes that a client has declared.
+// describeClient describes a client by the modes that it declares.
 func describeClient(client check.M) string {
 	return fmt.Sprintf("a client with elicitation %s", check.Show(client["elicitation"]))
 }

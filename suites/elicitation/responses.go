@@ -14,8 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// responseChecks are the checks of what servers ask clients that do not have every mode, and of what they make of the
-// answers.
+// responseChecks are the checks of what servers ask clients that lack a mode, and of how they handle the responses.
 var responseChecks = check.Suite{
 	"elicitation/mode-supported-by-client": check.WatchWithSetup(callInAllModes, func(t *check.T, w check.Wire) {
 		noteUncoveredTools(t)
@@ -51,7 +50,8 @@ var responseChecks = check.Suite{
 
 	"elicitation/content-validated": check.Probe(func(t *check.T) {
 		var all []invalidResponse
-		open := "" // a tool whose calls do not come to an end
+		// open is a tool whose calls do not end.
+		open := ""
 		for _, a := range requireElicitingTools(t) {
 			if all = append(all, a.invalidResponses...); a.isFilledIn() && !a.accepted.Reply.Answered() {
 				open = fmt.Sprintf("%s, when the user agrees: %v", a.accepted.Tool.Name,
@@ -70,13 +70,13 @@ var responseChecks = check.Suite{
 	}),
 }
 
-// eachElicitingTool tries a check on tools that ask, whose calls come to an end when the user agrees.
+// eachElicitingTool runs a check on every tool that elicits.
 func eachElicitingTool(t *check.T, run func(*check.T, elicitingTool)) {
 	subject := func(a elicitingTool) check.Subject { return a.accepted.Subject() }
 	check.Each(t, requireElicitingTools(t), subject, run)
 }
 
-// expectEnd wants a call to come to an end with another answer than usual.
+// expectEnd requires a call to be answered after another response than acceptance.
 func expectEnd(t *check.T, a elicitingTool, x answeredCall) {
 	code, _ := a.accepted.Reply.Code()
 	switch {
@@ -89,14 +89,20 @@ func expectEnd(t *check.T, a elicitingTool, x answeredCall) {
 	t.Expect(x.Reply).To(check.BeAnswered(), "when the client answers %s", x.response)
 }
 
-// misfit is a call in which the client has answered a form with content that this does not allow, and those to compare
-// it with, in which it was answered with content that it does.
+// invalidResponse is a call in which the client has responded to a form with content that the form does not allow. It
+// is compared with calls that got valid content.
 type invalidResponse struct {
-	problem                 string // that is wrong with it
-	validText, invalidText  string // of the field, as texts show them; bad is empty: it is missing
-	valid, repeated         *client.InteractiveCall
-	declined                *client.InteractiveCall
-	*client.InteractiveCall // with it
+	// problem describes what is wrong with the content.
+	problem string
+	// validText and invalidText are the value of the field in texts. An empty invalidText means that the field is
+	// missing.
+	validText, invalidText string
+	// valid and repeated are two calls with the same valid content; they show whether results are stable.
+	valid, repeated *client.InteractiveCall
+	// declined is the call in which the user declined.
+	declined *client.InteractiveCall
+	// InteractiveCall is the call with the invalid content.
+	*client.InteractiveCall
 }
 
 func (x invalidResponse) subject() check.Subject {
@@ -105,21 +111,21 @@ func (x invalidResponse) subject() check.Subject {
 	return s
 }
 
-// sampleField is a field of a form with content that tells it apart in a text.
+// sampleField is a field of a form with values that can be recognised in a text.
 type sampleField struct {
 	field
 	valid, invalid any
 	required       bool
 }
 
-// isFilledIn reports whether the tool asks a form to begin with.
+// isFilledIn reports whether the first elicitation of the tool is a form that was filled in.
 func (a elicitingTool) isFilledIn() bool {
 	asked := a.accepted.RequestsFor(createMethod)
 	return len(asked) > 0 && contentOf(asked[0]) != nil
 }
 
-// misfit answers a form with a value of another type, and without one that is required: of a tool whose calls come to
-// an end when the user agrees, since what comes then is to be compared.
+// respondInvalidly fills in a form with a value of another type, and without a required value. It does so only for a
+// tool whose call is answered when the user accepts, since the results are compared.
 func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 	if !a.accepted.Reply.Answered() {
 		return
@@ -134,26 +140,26 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 		answer := client.ClientResponse{Result: check.M{"action": "accept", "content": content}}
 		return c.call(a.accepted, client.RespondOnce(c.t, createMethod, answer))
 	}
-	add := func(s sampleField, what, bad string, spoilt check.M) {
+	add := func(s sampleField, what, bad string, invalidContent check.M) {
 		good := maps.Clone(content)
 		good[s.name] = s.valid
 		a.invalidResponses = append(a.invalidResponses, invalidResponse{
 			problem: what + " " +
 				s.name, validText: unquotedText(s.valid), invalidText: bad, valid: accept(good), repeated: accept(good),
-			declined: a.declined[0].InteractiveCall, InteractiveCall: accept(spoilt),
+			declined: a.declined[0].InteractiveCall, InteractiveCall: accept(invalidContent),
 		})
 	}
-	spoilt := maps.Clone(content)
-	spoilt[samples[0].name] = samples[0].invalid
-	add(samples[0], "another type of", unquotedText(samples[0].invalid), spoilt)
+	invalidContent := maps.Clone(content)
+	invalidContent[samples[0].name] = samples[0].invalid
+	add(samples[0], "another type of", unquotedText(samples[0].invalid), invalidContent)
 	if i := slices.IndexFunc(samples, func(s sampleField) bool { return s.required }); i >= 0 {
-		spoilt := maps.Clone(content)
-		delete(spoilt, samples[i].name)
-		add(samples[i], "without", "", spoilt)
+		invalidContent := maps.Clone(content)
+		delete(invalidContent, samples[i].name)
+		add(samples[i], "without", "", invalidContent)
 	}
 }
 
-// contentOf is what the client has filled in.
+// contentOf returns the content that the client has filled in.
 func contentOf(q client.ServerRequest) check.M {
 	if q.Response == nil {
 		return nil
@@ -163,14 +169,14 @@ func contentOf(q client.ServerRequest) check.M {
 	return content
 }
 
-// Values that hardly come in a text for another reason. The schema of 2025-06-18 has no numbers but integers in
-// content.
+// These values are unlikely to be in a text for another reason. In the schema of 2025-06-18, integers are the only
+// numbers in content.
 const (
 	sampleText   = "mcpcheck-words"
 	sampleNumber = 7325
 )
 
-// sampleFields are fields of a form that can be filled in so that it shows, those first that the form requires.
+// sampleFields returns the fields of a form whose value a result may show, in the order of sampleRank.
 func sampleFields(t *check.T, q client.ServerRequest) (samples []sampleField) {
 	form, _ := q.Params["requestedSchema"].(check.M)
 	required, _ := form["required"].([]any)
@@ -192,7 +198,7 @@ func sampleFields(t *check.T, q client.ServerRequest) (samples []sampleField) {
 	return samples
 }
 
-// sampleRank is how well a sample shows.
+// sampleRank rates how well a field is suited for the comparison.
 func sampleRank(s sampleField) (n int) {
 	if s.required {
 		n++
@@ -203,10 +209,10 @@ func sampleRank(s sampleField) (n int) {
 	return n
 }
 
-// unquotedText is a value as texts show it.
+// unquotedText returns a value in the form that texts have.
 func unquotedText(v any) string { return strings.Trim(string(text.CompactJSON(v)), `"`) }
 
-// allows reports whether a field may have a value. Of formats and patterns that cannot be told.
+// allows reports whether a field may have a value. Fields with a format or a pattern are not decided.
 func (f field) allows(t *check.T, value any) bool {
 	form := check.M{"type": "object", "properties": check.M{f.name: f.schema}}
 	schema, err := schemas.Compile(form, t.Revision)
@@ -214,8 +220,8 @@ func (f field) allows(t *check.T, value any) bool {
 		schema.Validate(check.M{f.name: value}) == nil
 }
 
-// expectValidated wants the server to have noticed that the content is not valid. What it made of that shows only where
-// the result is the one to valid content, but for the value.
+// expectValidated requires the server to have noticed invalid content. Acceptance is proved only by a result that
+// equals the one for valid content but for the value.
 func expectValidated(t *check.T, x invalidResponse) {
 	usual, got := resultText(x.valid), resultText(x.InteractiveCall)
 	t.Expect(x.Reply).To(check.BeAnswered(), "with content %s", x.problem)
@@ -234,7 +240,7 @@ func expectValidated(t *check.T, x invalidResponse) {
 	t.Inconclusive("what the tool returns does not tell whether it has taken the content: %s", check.Got(x.Reply))
 }
 
-// isAccepted reports whether a result is the usual one, but for the value.
+// isAccepted reports whether a result equals the usual one but for the value.
 func (x invalidResponse) isAccepted(usual, got string) bool {
 	const gap = "\x00"
 	if x.invalidText != "" {
@@ -257,7 +263,7 @@ func (x invalidResponse) isAccepted(usual, got string) bool {
 	return others > 0
 }
 
-// resultText is what a call has returned, without quotes: they stand around some values only.
+// resultText returns the result of a call as text. Quotes are removed, since only some values have them.
 func resultText(i *client.InteractiveCall) string {
 	result := i.Reply.Result()
 	var all strings.Builder

@@ -12,11 +12,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// urlChecks are the checks of the URLs that users are sent to.
+// urlChecks are the checks of the URLs to which users are sent.
 var urlChecks = check.Suite{
 	urlSchemaID: check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
 		eachURL(t, urlElicitations(t, w), func(t *check.T, q client.ServerRequest) {
-			if !isAnnounced(q) { // of those elicitation/required-error-shape judges the shape
+			if !isAnnounced(q) { // elicitation/required-error-shape judges the others
 				t.Expect(violations(t, q,
 					urlSchemaID)).To(check.BeEmptyList[string]("all members that such a request has"))
 			}
@@ -62,8 +62,7 @@ var urlChecks = check.Suite{
 // isAnnounced reports whether an error has announced the elicitation.
 func isAnnounced(q client.ServerRequest) bool { return q.Frame.HasError }
 
-// urlOf is the URL of an elicitation; nil when it is not a valid one, or not absolute. Schemes of the web want a
-// host.
+// urlOf returns the URL of an elicitation; nil if it is invalid or not absolute. URLs of the web need a host.
 func urlOf(q client.ServerRequest) *url.URL {
 	text, _ := q.Params["url"].(string)
 	u, err := url.Parse(text)
@@ -76,7 +75,7 @@ func urlOf(q client.ServerRequest) *url.URL {
 	return u
 }
 
-// requireURL is the URL for a check that cannot do without it.
+// requireURL returns the URL of an elicitation; without one, it ends the check.
 func requireURL(t *check.T, q client.ServerRequest) *url.URL {
 	u := urlOf(q)
 	if u == nil {
@@ -85,13 +84,13 @@ func requireURL(t *check.T, q client.ServerRequest) *url.URL {
 	return u
 }
 
-// isLoopback reports whether a host is this machine.
+// isLoopback reports whether a host is the local machine.
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// credentialsIn are what is in a URL that lets somebody in: those of its user, and those that the server was given.
+// credentialsIn returns the credentials in a URL: those of its user part, and those that the server was started with.
 func credentialsIn(t *check.T, u *url.URL) (found []string) {
 	if u.User != nil {
 		found = append(found, "a user: "+u.User.Username())
@@ -108,7 +107,7 @@ func credentialsIn(t *check.T, u *url.URL) (found []string) {
 	return found
 }
 
-// What looks like something about a person, or like a key, wherever it is in a URL.
+// These patterns match what looks like personal data or a key anywhere in a URL.
 var (
 	emailPattern           = regexp.MustCompile(`(?i)[a-z0-9._+-]+(@|%40)[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}`)
 	jwtPattern             = regexp.MustCompile(`\beyJ[\w-]+\.eyJ[\w-]+\.[\w-]*`)
@@ -116,7 +115,7 @@ var (
 		`(?i)[?&#](access_token|id_token|api_?key|password|passwd|secret)=[^&#]`)
 )
 
-// sensitiveParts is what may be personal in a URL, or may let in who opens it.
+// sensitiveParts returns the parts of a URL that may be personal data or may grant access.
 func sensitiveParts(u *url.URL) (found []string) {
 	for _, sign := range []struct {
 		name string

@@ -1,4 +1,5 @@
-// Package extensions is the area of extensions, as they are negotiated.
+// Package extensions holds the checks of the negotiation of extensions. What an extension defines belongs to an area of
+// its own, such as apps or tasks-ext.
 package extensions
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"extensions/fallback": check.Probe(func(t *check.T) {
 		extensions := declaredExtensions(t)
@@ -22,7 +23,7 @@ var Checks = check.Suite{
 				protocol.WithCapabilities(nil, protocol.ExtensionCapabilities(extensions...)))
 			usual := extended()
 			if usual.Result() == nil {
-				continue // what is wrong with it, its own area says
+				continue // the area of the extension reports it
 			}
 			served = true
 			plain := protocol.AskFunc(t, s, method, protocol.WithCapabilities(nil, check.M{}))
@@ -36,7 +37,7 @@ var Checks = check.Suite{
 	}),
 }
 
-// declaredExtensions are the extensions that the server declares.
+// declaredExtensions returns the extensions that the server declares.
 func declaredExtensions(t *check.T) []string {
 	extensions, _ := t.Server.Capabilities["extensions"].(check.M)
 	if len(extensions) == 0 {
@@ -45,7 +46,7 @@ func declaredExtensions(t *check.T) []string {
 	return slices.Sorted(maps.Keys(extensions))
 }
 
-// isMissingExtension reports whether an answer says that the client lacks one of some extensions.
+// isMissingExtension reports whether a reply says that the client lacks one of some extensions.
 func isMissingExtension(r driver.Reply, extensions []string) bool {
 
 	code, _ := r.Code()

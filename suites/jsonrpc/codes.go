@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// codeChecks judge codes by how the specification divides those that JSON-RPC leaves to servers. What a code that it
-// defines has to come with, and when, the areas version and mrtr try.
+// codeChecks are the checks of how servers use the range of codes that JSON-RPC leaves to implementations, and that the
+// modern revisions divide. The areas version and mrtr judge when a defined code is due and what comes with it.
 var codeChecks = check.Suite{
 	"jsonrpc/reserved-error-codes": check.WatchWithSetup(triggerErrors, func(t *check.T, w check.Wire) {
 		eachErrorCode(t, w, func(t *check.T, code int) {
@@ -39,7 +39,7 @@ var codeChecks = check.Suite{
 	}),
 }
 
-// triggerErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
+// triggerErrors makes sure that there are errors to judge: for an unknown method, and for unknown objects.
 func triggerErrors(t *check.T) {
 	invalid.SendUnknownMethod(t)
 	if s := t.Session(); t.Server.Declares("resources") {
@@ -47,7 +47,7 @@ func triggerErrors(t *check.T) {
 	}
 }
 
-// eachErrorCode tries a check on the codes of errors.
+// eachErrorCode runs a check on the codes of errors.
 func eachErrorCode(t *check.T, w check.Wire, judge func(t *check.T, code int)) {
 	t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
 		n, ok := requireErrorObject(t, m)["code"].(json.Number)

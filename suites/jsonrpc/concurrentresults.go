@@ -11,17 +11,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// maxConcurrent is how many tools are called at a time, and maxSequential how many are called alone to find as many
-// that differ.
+// maxConcurrent is the number of tools that are called at the same time. maxSequential is the number of tools that are
+// called alone to find as many with different results.
 const (
 	maxConcurrent = 10
 	maxSequential = 2 * maxConcurrent
 )
 
-// expectOwnResults repeats valid calls of read-only tools, each alone, and then all at a time, under ids of mixed types
-// where strings are served. It wants an answer under each, and none that is what another tool has returned alone. A
-// tool whose results change from call to call proves nothing. Where there is a handshake, the calls have a session of
-// their own: what else they do to it is not held against the server.
+// expectOwnResults repeats valid calls of read-only tools, first each alone, then all at the same time. The ids have
+// mixed types if the server supports strings. It requires a response under each id, and no response with the result
+// that another tool has returned alone. A tool whose results change from call to call proves nothing.
 func expectOwnResults(t *check.T, valid []toolcall.ToolCall, named bool) {
 	s := t.Session()
 	calls, toolOf := distinctCalls(valid, s)
@@ -37,7 +36,7 @@ func expectOwnResults(t *check.T, valid []toolcall.ToolCall, named bool) {
 	for i, p := range all {
 		c, e := calls[i], invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
 		e.RequireNotBlocked(t)
-		expectID(t, driver.Reply{}, e) // an error is an answer: there may be a limit for calls
+		expectID(t, driver.Reply{}, e) // errors are allowed, since there may be a rate limit
 		other, known := toolOf[resultText(e.Reply)]
 		if !known || other == c.Tool.Name {
 			continue
@@ -47,8 +46,8 @@ func expectOwnResults(t *check.T, valid []toolcall.ToolCall, named bool) {
 	}
 }
 
-// distinctCalls are calls of read-only tools that return each something of its own when nothing else is under way;
-// toolName says which by that. What they have returned before, among others, may have been mixed up already.
+// distinctCalls returns calls of read-only tools that return different results when nothing else is running; toolOf
+// maps a result to its tool. Results of earlier calls do not count, since they may have been mixed up already.
 func distinctCalls(valid []toolcall.ToolCall, s *driver.Session) (calls []toolcall.ToolCall, toolOf map[string]string) {
 	toolOf = map[string]string{}
 	alone := 0
@@ -68,7 +67,7 @@ func distinctCalls(valid []toolcall.ToolCall, s *driver.Session) (calls []toolca
 	return calls, toolOf
 }
 
-// resend makes a call once more, under an id or, where that is nil, one of the session's own.
+// resend repeats a call under an id; nil is the next id of the session.
 func resend(s *driver.Session, id any, c toolcall.ToolCall) driver.Pending {
 	params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if id == nil {
@@ -77,7 +76,7 @@ func resend(s *driver.Session, id any, c toolcall.ToolCall) driver.Pending {
 	return s.RequestWithID(id, "tools/call", params)
 }
 
-// resultText is the result as text; empty when there is none.
+// resultText returns the result as text; empty if there is none.
 func resultText(r driver.Reply) string {
 	if r.Result() == nil {
 		return ""

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 )
 
+// envelopeChecks are the checks of the members of every message.
 var envelopeChecks = check.Suite{
 	"jsonrpc/version-field": check.Watch(func(t *check.T, w check.Wire) {
 		t.Judge(w.Messages(), func(t *check.T, m check.Message) {
@@ -40,7 +41,7 @@ var envelopeChecks = check.Suite{
 	}),
 }
 
-// outcomeMembers names the members of a response that say what it is.
+// outcomeMembers names which of result and error a response has, for a message.
 func outcomeMembers(m check.Message) string {
 	switch {
 	case m.HasResult && m.HasError:
@@ -53,7 +54,7 @@ func outcomeMembers(m check.Message) string {
 	return "neither result nor error"
 }
 
-// invalidUTF8 is where a text stops to be UTF-8.
+// invalidUTF8 returns the bytes around the first one that is not UTF-8; nil if there is none.
 func invalidUTF8(raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		r, n := utf8.DecodeRune(raw[i:])

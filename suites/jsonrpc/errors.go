@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
+// errorChecks are the checks of error responses.
 var errorChecks = check.Suite{
 	"jsonrpc/error-echoes-request-id": check.WatchWithSetup(func(t *check.T) {
 		invalid.SendUnknownMethod(t)
@@ -96,7 +97,7 @@ var errorChecks = check.Suite{
 	}),
 }
 
-// areIDsRepeated reports whether ids of the kind of this one are repeated.
+// areIDsRepeated reports whether the server repeats ids of the type of this one in its responses.
 func areIDsRepeated(t *check.T, id any) bool {
 	if _, ok := id.(string); ok {
 		return invalid.StringIDs(t).AllServed()
@@ -104,21 +105,21 @@ func areIDsRepeated(t *check.T, id any) bool {
 	return invalid.IntegerIDs(t).AllServed()
 }
 
-// isNoOp reports whether a request is the session's harmless one.
+// isNoOp reports whether a request is the no-op of the session.
 func isNoOp(s *driver.Session, request *driver.Frame) bool {
 	method, _ := s.NoOp()
 	return request.Method == method
 }
 
-// requestUnknownMethod sees to it that there is an error to judge.
+// requestUnknownMethod makes sure that there is an error to judge.
 func requestUnknownMethod(t *check.T) { invalid.SendUnknownMethod(t) }
 
-// errorsIn are the responses that have an error and no result.
+// errorsIn returns the responses that have an error and no result.
 func errorsIn(w check.Wire) check.Messages {
 	return w.Errors().Filter("error response", func(m check.Message) bool { return !m.HasResult })
 }
 
-// requireErrorObject is the error of a response; without an object the check ends.
+// requireErrorObject returns the error of a response; if that is not an object, it ends the check.
 func requireErrorObject(t *check.T, m check.Message) check.M {
 	e, ok := m.JSON()["error"].(check.M)
 	if !ok {
@@ -127,15 +128,16 @@ func requireErrorObject(t *check.T, m check.Message) check.M {
 	return e
 }
 
-// hasCodeOutside reports whether the code is a member of the response, next to error.
+// hasCodeOutside reports whether the code is a member of the response instead of its error.
 func hasCodeOutside(m check.Message, e check.M) bool {
 	return !check.HasMember(e, "code") && check.HasMember(m.JSON(), "code")
 }
 
-// withoutRequestTexts is a message without the longer texts of a request, as they were sent or decoded: what it quotes
-// of them is not the server's own.
+// withoutRequestTexts returns an error message without the longer texts that it quotes from the request, as sent or
+// URL-decoded: the server did not write these.
 func withoutRequestTexts(message string, request any) string {
-	const long = 20 // bytes, below which quoting them makes no message too long
+	// Shorter quotes, in bytes, do not make a message too long.
+	const long = 20
 	switch v := request.(type) {
 	case string:
 		decoded, _ := url.PathUnescape(v)
@@ -156,12 +158,13 @@ func withoutRequestTexts(message string, request any) string {
 	return message
 }
 
-// isConcise reports whether a text may count as one short sentence; 250 is what "about 200" leaves room for.
+// isConcise reports whether a text is short enough for one sentence: 250 characters tolerate some more than the "about
+// 200" of a short sentence.
 func isConcise(text string) bool {
 	return !strings.ContainsAny(text, "\r\n") && utf8.RuneCountInString(text) <= 250
 }
 
-// isUnreservedCode reports whether a code is none of those that JSON-RPC keeps for later.
+// isUnreservedCode reports whether a code is outside of the range that JSON-RPC reserves.
 func isUnreservedCode(code json.Number) bool {
 	n, ok := driver.Integer(code)
 	return !ok || n < -32768 || n >= -32099 || n == errcode.ParseError || errcode.InternalError <= n &&

@@ -18,16 +18,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
+// idChecks are the checks of request ids in both directions.
 var idChecks = check.Suite{
 	"jsonrpc/response-id-echo-integer": check.WatchWithSetup(func(t *check.T) { integerIDProbes(t) },
 		func(t *check.T, w check.Wire) {
-			// First what was seen: a server whose ids name nothing serves no further session.
+			// Observed results come first, since a server that does not repeat ids serves no other session.
 			expectResultIDs(t, w, func(id any) bool { _, ok := id.(json.Number); return ok })
 			all := integerIDProbes(t)
 			expectIDs(t, all...)
-			for _, echoes := range all {
-				for _, e := range echoes.List {
-					if id, ok := e.Reply.Message()["id"].(json.Number); ok { // an HTTP error needs none
+			for _, probes := range all {
+				for _, e := range probes.List {
+					if id, ok := e.Reply.Message()["id"].(json.Number); ok { // HTTP errors need no id
 						t.DecidedBy(e).ExpectShould(string(id)).To(check.BeOneOf(string(e.ID)))
 					}
 				}
@@ -58,7 +59,7 @@ var idChecks = check.Suite{
 			return invalid.IDProbeResults{UsualReply: check.RequestNoOp(t, s), List: invalid.ProbeEachID(t, s, ids)}
 		}))
 		if len(ids) == 2 {
-			// an id is used once in a session
+			// An id may be used only once in a session.
 			expectIDs(t, invalid.OtherIDProbes(t, t.SessionForInvalidInput(), "falsy")...)
 		}
 	}),
@@ -128,7 +129,7 @@ var idChecks = check.Suite{
 	}),
 }
 
-// requestWithCapabilities asks for lists as a client that can be asked for anything.
+// requestWithCapabilities requests lists as a client with all capabilities.
 func requestWithCapabilities(t *check.T) {
 	s := t.Session()
 	meta := check.M{"_meta": check.M{driver.MetaCapabilities: handshake.CapableConnectParams(
@@ -141,7 +142,7 @@ func requestWithCapabilities(t *check.T) {
 	check.ObserveLate(t, time.Now())
 }
 
-// integerIDProbes are the echoes of integers.
+// integerIDProbes returns the probes with integer ids.
 func integerIDProbes(t *check.T) []invalid.IDProbeResults {
 	all := []invalid.IDProbeResults{invalid.IntegerIDs(t)}
 	if !all[0].AllServed() {
@@ -152,17 +153,17 @@ func integerIDProbes(t *check.T) []invalid.IDProbeResults {
 	})...)
 }
 
-// expectIDs wants answers under all ids.
+// expectIDs requires a response under every id.
 func expectIDs(t *check.T, all ...invalid.IDProbeResults) {
-	for _, echoes := range all {
-		for _, e := range echoes.List {
-			expectID(t, echoes.UsualReply, e)
+	for _, probes := range all {
+		for _, e := range probes.List {
+			expectID(t, probes.UsualReply, e)
 		}
 	}
 }
 
-// isIDIgnored reports whether the first answers to requests with ids of two kinds have one and the same id, or both
-// none: whatever that of the request is, it is not read.
+// isIDIgnored reports whether the first responses to requests with two types of ids have the same id, or no id. In both
+// cases, the server does not read the id of the request.
 func isIDIgnored(some, others invalid.IDProbeResults) bool {
 	a, b := some.List[0].Reply, others.List[0].Reply
 	if !a.Answered() || !b.Answered() || a.IsStatusOnly() || b.IsStatusOnly() {
@@ -171,17 +172,17 @@ func isIDIgnored(some, others invalid.IDProbeResults) bool {
 	return protocol.IsMissingID(a.Frame.ID) && protocol.IsMissingID(b.Frame.ID) || bytes.Equal(a.Frame.ID, b.Frame.ID)
 }
 
-// requireRepeatedIDs ends a check of the id under which a strange request was answered, where those of harmless ones
-// are not repeated either.
+// requireRepeatedIDs ends a check of the response's id to an invalid request, if valid requests do not get theirs
+// either.
 func requireRepeatedIDs(t *check.T) {
 	if !invalid.IntegerIDs(t).AllServed() {
 		t.Yield("the ids of harmless requests are not repeated either")
 	}
 }
 
-// expectID wants an answer under the id, of the kind that is usual.
+// expectID requires a response under the id, and a result if the usual reply is one.
 func expectID(t *check.T, usual driver.Reply, e invalid.IDProbeResult) {
-	if _, down := check.ServerDown(t); down && e.Reply.Err != nil { // no other request would have had an answer
+	if _, down := check.ServerDown(t); down && e.Reply.Err != nil { // no other request would have been answered
 		t.Inconclusive("%v", check.Explain(e.Reply.Err))
 	}
 	check.RequireNotLate(t, e.Reply)
@@ -189,6 +190,7 @@ func expectID(t *check.T, usual driver.Reply, e invalid.IDProbeResult) {
 	t.Expect(e.Reply).To(beAnsweredLike(usual))
 }
 
+// beAnsweredLike matches a result if the usual reply is one, or else any response.
 func beAnsweredLike(usual driver.Reply) types.GomegaMatcher {
 	if usual.Result() != nil {
 		return check.BeResult()
@@ -196,7 +198,7 @@ func beAnsweredLike(usual driver.Reply) types.GomegaMatcher {
 	return check.BeAnswered()
 }
 
-// expectResultIDs wants the id of the request in every result, of the requests whose ids are of a kind.
+// expectResultIDs requires each result to have the id of its request. It judges the requests whose ids are of a kind.
 func expectResultIDs(t *check.T, w check.Wire, kind func(id any) bool) {
 	results := func(r *transcript.Response) bool {
 		return r.HasResult && r.Call != nil && kind(check.FrameID(r.Request))
@@ -207,22 +209,25 @@ func expectResultIDs(t *check.T, w check.Wire, kind func(id any) bool) {
 		})
 }
 
-// serverRequests are messages of the server with the method of a request.
+// serverRequests returns the server requests.
 func serverRequests(w check.Wire) check.Messages {
 	return w.Messages().Filter("request", isServerRequest)
 }
 
+// isServerRequest reports whether a message has the method of a request. Those without an id count if the method is
+// known.
 func isServerRequest(m check.Message) bool {
 	notification := strings.HasPrefix(m.Method, "notifications/")
 	return m.HasMethod && !notification && (m.ID != nil || check.IsServerMethod(m.Method))
 }
 
-// laterRequest is a request of the server with an id, and not the first in its session.
+// laterRequest is a server request with an id that is not the first in its session.
 type laterRequest struct {
 	check.Message
-	IsDuplicate bool // an earlier one has the same id
+	IsDuplicate bool // reports that an earlier one has the same id
 }
 
+// laterRequests returns the server requests with an id, except the first of each session.
 func laterRequests(w check.Wire) (all []laterRequest) {
 	used := map[*driver.Session]map[string]bool{}
 	for _, m := range serverRequests(w).List {

@@ -9,22 +9,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// A connection may break off at any time, and over HTTP any session may have ended the server of them all. So a request
-// that was lost in one of these ways is made once more, in a session of its own: what is lost again has no answer.
+// A connection may break at any time, and over HTTP any session may have ended the one server of all sessions. A
+// request that was lost for such a reason is therefore repeated in an exclusive session. Only if it is lost again, it
+// counts as unanswered.
 
-// isLost reports whether a request was lost in one of these ways.
+// isLost reports whether a request was lost together with its connection or its server.
 func isLost(w check.Wire, x *transcript.Call) bool {
 	return x.Response == nil && (x.IsConnectionClosed() || x.SessionEnded() && x.OtherSessionActive(w))
 }
 
-// maxRetries is how many requests are made once more.
+// maxRetries is the number of requests that are repeated at most.
 const maxRetries = 10
 
-// retryReason says why it is not for the server that a request was lost; empty when it was lost again.
+// retryReason returns why the loss of a request does not count against the server; empty if the repeated request was
+// lost again.
 func (all *runCalls) retryReason(t *check.T, x *transcript.Call) string {
 	params, _ := x.Request.JSON()["params"].(check.M)
 	params = maps.Clone(params)
-	delete(params, "_meta") // which the session makes
+	delete(params, "_meta") // the session adds its own
 	key := x.Request.Method + string(text.CompactJSON(params))
 	why, known := all.retryReasons[key]
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
+// malformedChecks are the checks of messages that are not valid JSON-RPC.
 var malformedChecks = check.Suite{
 	"jsonrpc/parse-error-reported": check.Probe(func(t *check.T) {
 		r := invalid.MalformedReplies(t, invalid.NotJSON)[0].Reply
@@ -34,7 +35,7 @@ var malformedChecks = check.Suite{
 		for _, r := range all {
 			invalid.SkipUnlessServerRejects(t, r.Reply)
 			t.Expect(r.Reply).To(invalid.BeAnswerFor(r.Name))
-			if r.Name == invalid.NumericMethod { // the others may be read leniently
+			if r.Name == invalid.NumericMethod { // servers may tolerate the others
 				t.Expect(r.Reply).To(beErrorFor(r.Name))
 			}
 		}
@@ -88,17 +89,17 @@ var malformedChecks = check.Suite{
 	}),
 }
 
-// invalidEnvelopes are those of malformed whose envelope is wrong.
+// invalidEnvelopes are the names of the malformed messages whose envelope is wrong.
 var invalidEnvelopes = []string{"a request without jsonrpc", "a request of jsonrpc 1.0", invalid.NumericMethod}
 
-// hasNoCode reports whether the answer is an HTTP error with no JSON-RPC error in it.
+// hasNoCode reports whether the reply is an HTTP error without a JSON-RPC error.
 func hasNoCode(r driver.Reply) bool {
 	_, has := r.Code()
 	return r.IsStatusOnly() && !has
 }
 
-// withCode leaves out what was refused by a bare HTTP error, which has no code: what is not a request need not be
-// answered in JSON-RPC.
+// withCode returns the replies that are not bare HTTP errors. Those have no code, and what is not a request needs no
+// JSON-RPC response.
 func withCode(all []invalid.MalformedReply) (rest []invalid.MalformedReply) {
 	for _, r := range all {
 		if !hasNoCode(r.Reply) {

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
+// methodChecks are the checks of methods that the server does not support, and of params.
 var methodChecks = check.Suite{
 	"jsonrpc/unknown-method-is-error": check.Probe(func(t *check.T) {
 		e := invalid.SendUnknownMethod(t)
@@ -113,7 +114,7 @@ var methodChecks = check.Suite{
 	}),
 }
 
-// removedMethodCheck wants a method that earlier revisions had to be as unknown as one that none has.
+// removedMethodCheck makes a check that a method of earlier revisions is rejected as unknown.
 func removedMethodCheck(method string, params check.M) check.Check {
 	return check.Probe(func(t *check.T) {
 		unknown, _ := invalid.SendUnknownMethod(t).Reply.Code()
@@ -126,15 +127,16 @@ func removedMethodCheck(method string, params check.M) check.Check {
 	})
 }
 
+// beErrorFor matches an error response to what is named.
 func beErrorFor(what string) types.GomegaMatcher {
 	return check.Satisfy("an error for "+what,
 		func(r driver.Reply) bool { return r.Answered() && r.Member("error") != nil })
 }
 
-// featureMethods are the features of a server: the capability that declares one, a method of it, and the revisions that
-// have the method, nil for all. Of others without a declaration, tools/capability-declared,
-// resources/capability-declared, completion/capability-declared, completion/undeclared-code and tasks/list-undeclared
-// judge.
+// featureMethods are optional features of servers: the capability that declares one, a method of it, and the revisions
+// that have the method (nil is all). Undeclared features that are not listed here have checks of their own:
+// tools/capability-declared, resources/capability-declared, completion/capability-declared, completion/undeclared-code
+// and tasks/list-undeclared.
 var featureMethods = []struct {
 	capability, method string
 	revisions          []string
@@ -143,9 +145,10 @@ var featureMethods = []struct {
 	{"logging", "logging/setLevel", catalogue.LegacyRevisions},
 }
 
+// methodParams are the params of the methods that need some.
 var methodParams = map[string]check.M{"logging/setLevel": {"level": "info"}}
 
-// undeclaredMethods are methods of the families that the server does not declare.
+// undeclaredMethods returns the methods of featureMethods that the server does not declare.
 func undeclaredMethods(t *check.T) (methods []string) {
 	for _, f := range featureMethods {
 		held := f.revisions == nil || slices.Contains(f.revisions, t.Revision)

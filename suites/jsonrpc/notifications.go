@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
+// notificationChecks are the checks that notifications have no response.
 var notificationChecks = check.Suite{
 	"jsonrpc/notification-no-response": check.Probe(func(t *check.T) {
 		s := t.Session()
@@ -21,7 +22,7 @@ var notificationChecks = check.Suite{
 
 	"jsonrpc/unknown-notification-ignored": check.Probe(func(t *check.T) {
 		s := t.Session()
-		check.RequestNoOp(t, s) // what the handshake brought is not a reply
+		check.RequestNoOp(t, s) // what the handshake brought is not a reaction
 		mark := s.Mark()
 		s.Notify("notifications/mcpcheck/unknown", nil)
 		_, err := s.Barrier(mark)
@@ -41,7 +42,7 @@ var notificationChecks = check.Suite{
 		}
 		t.Expect(r).NotTo(check.BeResult())
 		if isHTTPRefusal(r) {
-			return // a notification that a server cannot accept gets an HTTP error status
+			return // over HTTP, a notification may be refused with an error status
 		}
 		t.ExpectShould(r).NotTo(check.BeError())
 	}),
@@ -64,5 +65,5 @@ var notificationChecks = check.Suite{
 	}),
 }
 
-// isHTTPRefusal reports whether the answer is an HTTP error that names no request.
+// isHTTPRefusal reports whether the reply is an HTTP error that names no request.
 func isHTTPRefusal(r driver.Reply) bool { return r.Answered() && protocol.MayLackID(r.Frame) }

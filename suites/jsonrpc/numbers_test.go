@@ -8,8 +8,8 @@ import (
 func TestNumbersOfAnySize(t *testing.T) {
 	for _, tt := range []struct {
 		number    json.Number
-		requestID bool // it may be the id of a request
-		usable    bool // it may be the code of an error
+		requestID bool // the number may be the id of a request
+		usable    bool // the number may be the code of an error
 	}{
 		{"1", true, true},
 		{"18446744073709551615", true, true},

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
+// responseChecks are the checks that each request has one response.
 var responseChecks = check.Suite{
 	"jsonrpc/single-response-per-request": check.WatchWithSetup(handshake.NotifyAndIdle,
 		func(t *check.T, w check.Wire) {
@@ -101,19 +102,26 @@ var responseChecks = check.Suite{
 	}),
 }
 
-// runCalls are those of a run, and which of them call tools that are listed.
+// runCalls holds the requests of a run, with what is known of the calls of listed tools among them.
 type runCalls struct {
-	calls           []*transcript.Call
-	tools           map[*transcript.Call]check.Subject // by the requests that call them
-	firstToolCall   *transcript.Call                   // of these; nil when there is none
-	toolsUnanswered bool                               // there are some, and none was answered
-	ignoresErrors   bool                               // what is to be refused has no answer
-	// results have come under another id than that of their request, or under none
-	hasOtherIDs    bool
-	pendingMethods []string          // methods of those whose answers were still on their way when they were due
-	retryReasons   map[string]string // see regained
+	calls []*transcript.Call
+	// tools maps the calls of listed tools to the tools.
+	tools map[*transcript.Call]check.Subject
+	// firstToolCall is the first call of a listed tool; nil if there is none.
+	firstToolCall *transcript.Call
+	// toolsUnanswered reports that listed tools were called and no call was answered.
+	toolsUnanswered bool
+	// ignoresErrors reports that the server does not answer requests that have to be rejected.
+	ignoresErrors bool
+	// hasOtherIDs reports that results were received under another id than that of their request, or without one.
+	hasOtherIDs bool
+	// pendingMethods are the methods of requests whose responses were still being received when they were due.
+	pendingMethods []string
+	// retryReasons caches retryReason by method and params.
+	retryReasons map[string]string
 }
 
+// runCallsIn collects the requests of a run.
 func runCallsIn(t *check.T, w check.Wire) *runCalls {
 	dialogues := transcript.Transcripts(w)
 	all := &runCalls{
@@ -124,7 +132,8 @@ func runCallsIn(t *check.T, w check.Wire) *runCalls {
 		all.calls = append(all.calls, d.Calls...)
 	}
 	listed := map[string]check.Subject{}
-	for _, tool := range slices.Backward(toolcall.ListedTools(t)) { // the first of a name
+	// The first tool of a name counts.
+	for _, tool := range slices.Backward(toolcall.ListedTools(t)) {
 		listed[tool.Name] = tool
 	}
 	answered := false
@@ -147,14 +156,14 @@ func runCallsIn(t *check.T, w check.Wire) *runCalls {
 	return all
 }
 
-// callsListedTool reports whether a request calls a tool that is listed.
+// callsListedTool reports whether a request calls a listed tool.
 func (all *runCalls) callsListedTool(x *transcript.Call) bool {
 	_, has := all.tools[x]
 	return has
 }
 
-// subject is a request as a subject. Behind a call without a known tool is one of a tool that is listed: without it,
-// another check would judge the answer.
+// subject returns a request as a subject. The subject of a call without a known tool also refers to a call of a listed
+// tool: if there were none, another check would judge the response.
 func (all *runCalls) subject(x *transcript.Call) check.Subject {
 	subject := x.Subject()
 	if x.Request.Method == "tools/call" && !all.callsListedTool(x) && all.firstToolCall != nil {
@@ -163,8 +172,8 @@ func (all *runCalls) subject(x *transcript.Call) check.Subject {
 	return subject
 }
 
-// exemptReason is why it is not for jsonrpc/every-request-answered to report that a request, one of all, has no answer;
-// empty when it is.
+// exemptReason returns why jsonrpc/every-request-answered does not report that a request has no response; empty if it
+// does.
 func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) string {
 	other := otherCheckReason(t, x, all)
 	control, down := check.ServerDown(t)
@@ -222,8 +231,7 @@ func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) s
 	return ""
 }
 
-// otherCheckReason says which answers another check judges, that to a request, one of all, among them; empty when none
-// does.
+// otherCheckReason returns which other check judges responses to requests such as this one; empty if none does.
 func otherCheckReason(t *check.T, x *transcript.Call, all *runCalls) string {
 	harmless, _ := x.Session.NoOp()
 	judged := []string{harmless, t.Server.ConnectMethod(), "ping", "tools/list", "tasks/result"}
@@ -236,7 +244,7 @@ func otherCheckReason(t *check.T, x *transcript.Call, all *runCalls) string {
 	return ""
 }
 
-// isAnyAnswered reports whether any of the requests was answered that are judged elsewhere for the same reason.
+// isAnyAnswered reports whether any request with the same otherCheckReason was answered.
 func isAnyAnswered(t *check.T, judged string, all *runCalls) bool {
 	return slices.ContainsFunc(all.calls, func(x *transcript.Call) bool {
 		return x.Response != nil && otherCheckReason(t, x, all) == judged
@@ -250,8 +258,8 @@ func (all *runCalls) hasAnswered(method string) bool {
 	})
 }
 
-// isBlocked reports whether a request, one of all, came in its session after one that is judged elsewhere, of a kind
-// that is never answered, and nothing was answered there any more: it may have had to wait for that.
+// isBlocked reports whether a request may have had to wait for an earlier one in its session. The earlier one is judged
+// by another check and of a kind that is never answered, and nothing was answered after it.
 func isBlocked(t *check.T, x *transcript.Call, all *runCalls) bool {
 	return x.NothingAnsweredAfter() && slices.ContainsFunc(all.calls, func(y *transcript.Call) bool {
 		if y.Session != x.Session || y.Response != nil || y.Request.At >= x.Request.At {
@@ -262,7 +270,7 @@ func isBlocked(t *check.T, x *transcript.Call, all *runCalls) bool {
 	})
 }
 
-// undeclaredReason says that the session's capabilities do not cover the method; empty when they do.
+// undeclaredReason returns that the server has not declared the method in the session; empty if it has.
 func undeclaredReason(x *transcript.Call) string {
 	family, verb, _ := strings.Cut(x.Request.Method, "/")
 	if family == "completion" {
@@ -276,7 +284,7 @@ func undeclaredReason(x *transcript.Call) string {
 	return ""
 }
 
-// hasInvalidArguments reports whether a call of a listed tool has to be answered soon: its arguments are invalid even
+// hasInvalidArguments reports whether a call of a listed tool has to be rejected soon: the arguments are invalid even
 // without those that the tool does not know.
 func hasInvalidArguments(t *check.T, x *transcript.Call, tool check.Subject) bool {
 	params, _ := x.Request.JSON()["params"].(check.M)

@@ -9,21 +9,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// unansweredCalls are the calls of tools that were given up for want of an answer, unless an equal one was answered.
+// unansweredCalls holds the tool calls that timed out, unless an equal one was answered.
 type unansweredCalls struct {
-	blocking  []*transcript.Call // while which nothing was answered in the session, not even a ping
-	slowTools []string           // other tools that had no answer in time: they may run for long
+	// blocking are the calls after which nothing was answered in the session, not even a ping.
+	blocking []*transcript.Call
+	// slowTools are the other tools that timed out: they may be slow.
+	slowTools []string
 }
 
+// unansweredCallsIn returns the unanswered ones among all calls.
 func unansweredCallsIn(all []*transcript.Call) (h unansweredCalls) {
-	held := map[*driver.Session]bool{} // what was asked in it later may have had to wait
+	// Later calls in a blocked session may have had to wait.
+	held := map[*driver.Session]bool{}
 	for i, x := range all {
 		switch {
 		case !x.TimedOut || x.OpensStream || held[x.Session], x.IsReceiving():
 			continue
 		case x.NothingAnsweredAfter() && slices.ContainsFunc(all[i+1:],
 			func(y *transcript.Call) bool { return y.Session == x.Session }):
-			held[x.Session] = true // else nothing was tried meanwhile
+			held[x.Session] = true // otherwise nothing was sent after the call
 		}
 		switch name := toolName(x); {
 		case slices.ContainsFunc(all, func(y *transcript.Call) bool { return y.Response != nil && sameCall(x, y) }):
@@ -36,7 +40,7 @@ func unansweredCallsIn(all []*transcript.Call) (h unansweredCalls) {
 	return h
 }
 
-// toolName is the name of the tool that a request calls.
+// toolName returns the name of the tool that a request calls.
 func toolName(x *transcript.Call) string {
 	params, _ := x.Request.JSON()["params"].(check.M)
 	name, _ := params["name"].(string)

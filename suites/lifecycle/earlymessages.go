@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 )
 
-// earlyMessageChecks are the checks of what a server says before it is its turn, at whatever time. For each a session
-// is begun as far as that, and left to itself.
+// earlyMessageChecks are the checks of what a server sends before it may. For each, a session is begun up to that point
+// and left idle.
 var earlyMessageChecks = check.Suite{
 	"lifecycle/server-does-not-speak-first": check.WatchWithSetup(func(t *check.T) {
 		if t.Server.Transport != "http" {
@@ -26,7 +26,7 @@ var earlyMessageChecks = check.Suite{
 	}),
 
 	"lifecycle/no-server-requests-before-initialized": check.WatchWithSetup(func(t *check.T) {
-		if t.Server.Transport != "http" { // where there is no stream yet to speak on
+		if t.Server.Transport != "http" { // over HTTP, there is no stream yet
 			handshake.RunScenario(t, handshake.Scenario{DelayInitialized: true}).RequireConnected(t)
 		}
 	}, func(t *check.T, w check.Wire) {
@@ -44,19 +44,21 @@ var earlyMessageChecks = check.Suite{
 	}),
 }
 
-// waitingPeriod is a time in a session in which the server has to wait for the client.
+// waitingPeriod is a time in a session during which the server has to wait for the client.
 type waitingPeriod struct {
-	messages []*driver.Frame // what the server said in it
+	// messages are what the server sent in this time.
+	messages []*driver.Frame
 	duration time.Duration
-	limitErr *driver.LimitError // of what was kept of the session
+	// limitErr is set if not all messages of the session were kept.
+	limitErr *driver.LimitError
 }
 
 func (w waitingPeriod) subject() check.Subject {
 	return check.Subject{Frames: w.messages[:min(len(w.messages), 3)]}
 }
 
-// eachWaitingPeriod tries a check on what was said in waits. A silence counts when the server had all the time to
-// speak; one that is shorter tells nothing, and there has to be one that counts.
+// eachWaitingPeriod runs a check on what was sent in waiting periods. A period without messages counts if it was long
+// enough for the server to send something. At least one period has to count.
 func eachWaitingPeriod(
 	t *check.T, w check.Wire, find func(*driver.Session) (waitingPeriod, bool), run func(*check.T, *driver.Frame),
 ) {
@@ -85,16 +87,16 @@ func eachWaitingPeriod(
 	})
 }
 
-// untilFirstMessage is the time until the client says something.
+// untilFirstMessage returns the time until the client sends its first message.
 func untilFirstMessage(s *driver.Session) (waitingPeriod, bool) {
 	return waitingPeriodIn(s, s.FramesSince(0), 0, isSent), true
 }
 
-// untilInitialized is the time between initialize and notifications/initialized.
+// untilInitialized returns the time between initialize and notifications/initialized.
 func untilInitialized(s *driver.Session) (waitingPeriod, bool) {
 	record := s.FramesSince(0)
-	greets := func(f *driver.Frame) bool { return f.Side == driver.FromClient && f.Method == "initialize" }
-	begin := slices.IndexFunc(record, greets)
+	isInitialize := func(f *driver.Frame) bool { return f.Side == driver.FromClient && f.Method == "initialize" }
+	begin := slices.IndexFunc(record, isInitialize)
 	if begin < 0 || s.ConnectResult == nil {
 		return waitingPeriod{}, false
 	}
@@ -103,10 +105,11 @@ func untilInitialized(s *driver.Session) (waitingPeriod, bool) {
 	}), true
 }
 
-// isSent reports whether the client has said something; by a GET it only listens.
+// isSent reports whether the client has sent a message; a GET has none.
 func isSent(f *driver.Frame) bool { return f.Side == driver.FromClient && f.Raw.Len() > 0 }
 
-// waitingPeriodIn is the time with which frames of a session begin, until one is the end of it or the session ends.
+// waitingPeriodIn returns the period from begin, where frames start, to the first frame that ends it or to the end of
+// the session.
 func waitingPeriodIn(
 	s *driver.Session, frames []*driver.Frame, begin time.Duration, ends func(*driver.Frame) bool,
 ) (w waitingPeriod) {
@@ -117,7 +120,7 @@ func waitingPeriodIn(
 			return w
 		case f.Side == driver.FromServer:
 			w.messages = append(w.messages, slices.DeleteFunc(f.Messages(), func(m *driver.Frame) bool {
-				// which is for another session
+				// These responses belong to another session.
 				return !check.IsMessageByItself(m) || m.IsResponse() && s.OtherSessionUsedID(m.ID)
 			})...)
 		}

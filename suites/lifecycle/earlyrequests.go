@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
+// earlyRequestChecks are the checks of requests before and during the handshake.
 var earlyRequestChecks = check.Suite{
 	"lifecycle/ping-before-initialized": check.ProcessProbe(func(t *check.T) {
 		o := handshake.RunScenario(t, handshake.Scenario{PingBeforeInitialized: true})
@@ -66,7 +67,7 @@ var earlyRequestChecks = check.Suite{
 	}),
 }
 
-// requestsBeforeInitialized is what came of requests between initialize and initialized.
+// requestsBeforeInitialized returns the replies to requests between initialize and notifications/initialized.
 func requestsBeforeInitialized(t *check.T) handshake.EarlyRequests {
 	protocol.RequireListMethod(t)
 	o := handshake.RunScenario(t, handshake.Scenario{ListBeforeInitialized: true})
@@ -75,13 +76,13 @@ func requestsBeforeInitialized(t *check.T) handshake.EarlyRequests {
 	return o.BeforeInitialized
 }
 
-// pingFails reports whether ping is not served after the handshake either, where another request is harmless if it has
-// no answer at all.
+// pingFails reports whether ping fails before the handshake, and either fails after it as well or is not the session's
+// no-op.
 func pingFails(early, later driver.Reply) bool {
 	return early.Result() == nil && (later.Method != "ping" || later.Result() == nil)
 }
 
-// skipIfSessionless ends a check of what a server remembers of a client.
+// skipIfSessionless ends the check as skip if the server has no sessions, so that it knows nothing of earlier messages.
 func skipIfSessionless(t *check.T) {
 	if t.Server.Sessionless {
 		t.WithReason(check.NotOffered).Skip("the server has no sessions: it cannot know what a client has done before")

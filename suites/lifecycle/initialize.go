@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
+// initializeChecks are the checks of the response to initialize.
 var initializeChecks = check.Suite{
 	"lifecycle/initialize-succeeds": check.ProcessProbe(func(t *check.T) {
 		r := handshake.ConnectReplyFor(t, t.Server.Requested)
@@ -100,7 +101,7 @@ var initializeChecks = check.Suite{
 			o := handshake.RunScenario(t, handshake.Scenario{InitializedForm: form})
 			o.RequireConnected(t)
 			switch plain := handshake.RunScenario(t, handshake.Scenario{InitializedForm: "none"}); {
-			case !plain.NoOpReply.Answered(): // over HTTP the other forms may be the cause
+			case !plain.NoOpReply.Answered(): // over HTTP, the other forms may be the cause
 				t.WithReason(check.OtherCheck).Retry("after the plain form ping is not answered either")
 			case len(plain.InitializedReplies) > 0:
 				t.Yield("the plain form fails as well")
@@ -114,7 +115,7 @@ var initializeChecks = check.Suite{
 	}),
 }
 
-// resultOf is the result object of a response; nil when it has none.
+// resultOf returns the result object of a response; nil if it has none.
 func resultOf(m check.Message) check.M {
 	result, _ := m.JSON()["result"].(check.M)
 	return result

@@ -1,10 +1,15 @@
-// Package lifecycle judges how a session begins, what a server does while it serves, and how it ends.
+// Package lifecycle holds the checks of the lifecycle of a session in the legacy revisions: the handshake and the
+// negotiation of the version, messages before its end, messages that need a declared capability, and the shutdown over
+// stdio.
+//
+// Checks of the handshake run scenarios of package handshake, which begin a session in deviating but legal ways. The
+// others watch the sessions of the run.
 package lifecycle
 
 import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Checks are the checks of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(initializeChecks, versionChecks, earlyRequestChecks, earlyMessageChecks, operationChecks,
 	shutdownChecks)

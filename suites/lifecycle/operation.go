@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// operationChecks are the checks of what a server sends while it serves.
+// operationChecks are the checks of what a server sends during operation.
 var operationChecks = check.Suite{
 	"lifecycle/operation-matches-negotiated-version": check.WatchWithSetup(toolcall.CallTools,
 		func(t *check.T, w check.Wire) {
@@ -88,12 +88,12 @@ var operationChecks = check.Suite{
 		if len(changes) == 0 {
 			t.WithReason(check.NotObserved).Skip("no list of a family that declares listChanged has changed")
 		}
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, c := range changes {
-			told[c.kind] = told[c.kind] || c.isReportedElsewhere()
+			reported[c.kind] = reported[c.kind] || c.isReportedElsewhere()
 		}
 		check.Each(t, changes, listChange.subject, func(t *check.T, c listChange) {
-			if told[c.kind] && !c.announced {
+			if reported[c.kind] && !c.announced {
 				t.Yield("calls of tools have changed it")
 			}
 			if excess := c.session.UnsolicitedLimitErr(0); excess != nil && !c.announced {
@@ -105,15 +105,15 @@ var operationChecks = check.Suite{
 	}),
 }
 
-// hasDeclaredCapability reports whether the client has declared what a request of the server needs.
+// hasDeclaredCapability reports whether the client has declared the capability that a server request needs.
 func hasDeclaredCapability(m check.Message) bool {
 	feature := client.CapabilityOfRequest[m.Method]
 	declared, _ := m.Session.ConnectParams["capabilities"].(check.M)
 	return feature == "" || declared[feature] != nil
 }
 
-// notificationCapabilities are what a server has to declare for a notification. Of log messages,
-// logging/capability-declared judges it.
+// notificationCapabilities are the capabilities that a server has to declare for a notification. That of log messages
+// is judged by logging/capability-declared.
 var notificationCapabilities = map[string]declaration{
 	"notifications/tools/list_changed":     {"tools", "listChanged"},
 	"notifications/prompts/list_changed":   {"prompts", "listChanged"},
@@ -121,12 +121,12 @@ var notificationCapabilities = map[string]declaration{
 	"notifications/resources/updated":      {"resources", "subscribe"},
 }
 
-// declaration is a capability of a server, and a flag of it unless the capability alone will do.
+// declaration is a capability of a server with a flag of it. Without a flag, the capability is enough.
 type declaration struct{ capability, flag string }
 
 func (d declaration) String() string { return strings.TrimSuffix(d.capability+"."+d.flag, ".") }
 
-// isIn reports whether capabilities have it.
+// isIn reports whether capabilities contain the declaration.
 func (d declaration) isIn(capabilities check.M) bool {
 	if d.flag == "" {
 		return check.HasMember(capabilities, d.capability)
@@ -135,14 +135,14 @@ func (d declaration) isIn(capabilities check.M) bool {
 	return capability[d.flag] == true
 }
 
-// isMalformedIn reports whether capabilities have it in a form that says nothing.
+// isMalformedIn reports whether capabilities contain the declaration in an invalid form.
 func (d declaration) isMalformedIn(capabilities check.M) bool {
 	capability, isObject := capabilities[d.capability].(check.M)
 	_, isFlag := capability[d.flag].(bool)
 	return check.HasMember(capabilities, d.capability) && !isObject || check.HasMember(capability, d.flag) && !isFlag
 }
 
-// level is how much a revision wants it: the page on the lifecycle has a MUST since 2025-06-18.
+// level returns the level of the requirement to declare it, which is a MUST of the lifecycle page since 2025-06-18.
 func (d declaration) level(revision string) catalogue.Level {
 	if revision < "2025-06-18" {
 		return catalogue.Should
@@ -150,8 +150,9 @@ func (d declaration) level(revision string) catalogue.Level {
 	return catalogue.Must
 }
 
-// unionTags are the tags of closed unions in a message that not every revision has, with the revision in which they
-// came up. Those of content are judged by tools/call-content-types, prompts/content-types and sampling/content-types.
+// unionTags returns the variants of closed unions in a message that not every revision has, each with its first
+// revision. Variants of content are judged by tools/call-content-types, prompts/content-types and
+// sampling/content-types.
 func unionTags(m check.Message) map[string]string {
 	tags := map[string]string{}
 	if params, _ := m.JSON()["params"].(check.M); m.Method == "elicitation/create" && params["mode"] == "url" {
@@ -160,16 +161,19 @@ func unionTags(m check.Message) map[string]string {
 	return tags
 }
 
-// listChange is a list that was not the same when it was asked for again in one session.
+// listChange is a list that had changed when it was requested again in the same session.
 type listChange struct {
-	session          *driver.Session
+	session *driver.Session
+	// kind is the feature, such as "tools", and difference describes the change.
 	kind, difference string
-	announced        bool
-	frames           []*driver.Frame // that brought both lists
+	// announced reports that the server sent a list_changed notification.
+	announced bool
+	// frames are the messages that brought both lists.
+	frames []*driver.Frame
 }
 
-// isReportedElsewhere reports whether a check of the family reports it, as tools/list-changed-sent does: a list that
-// valid calls have changed, without an announcement.
+// isReportedElsewhere reports whether a check of the list's own area, such as tools/list-changed-sent, reports the
+// change: one by valid calls without a notification.
 func (c listChange) isReportedElsewhere() bool {
 	others := func(f *driver.Frame) bool { return f.User != toolcall.ValidCallsName }
 	return !c.announced && !slices.ContainsFunc(c.frames, others)
@@ -179,8 +183,8 @@ func (c listChange) subject() check.Subject {
 	return check.Subject{Name: c.kind + ": " + c.difference, SourceFrames: c.frames}
 }
 
-// listChanges compares the successive listings of a session, for the families that declare listChanged. A list that is
-// another one only for so long that an announcement may be yet to come has not changed.
+// listChanges compares the successive listings of a session for the features that declare listChanged. A change that
+// was undone before a notification was due does not count.
 func listChanges(s *driver.Session) (changes []listChange) {
 	for family, key := range protocol.ListKeys {
 		capability, _ := s.Capabilities[family].(check.M)
@@ -188,7 +192,8 @@ func listChanges(s *driver.Session) (changes []listChange) {
 			continue
 		}
 		all := listings(s, family, key)
-		old := 0 // the last of those that show the list as it was
+		// This is the last listing before the change.
+		old := 0
 		for first, last := range equalRuns(all) {
 			if slices.Equal(all[old].names, all[first].names) {
 				old = last
@@ -207,7 +212,7 @@ func listChanges(s *driver.Session) (changes []listChange) {
 	return changes
 }
 
-// equalRuns are the first and the last of each of the longest rows of equal listings.
+// equalRuns yields the first and the last index of each longest run of equal listings.
 func equalRuns(all []listing) iter.Seq2[int, int] {
 	return func(yield func(first, last int) bool) {
 		for first := 0; first < len(all); {
@@ -225,23 +230,26 @@ func equalRuns(all []listing) iter.Seq2[int, int] {
 
 // listing is a complete list as it was returned, page by page.
 type listing struct {
-	names     []string // sorted; nil until the first page came
-	at        time.Duration
-	announced bool // a list_changed notification came after it, and not after the next listing
+	// names are sorted, and nil until the first page was received.
+	names []string
+	at    time.Duration
+	// announced reports that a list_changed notification was received after this listing and before the next one.
+	announced bool
 	frames    []*driver.Frame
 }
 
-// listings are the complete listings of a family in a session. A change may be announced on any stream of it, those
-// that a check opened by hand included.
+// listings returns the complete listings of a feature in a session. A change may be announced on any stream of the
+// session, including those that a check has opened.
 func listings(s *driver.Session, family, key string) (all []listing) {
 	method := family + "/list"
-	asked := map[string]bool{} // ids of requests for the list without an answer, and whether it is the first page
+	// Ids of unanswered list requests; the value reports whether the request is for the first page.
+	asked := map[string]bool{}
 	l := listing{}
 	for _, f := range s.FramesSince(0) {
 		switch {
 		case f.AfterInvalidInput:
 			return all
-		case f.Manual && f.RoundTrip == nil: // of another era
+		case f.Manual && f.RoundTrip == nil: // a probe of another era
 		case f.Side == driver.FromClient && f.Method == method:
 			params, _ := f.JSON()["params"].(check.M)
 			asked[driver.IDKey(f.ID)] = params["cursor"] == nil
@@ -259,7 +267,7 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 			}
 			result, _ := f.JSON()["result"].(check.M)
 			items, isList := result[family].([]any)
-			if l.names == nil || !isList { // the beginning is not on record any more, or there is none
+			if l.names == nil || !isList { // the first page is not recorded, or there is no list
 				l = listing{}
 				continue
 			}

@@ -20,7 +20,7 @@ var shutdownChecks = check.Suite{
 		if !driver.HasSIGTERM {
 			t.Skip("this system has no SIGTERM")
 		}
-		check.RequireSecondSession(t) // for the end of stdin shows more
+		check.RequireSecondSession(t) // for a server with one session, closing stdin shows more
 		s := check.SessionToEnd(t)
 		s.Stdio().Terminate()
 		_, gone := s.Stdio().AwaitExit(handshake.ExitTimeout)
@@ -39,10 +39,10 @@ var shutdownChecks = check.Suite{
 	"lifecycle/in-flight-request-at-eof": check.ProcessProbe(func(t *check.T) {
 		o := handshake.RunScenario(t, handshake.Scenario{CloseStdin: true})
 		if silence := new(driver.TimeoutError); errors.As(o.ConnectReply.Err, &silence) {
-			t.Inconclusive("%v", silence) // it is slow, and still at it
+			t.Inconclusive("%v", silence) // the server is slow and still working
 		}
 		if !o.NoOpReply.Answered() {
-			check.RequestNoOp(t, t.ExclusiveSession()) // it may leave that unanswered at any time
+			check.RequestNoOp(t, t.ExclusiveSession()) // the server may leave this unanswered
 		}
 		t.Expect(o.ConnectReply).To(check.BeAnswered(), "initialize, sent before stdin was closed")
 		t.Expect(o.NoOpReply).To(check.BeAnswered(), "%s, sent before stdin was closed", o.NoOpReply.Method)
@@ -59,7 +59,7 @@ var shutdownChecks = check.Suite{
 			t.WithReason(check.NotObserved).Skip("the server ended no session by itself")
 		}
 		check.Each(t, ends, serverExit.subject, func(t *check.T, e serverExit) {
-			const crossing = time.Second // in which the exit may have crossed a request
+			const crossing = time.Second // in this time, the exit may cross a request
 			if n := len(e.pending); n > 0 && e.exit.At-e.pending[0].At < crossing {
 				t.Inconclusive("%s was sent less than %v before the exit, and may have crossed it",
 					e.pending[0].Method, crossing)
@@ -70,10 +70,12 @@ var shutdownChecks = check.Suite{
 	}),
 }
 
-// serverExit is that of a session which the server ended by itself.
+// serverExit is the exit of a server in a session that the client had not ended.
 type serverExit struct {
+	// session is the name of the session.
 	session string
-	pending []*driver.Frame // the requests that it left unanswered, the first sent first
+	// pending are the unanswered requests, in the order in which they were sent.
+	pending []*driver.Frame
 	exit    *driver.Frame
 }
 
@@ -81,7 +83,7 @@ func (e serverExit) subject() check.Subject {
 	return check.Subject{Name: e.session, Frames: append(e.pending, e.exit)}
 }
 
-// methods are those of the requests without an answer.
+// methods returns the methods of the unanswered requests.
 func (e serverExit) methods() (methods []string) {
 	for _, request := range e.pending {
 		methods = append(methods, request.Method)
@@ -89,12 +91,13 @@ func (e serverExit) methods() (methods []string) {
 	return methods
 }
 
-// unrequestedExit reports whether a server ended a session that nobody asked it to end, and the requests that it left
-// unanswered. Those that were cancelled, or came in an array or with other lines, do not count: other checks judge what
-// becomes of these. With another status than 0 the end is a crash, which is for the checks of what came before it.
+// unrequestedExit returns the exit of a server that ended a session on its own, with the requests that it left
+// unanswered; the second result reports whether it did. Cancelled requests and those in arrays or invalid messages do
+// not count, since other checks judge these. An exit with another status than 0 is a crash, which the checks of the
+// messages before it report.
 func unrequestedExit(s *driver.Session) (e serverExit, unprompted bool) {
 	if s.ConnectResult == nil {
-		return serverExit{}, false // there was no session yet
+		return serverExit{}, false // the session was not established
 	}
 	open := map[string]*driver.Frame{}
 	for _, f := range s.FramesSince(0) {
@@ -116,7 +119,7 @@ func unrequestedExit(s *driver.Session) (e serverExit, unprompted bool) {
 	return serverExit{}, false
 }
 
-// hasStackTrace recognises the stack traces of a few languages.
+// hasStackTrace reports whether a text contains a stack trace in the form of one of some languages.
 func hasStackTrace(text string) bool {
 	for _, sign := range []string{"Traceback (most recent call last)", "\ngoroutine ", "\n    at ", "thread " +
 		"'main' panicked", "Exception in thread"} {

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
+// versionChecks are the checks of the negotiation of the version.
 var versionChecks = check.Suite{
 	"lifecycle/version-echo-supported": check.ProcessProbe(func(t *check.T) {
 		offered := returnedVersions(t)
@@ -78,8 +79,8 @@ var versionChecks = check.Suite{
 	}).WhenConnectRefused(),
 }
 
-// returnedVersions are the versions that the server returned whatever it was asked for, each with the version that was
-// asked for. What is not a version is not an offer: lifecycle/version-known-date and -fallback judge it.
+// returnedVersions maps each version that the server returned to the version that was requested. Values that are not
+// versions are left out: lifecycle/version-known-date and lifecycle/version-fallback judge them.
 func returnedVersions(t *check.T) map[string]string {
 	all := slices.Concat(catalogue.LegacyRevisions, protocol.UnpublishedVersions)
 	handshake.InitializeAll(t, all)
@@ -93,10 +94,11 @@ func returnedVersions(t *check.T) map[string]string {
 	return offered
 }
 
+// versionOf returns the protocolVersion of a result.
 func versionOf(r driver.Reply) any { return check.Member(r.Result(), "protocolVersion") }
 
-// refusesVersion recognises the error that the page shows in contradiction to itself, -32602 with the supported
-// versions, and the one that came up later for this.
+// refusesVersion reports whether a reply is one of two errors: -32602 with the supported versions, which the lifecycle
+// page shows although it contradicts the text, or the error that a later revision defines.
 func refusesVersion(r driver.Reply) bool {
 
 	code, _ := r.Code()
@@ -104,7 +106,7 @@ func refusesVersion(r driver.Reply) bool {
 	return (code == errcode.InvalidParams || code == errcode.UnsupportedProtocolVersion) && data["supported"] != nil
 }
 
-// isPreview reports whether a version was used before a revision was published.
+// isPreview reports whether a version was in use before the first revision was published.
 func isPreview(version string) bool {
 	return strings.HasPrefix(version, "DRAFT") || isDate(version) && version < catalogue.LegacyRevisions[0]
 }

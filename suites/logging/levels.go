@@ -12,7 +12,7 @@ import (
 
 const setLevelMethod = "logging/setLevel"
 
-// levelChecks are the checks of the levels that a client may ask for.
+// levelChecks are the checks of the log levels that clients request.
 var levelChecks = check.Suite{
 	"logging/set-level-works": check.Probe(func(t *check.T) {
 		s := t.Session()
@@ -65,17 +65,17 @@ var levelChecks = check.Suite{
 		}
 		logger := callAtLevels(t).logger
 		s, other := t.ExclusiveSession(), t.ExclusiveSession()
-		heard := func() bool {
+		isLogged := func() bool {
 			setSessionLevel(t, s, "debug")
 			setSessionLevel(t, other, "debug")
 			return len(logsOf(t, s, logger, nil)) > 0
 		}
-		if !heard() {
+		if !isLogged() {
 			t.Inconclusive("%s has logged nothing this time", logger.Tool.Name)
 		}
 		setSessionLevel(t, other, "emergency")
 		silenced := len(logsOf(t, s, logger, nil)) == 0
-		if silenced && !heard() {
+		if silenced && !isLogged() {
 			t.Inconclusive("%s does not log something each time", logger.Tool.Name)
 		}
 		t.Expect(silenced).To(check.BeOneOf(false), "silenced by another session that asked for emergency")
@@ -84,21 +84,24 @@ var levelChecks = check.Suite{
 
 const noSessionsReason = "the server has no sessions in which a level could hold"
 
-// logsByLevel is what a tool logs with different levels.
+// logsByLevel holds what a tool logs at several requested levels.
 type logsByLevel struct {
-	logger        toolcall.ToolCall
-	before, after []*driver.Frame // without a handshake: without a level, before and after a call with one
+	logger toolcall.ToolCall
+	// before and after are the logs without a requested level, before and after a call with one. They are empty in the
+	// legacy revisions.
+	before, after []*driver.Frame
 	levels        []levelLogs
 }
 
-// levelLogs is what was logged with a level.
+// levelLogs holds what was logged at a requested level.
 type levelLogs struct {
-	level int // a place in kit.LogLevels
+	// level is an index into toolcall.LogLevels.
+	level int
 	logs  []*driver.Frame
 }
 
-// callAtLevels calls a tool that logs something with one level after the other: debug, error and emergency. It ends a
-// check when none logs below emergency.
+// callAtLevels calls a tool that logs at the levels debug, error and emergency, in this order. If no tool logs anything
+// below emergency, it ends the check.
 func callAtLevels(t *check.T) logsByLevel {
 	if t.Server.Sessionless && !t.IsModern() {
 		t.WithReason(check.NotOffered).Skip(noSessionsReason)
@@ -110,7 +113,7 @@ func callAtLevels(t *check.T) logsByLevel {
 			if t.IsModern() {
 				all.before = logsOf(t, s, all.logger, nil)
 			}
-			if len(all.before) > 0 && t.Site() == nil { // the level of an earlier request may have been kept
+			if len(all.before) > 0 && t.Site() == nil { // the server may have kept the level of an earlier request
 				s = t.ExclusiveSession()
 				all.before = logsOf(t, s, all.logger, nil)
 			}
@@ -132,13 +135,13 @@ func callAtLevels(t *check.T) logsByLevel {
 		case !t.IsModern():
 			setSessionLevel(t, s, "info")
 		case t.Site() == nil && !t.IsQuick():
-			s.Sleep(protocol.ShortWait) // what is logged now is late: no other request is under way
+			s.Sleep(protocol.ShortWait) // no other request is running, so that later logs are late
 		}
 		return all
 	})
 }
 
-// hasLowerLevel reports whether one of some log messages is of a lesser level than the highest.
+// hasLowerLevel reports whether log messages include one below the highest level.
 func hasLowerLevel(logs []*driver.Frame) bool {
 	for _, m := range logs {
 		if level := toolcall.LogLevelIndex(m); 0 <= level && level < len(toolcall.LogLevels)-1 {
@@ -148,7 +151,7 @@ func hasLowerLevel(logs []*driver.Frame) bool {
 	return false
 }
 
-// logsAt is what a call logs when the client wants log messages from a level on.
+// logsAt returns the log messages of a call for which the client has requested a level.
 func logsAt(t *check.T, s *driver.Session, logger toolcall.ToolCall, level string) (c levelLogs) {
 	for toolcall.LogLevels[c.level] != level {
 		c.level++
@@ -162,7 +165,7 @@ func logsAt(t *check.T, s *driver.Session, logger toolcall.ToolCall, level strin
 	return c
 }
 
-// setSessionLevel sets the level of a session, and waits until the server has nothing more to say of before.
+// setSessionLevel sets the level of a session, and waits until the server has sent what was logged before.
 func setSessionLevel(t *check.T, s *driver.Session, level string) {
 	mark := s.Mark()
 	if r := t.Request(s, setLevelMethod, check.M{"level": level}); r.Result() == nil {
@@ -171,7 +174,7 @@ func setSessionLevel(t *check.T, s *driver.Session, level string) {
 	check.Barrier(t, s, mark)
 }
 
-// logsOf are the log messages that come while a call runs in a session. It ends a check whose call is not served.
+// logsOf returns the log messages that are received while a call runs. If the call fails, it ends the check.
 func logsOf(t *check.T, s *driver.Session, c toolcall.ToolCall, meta check.M) (logs []*driver.Frame) {
 	mark := s.Mark()
 	r := check.RequireServerReply(t, s.AwaitLongRunning(c.Repeat(s, meta)))

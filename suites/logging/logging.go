@@ -1,4 +1,8 @@
-// Package logging holds the checks of what servers log to the client.
+// Package logging holds the checks of log messages: the notifications, and the level that a client requests by
+// logging/setLevel or, in the modern revisions, by each request.
+//
+// Most checks watch the log messages of the run. The checks of levels read the step of callAtLevels, which calls a tool
+// that logs at several levels.
 package logging
 
 import (
@@ -14,7 +18,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(levelChecks, perRequestChecks, check.Suite{
 	"logging/capability-declared": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		sent := logMessages(t, w).Filter("log message",
@@ -64,11 +68,11 @@ var Checks = check.MergeSuites(levelChecks, perRequestChecks, check.Suite{
 	}),
 })
 
-// floodSubject shows the first message of a flood by its JSON: that mcpcheck has not kept all of its stream is no
-// excuse.
+// floodSubject shows the first message of a flood by its JSON. A frame would make the verdict inconclusive, since not
+// all of the stream was kept.
 func floodSubject(m check.Message) check.Subject { return check.Subject{Value: m.JSON()} }
 
-// logMessages are the log messages of the run. Without any, a check does not apply.
+// logMessages returns the log messages of the run. Without any, it ends the check as skip.
 func logMessages(t *check.T, w check.Wire) check.Messages {
 	all := w.Notifications().Negotiated(t.Revision).Filter("log message", func(m check.Message) bool {
 		return toolcall.IsLogMessage(m.Frame)
@@ -79,8 +83,8 @@ func logMessages(t *check.T, w check.Wire) check.Messages {
 	return all
 }
 
-// maxLogs is how many log messages within two seconds are no flood in a session: a few for each message of the client,
-// who may be in haste, and 100 a second beside them.
+// maxLogs returns how many log messages within two seconds are acceptable in a session: 100 a second, and a few for
+// each message of the client, which may send many at once.
 func maxLogs(s *driver.Session) (most int) {
 	const aSecond, each = 100, 10
 	most = 2 * aSecond

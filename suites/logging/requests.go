@@ -9,12 +9,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// perRequestChecks are the checks of log messages that each request asks for itself.
+// perRequestChecks are the checks of the log level of each request in the modern revisions.
 var perRequestChecks = check.Suite{
 	"logging/silent-without-level": check.WatchWithSetup(callWithoutLevel, func(t *check.T, w check.Wire) {
 		all := requestLogs(t, w)
 		if len(all) == 0 {
-			callAtLevels(t) // of which one was made without a level
+			callAtLevels(t) // this includes a call without a level
 			return
 		}
 		check.Each(t, all, requestLog.subject, func(t *check.T, l requestLog) {
@@ -53,14 +53,16 @@ var perRequestChecks = check.Suite{
 	}),
 }
 
-// requestLog is a log message without a handshake, and the request that it is about.
+// requestLog is a log message in a modern revision, with the request that it belongs to.
 type requestLog struct {
 	check.Message
-	request *transcript.TrackedRequest // nil: none was under way
-	isLate  bool                       // it was answered before
+	// request is nil if no request was running.
+	request *transcript.TrackedRequest
+	// isLate reports that the request had been answered before.
+	isLate bool
 }
 
-// level is the one that the request asks for; nil when it asks for none.
+// level returns the level that the request asks for; nil if it asks for none.
 func (l requestLog) level() any {
 	if l.request == nil {
 		return nil
@@ -68,7 +70,7 @@ func (l requestLog) level() any {
 	return toolcall.RequestedLogLevel(l.request.Request)
 }
 
-// levelIn is the level of a log message.
+// levelIn returns the level of a log message.
 func levelIn(f *driver.Frame) any {
 	params, _ := f.JSON()["params"].(check.M)
 	return check.Member(params, "level")
@@ -81,7 +83,7 @@ func (l requestLog) subject() check.Subject {
 	return check.Subject{Frames: []*driver.Frame{l.Frame}}
 }
 
-// requestLogs are the log messages of the run, with their requests.
+// requestLogs returns the log messages of the run with their requests.
 func requestLogs(t *check.T, w check.Wire) (all []requestLog) {
 	for _, s := range transcript.EstablishedSessions(t, check.Wire{Sessions: w.CompleteSessions()}) {
 		transcript.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, asked []*transcript.TrackedRequest) {
@@ -95,8 +97,8 @@ func requestLogs(t *check.T, w check.Wire) (all []requestLog) {
 	return all
 }
 
-// requestOf is the request that a log message is about: the one on whose stream it came or, on a channel that requests
-// share, one under way, best of those that ask for log messages; or the last that did, which was answered before.
+// requestOf returns the request that a log message belongs to: the request on whose stream it was received. On a shared
+// channel it is a running request, preferably one with a log level; otherwise the last answered one with a level.
 func requestOf(m *driver.Frame, asked []*transcript.TrackedRequest) (of *transcript.TrackedRequest, late bool) {
 	var done *transcript.TrackedRequest
 	for _, a := range slices.Backward(asked) {
@@ -119,7 +121,7 @@ func requestOf(m *driver.Frame, asked []*transcript.TrackedRequest) (of *transcr
 	return of, false
 }
 
-// keepsLevel reports whether the server keeps the level of a request for those after it.
+// keepsLevel reports whether the server applies the level of a request to later ones.
 func keepsLevel(t *check.T) bool {
 	if !t.Server.Declares("logging") || len(t.Server.Tools) == 0 {
 		return false
@@ -132,7 +134,7 @@ func keepsLevel(t *check.T) bool {
 	return kept
 }
 
-// callWithoutLevel sees to it that a tool which logs is called without a level, too.
+// callWithoutLevel makes sure that a tool that logs is also called without a level.
 func callWithoutLevel(t *check.T) {
 	if t.Server.Declares("logging") {
 		callAtLevels(t)
@@ -141,7 +143,7 @@ func callWithoutLevel(t *check.T) {
 	}
 }
 
-// callForLateLogs calls tools, those that log one at a time as well, and has the run wait for what they log late.
+// callForLateLogs calls tools and has the run observe late log messages. Tools that log are also called alone.
 func callForLateLogs(t *check.T) {
 	toolcall.CallToolsAndObserveLate(t)
 	if t.Server.Declares("logging") {

@@ -14,7 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// capabilityChecks are the checks of what servers ask of clients that cannot do everything, and of other requests.
+// capabilityChecks are the checks of which requests may be answered by asking for input, and of what clients with few
+// capabilities are asked for.
 var capabilityChecks = check.Suite{
 	"mrtr/only-supported-methods": check.WatchWithSetup(requestOtherMethods, func(t *check.T, w check.Wire) {
 		final := protocol.ModernResults(t, w).Filter("result of another method", func(m check.Message) bool {
@@ -74,7 +75,7 @@ var capabilityChecks = check.Suite{
 	}),
 }
 
-// requestOtherMethods asks for what is never answered by asking for input, with a client that would answer.
+// requestOtherMethods sends requests that must not be answered by asking for input, as a client with all capabilities.
 func requestOtherMethods(t *check.T) {
 	s := t.Session()
 	able := protocol.WithCapabilities(nil, protocol.AllModernCapabilities)
@@ -90,7 +91,7 @@ func requestOtherMethods(t *check.T) {
 	}
 }
 
-// requestCompletion asks for completion of an argument of the first prompt that has one.
+// requestCompletion requests a completion for an argument of the first prompt that has one.
 func requestCompletion(t *check.T, s *driver.Session) {
 	for _, prompt := range t.Server.Prompts {
 		for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
@@ -103,7 +104,7 @@ func requestCompletion(t *check.T, s *driver.Session) {
 	}
 }
 
-// undeclaredCheck is the check of what a client without a capability is asked for.
+// undeclaredCheck makes a check that a client without a capability is not asked for what needs it.
 func undeclaredCheck(capability, method string) check.Check {
 	return check.Probe(func(t *check.T) {
 		asking := func(a inputLoop) bool { return a.requestsMethod(method) }
@@ -124,7 +125,7 @@ func undeclaredCheck(capability, method string) check.Check {
 	})
 }
 
-// retriesWithoutCapabilities is what the requests of some askers come to for a client that has no capability.
+// retriesWithoutCapabilities returns the requests of some loops, repeated by a client without capabilities.
 func retriesWithoutCapabilities(t *check.T) []*loopRetry {
 	all := requireLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
 	return check.Step(t, "client without capabilities", func(t *check.T) (trials []*loopRetry) {
@@ -137,7 +138,7 @@ func retriesWithoutCapabilities(t *check.T) []*loopRetry {
 	})
 }
 
-// eachMissingCapability tries a check on the errors among them that say that a capability is missing.
+// eachMissingCapability runs a check on the repeated requests that were answered with missingCapability.
 func eachMissingCapability(t *check.T, run func(*check.T, *loopRetry)) {
 	missing := slices.DeleteFunc(slices.Clone(retriesWithoutCapabilities(t)), func(x *loopRetry) bool {
 		code, _ := x.reply.Code()

@@ -12,22 +12,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// inputLoop is a request that the server answers by asking for input, and how that went on with a client that can
-// answer everything.
+// inputLoop is a request that the server answers by asking for input, with its retries by a client with all
+// capabilities.
 type inputLoop struct {
 	*toolcall.InputLoop
-	name   string  // of the tool or prompt, or the URI of the resource
-	params check.M // with which it can be made again
+	// name is the name of the tool or prompt, or the URI of the resource.
+	name string
+	// params are the params of the first request.
+	params check.M
 }
 
-// The bounds of what is asked for, and how often.
+// These constants limit what is requested, and how often.
 const (
-	maxItems      = 20 // prompts that are got and resources that are read, to see whether they ask
-	maxLoops      = 3  // askers that are tried once more for a check
+	// maxItems is the number of prompts and of resources that are requested to find input loops.
+	maxItems = 20
+	// maxLoops is the number of loops that are repeated for a check.
+	maxLoops      = 3
 	maxStateBytes = 1 << 20
 )
 
-// inputLoops are those of the run: tools that may be called, prompts and resources.
+// inputLoops returns the input loops of the run: of tools that may be called, prompts and resources.
 func inputLoops(t *check.T) (all []inputLoop) {
 	calls := toolcall.ValidCalls(t)
 	for _, call := range slices.Concat(calls.List, calls.UnfinishedLoops) {
@@ -40,7 +44,7 @@ func inputLoops(t *check.T) (all []inputLoop) {
 	return slices.DeleteFunc(all, func(a inputLoop) bool { return len(a.InputReplies) == 0 })
 }
 
-// itemLoops are the first prompts and resources.
+// itemLoops requests the first prompts and resources and returns their input loops.
 func itemLoops(t *check.T) (all []inputLoop) {
 	add := func(method, name string, params check.M) {
 		params = protocol.WithCapabilities(params, protocol.AllModernCapabilities)
@@ -59,7 +63,7 @@ func itemLoops(t *check.T) (all []inputLoop) {
 	return all
 }
 
-// requiredPromptArguments are those that a prompt cannot do without.
+// requiredPromptArguments returns values for the required arguments of a prompt.
 func requiredPromptArguments(prompt check.M) check.M {
 	arguments := check.M{}
 	for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
@@ -70,7 +74,8 @@ func requiredPromptArguments(prompt check.M) check.M {
 	return arguments
 }
 
-// requireLoops are the askers that a check is for, which it cannot do without; what names them in the reason.
+// requireLoops returns the input loops that keep selects. If there are none, it ends the check with a reason that names
+// them by what.
 func requireLoops(t *check.T, what string, keep func(inputLoop) bool) []inputLoop {
 	all := slices.DeleteFunc(inputLoops(t), func(a inputLoop) bool { return !keep(a) })
 	wrong := func(a inputLoop) bool { return a.violatedChecks(t) != nil }
@@ -84,7 +89,7 @@ func requireLoops(t *check.T, what string, keep func(inputLoop) bool) []inputLoo
 	return all
 }
 
-// requireContinuingLoops are the first askers that go on when they are answered as a client should.
+// requireContinuingLoops returns the first selected loops that continue when they get valid responses.
 func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) []inputLoop {
 	all := requireLoops(t, what, keep)
 	willing := slices.DeleteFunc(slices.Clone(all), func(a inputLoop) bool {
@@ -107,7 +112,7 @@ func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) 
 	return handy[:min(len(handy), maxLoops)]
 }
 
-// loopRetry is an asker that is tried once more, and the last that came of it.
+// loopRetry is an input loop that is repeated, with its last reply.
 type loopRetry struct {
 	inputLoop
 	reply driver.Reply
@@ -117,7 +122,7 @@ func (x *loopRetry) subject() check.Subject {
 	return check.Subject{Name: x.name, Frames: []*driver.Frame{x.reply.Request, x.reply.Frame}}
 }
 
-// eachLoop tries a check on askers. What fails is shown by the last that was asked.
+// eachLoop runs a check on repeated loops. A failure shows the last reply.
 func eachLoop(t *check.T, all []inputLoop, run func(*check.T, *loopRetry)) {
 	var trials []*loopRetry
 	for _, a := range all {
@@ -126,13 +131,13 @@ func eachLoop(t *check.T, all []inputLoop, run func(*check.T, *loopRetry)) {
 	check.Each(t, trials, (*loopRetry).subject, run)
 }
 
-// inputRequestsOf are the input requests of a reply.
+// inputRequestsOf returns the input requests of a reply.
 func inputRequestsOf(r driver.Reply) check.M {
 	requests, _ := r.Result()["inputRequests"].(check.M)
 	return requests
 }
 
-// hasInputRequest reports whether a reply has an input request of a method.
+// hasInputRequest reports whether a reply has an input request with a method.
 func hasInputRequest(r driver.Reply, method string) bool {
 	for _, v := range inputRequestsOf(r) {
 		if request, _ := v.(check.M); request["method"] == method {
@@ -142,12 +147,12 @@ func hasInputRequest(r driver.Reply, method string) bool {
 	return false
 }
 
-// requestsMethod reports whether the server asks for a method in some round.
+// requestsMethod reports whether the server asks for a method in any round.
 func (a inputLoop) requestsMethod(method string) bool {
 	return slices.ContainsFunc(a.InputReplies, func(r driver.Reply) bool { return hasInputRequest(r, method) })
 }
 
-// violatedChecks are the checks that find fault with what the request is answered with, as long as it asks for input.
+// violatedChecks returns the checks that the input-required replies of the loop violate.
 func (a inputLoop) violatedChecks(t *check.T) (checks []string) {
 	for _, r := range a.InputReplies {
 		for _, broken := range schemas.ValidateMessage(t.Revision, "InputRequiredResult", r.Result()) {
@@ -158,13 +163,13 @@ func (a inputLoop) violatedChecks(t *check.T) (checks []string) {
 	return slices.Compact(checks)
 }
 
-// hasInputRequests reports whether the first round has requests.
+// hasInputRequests reports whether the first round has input requests.
 func (a inputLoop) hasInputRequests() bool { return len(inputRequestsOf(a.InputReplies[0])) > 0 }
 
-// isToolCall reports whether a tool asks.
+// isToolCall reports whether the loop is of a tool.
 func (a inputLoop) isToolCall() bool { return a.Method == "tools/call" }
 
-// replyAfter is what came when a round was answered; the zero value where it was not.
+// replyAfter returns the reply to the responses of a round; the zero value if there is none.
 func (a inputLoop) replyAfter(round int) driver.Reply {
 	switch {
 	case round+1 < len(a.InputReplies):
@@ -175,18 +180,18 @@ func (a inputLoop) replyAfter(round int) driver.Reply {
 	return a.LastReply
 }
 
-// isStuck reports whether the server has asked for the same until mcpcheck gave up.
+// isStuck reports whether the server repeated its requests until mcpcheck gave up.
 func (a inputLoop) isStuck() bool {
 	other := func(r driver.Reply) bool { return !a.repeatsFirstRound(r) }
 	return len(a.InputReplies) > toolcall.MaxInputRounds && !slices.ContainsFunc(a.InputReplies, other)
 }
 
-// repeatsFirstRound reports whether a reply asks for what the first round asks for. Keys may be new ones, and URLs.
+// repeatsFirstRound reports whether a reply has the same input requests as the first round. Keys and URLs may differ.
 func (a inputLoop) repeatsFirstRound(r driver.Reply) bool {
 	return slices.Equal(inputRequestTexts(r), inputRequestTexts(a.InputReplies[0]))
 }
 
-// inputRequestTexts are what a reply asks for, in short and sorted.
+// inputRequestTexts returns short forms of the input requests of a reply, sorted.
 func inputRequestTexts(r driver.Reply) (all []string) {
 	for _, v := range inputRequestsOf(r) {
 		request, _ := v.(check.M)
@@ -197,7 +202,7 @@ func inputRequestTexts(r driver.Reply) (all []string) {
 	return all
 }
 
-// What a request comes to that was made again with answers.
+// These are the outcomes of a retry.
 const (
 	outcomeError         = "an error"
 	outcomeToolError     = "isError"
@@ -207,7 +212,7 @@ const (
 	outcomeNoResponse    = "no answer"
 )
 
-// outcome is what a reply to a retry of the first round is.
+// outcome returns the outcome of a reply to a retry of the first round.
 func (a inputLoop) outcome(t *check.T, r driver.Reply) string {
 	switch {
 	case !r.Answered():
@@ -225,13 +230,13 @@ func (a inputLoop) outcome(t *check.T, r driver.Reply) string {
 	return outcomeOtherRequests
 }
 
-// start makes the request once more, up to where it asks, and returns the answers to that, too.
+// start repeats the first request, and returns the reply with the responses to it.
 func (x *loopRetry) start(t *check.T, s *driver.Session) (first driver.Reply, responses check.M) {
 	first = x.send(t, s, x.params)
 	return first, x.responsesTo(t, first)
 }
 
-// responses are the answers to a first reply, which is to ask for input.
+// responsesTo returns the responses to a first reply, which has to ask for input.
 func (x *loopRetry) responsesTo(t *check.T, first driver.Reply) check.M {
 	if x.reply = first; !toolcall.IsInputRequired(t, first) {
 		t.Retry("it asked for input before, and now there is %s", check.Got(first))
@@ -243,27 +248,27 @@ func (x *loopRetry) responsesTo(t *check.T, first driver.Reply) check.M {
 	return responses
 }
 
-// send makes the request with params.
+// send sends the request with params.
 func (x *loopRetry) send(t *check.T, s *driver.Session, params check.M) driver.Reply {
 	x.reply = t.Request(s, x.Method, params)
 	return x.reply
 }
 
-// sendInvalid makes the request with params that are to be refused.
+// sendInvalid sends the request with params that the server has to reject.
 func (x *loopRetry) sendInvalid(t *check.T, s *driver.Session, params check.M) driver.Reply {
 	x.reply = invalid.RequestInvalid(t, s, x.Method, params)
 	return x.reply
 }
 
-// retry makes the request again with answers, and says what that comes to.
+// retry retries the request with responses, and returns the outcome.
 func (x *loopRetry) retry(t *check.T, s *driver.Session, first driver.Reply, responses check.M) string {
 	return x.outcome(t, x.send(t, s, toolcall.RetryParams(x.params, first, responses)))
 }
 
-// usualOutcome is what the request came to when the first round was answered.
+// usualOutcome returns the outcome of the first round in the original loop.
 func (a inputLoop) usualOutcome(t *check.T) string { return a.outcome(t, a.replyAfter(0)) }
 
-// withMember is an object with a member more, or another one.
+// withMember returns a copy of an object with a member added or replaced.
 func withMember(object check.M, name string, value any) check.M {
 	changed := maps.Clone(object)
 	changed[name] = value

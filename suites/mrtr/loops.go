@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// loopChecks are the checks of requests that come again with valid answers.
+// loopChecks are the checks of retries with valid responses.
 var loopChecks = check.Suite{
 	"mrtr/loop-elicitation": toolLoopCheck("elicitation/create"),
 	"mrtr/loop-sampling":    toolLoopCheck("sampling/createMessage"),
@@ -71,7 +71,7 @@ var loopChecks = check.Suite{
 	}),
 }
 
-// toolLoopCheck is the check of tools whose first round asks for one thing.
+// toolLoopCheck makes a check of tools whose first round asks for one method.
 func toolLoopCheck(method string) check.Check {
 	return check.Probe(func(t *check.T) {
 		one := func(a inputLoop) bool {
@@ -89,7 +89,7 @@ func toolLoopCheck(method string) check.Check {
 	})
 }
 
-// loopCheck is the check of prompts or resources that ask.
+// loopCheck makes a check of prompts or resources that ask for input.
 func loopCheck(method, what string) check.Check {
 	return check.Probe(func(t *check.T) {
 		of := func(a inputLoop) bool { return a.Method == method }
@@ -104,7 +104,7 @@ func loopCheck(method, what string) check.Check {
 	})
 }
 
-// expectAccepted wants the answers to a round taken, whatever the server makes of them.
+// expectAccepted requires the responses to a round to be accepted, whatever the server does next.
 func (x *loopRetry) expectAccepted(t *check.T, round int) {
 
 	r := x.replyAfter(round)

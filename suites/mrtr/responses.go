@@ -9,13 +9,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// unrequestedResponses are responses to what no server has asked for.
+// unrequestedResponses are responses that no server has asked for.
 var unrequestedResponses = check.M{
 	"mcpcheck-unasked-1": check.M{"action": "decline"},
 	"mcpcheck-unasked-2": check.M{"roots": []any{}},
 }
 
-// responses are the checks of answers that lack something, have too much or are not valid.
+// responseChecks are the checks of retries with missing, additional or invalid responses.
 var responseChecks = check.Suite{
 	"mrtr/missing-response": check.Probe(func(t *check.T) {
 		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
@@ -48,9 +48,9 @@ var responseChecks = check.Suite{
 		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
 		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			s := t.SessionForInvalidInput()
-			for _, spoil := range invalidators {
+			for _, invalidate := range invalidators {
 				first, given := x.start(t, s)
-				if !spoil(t, inputRequestsOf(first), given) {
+				if !invalidate(t, inputRequestsOf(first), given) {
 					continue
 				}
 				came := x.outcome(t, x.sendInvalid(t, s, toolcall.RetryParams(x.params, first, given)))
@@ -61,17 +61,20 @@ var responseChecks = check.Suite{
 	}),
 }
 
-// invalidators make one of the answers to requests one that is not valid, and report whether they did.
+// invalidators replace a valid response by an invalid one of some kind, and report whether there was one to replace.
 var invalidators = []func(t *check.T, requests, given check.M) bool{
-	func(_ *check.T, requests, given check.M) bool { // not an object
+	// The response is not an object.
+	func(_ *check.T, requests, given check.M) bool {
 		given[firstKey(requests)] = 12345
 		return true
 	},
-	func(_ *check.T, requests, given check.M) bool { // an action that there is not, or no role
+	// The action or the role does not exist.
+	func(_ *check.T, requests, given check.M) bool {
 		given[firstKey(requests)] = check.M{"action": "maybe"}
 		return true
 	},
-	func(t *check.T, requests, given check.M) bool { // a form with what it does not allow
+	// The content violates the form.
+	func(t *check.T, requests, given check.M) bool {
 		for _, key := range slices.Sorted(maps.Keys(requests)) {
 			if content := invalidContent(t, requests[key]); content != nil {
 				given[key] = check.M{"action": "accept", "content": content}
@@ -82,11 +85,10 @@ var invalidators = []func(t *check.T, requests, given check.M) bool{
 	},
 }
 
-// firstKey is the first key of an object that has some.
+// firstKey returns the first key of an object that is not empty.
 func firstKey(object check.M) string { return slices.Sorted(maps.Keys(object))[0] }
 
-// invalidContent is content that the form of a request does not allow; nil when it has no form, or it allows
-// everything.
+// invalidContent returns content that the form of a request does not allow; nil if it has no form or allows everything.
 func invalidContent(t *check.T, v any) check.M {
 	request, _ := v.(check.M)
 	params, _ := request["params"].(check.M)

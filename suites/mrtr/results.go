@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// resultChecks are the checks of results that ask for input, whoever has asked for them.
+// resultChecks are the checks of results that ask for input, in reply to any request of the run.
 var resultChecks = check.Suite{
 	"mrtr/result-type": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		answers := protocol.ModernResults(t, w).Filter("result with inputRequests", hasInputRequests)
@@ -53,14 +53,14 @@ var resultChecks = check.Suite{
 	}),
 }
 
-// inputRequiredResults are the results that ask for input in answer to what may be answered so.
+// inputRequiredResults returns the results that ask for input in reply to methods for which that is allowed.
 func inputRequiredResults(t *check.T, w check.Wire) check.Messages {
 	return protocol.ModernResults(t, w).Filter("result that asks for input", func(m check.Message) bool {
 		return protocol.MayRequireInput(m) && protocol.ResultOf(m)["resultType"] == "input_required"
 	})
 }
 
-// hasInputRequests reports whether a result asks for input, whatever it says to be. A task may do so, too.
+// hasInputRequests reports whether a result has input requests, whatever its resultType. A task may have some, too.
 func hasInputRequests(m check.Message) bool {
 	requests, _ := protocol.ResultOf(m)["inputRequests"].(check.M)
 	return protocol.MayRequireInput(m) && len(requests) > 0 && protocol.ResultOf(m)["resultType"] != "task"

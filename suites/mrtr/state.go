@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// stateChecks are the checks of requestState that is not the one that belongs to a request.
+// stateChecks are the checks of requestState that does not belong to the request.
 var stateChecks = check.Suite{
 	"mrtr/tampered-state-rejected": check.Probe(func(t *check.T) {
 		eachLoop(t, requireStateLoops(t), func(t *check.T, x *loopRetry) {
@@ -90,7 +90,7 @@ var stateChecks = check.Suite{
 	}),
 }
 
-// requireStateLoops are askers that give a state, and are done when it comes back with answers.
+// requireStateLoops returns the loops with a state that end after one round of responses.
 func requireStateLoops(t *check.T) []inputLoop {
 	return requireContinuingLoops(t, "request that gives a requestState and then is done was made",
 		func(a inputLoop) bool {
@@ -98,14 +98,14 @@ func requireStateLoops(t *check.T) []inputLoop {
 		})
 }
 
-// stateText is the text of a state as it was written; empty when there is none.
+// stateText returns the text of a state as it was written; empty if there is none.
 func stateText(state json.RawMessage) string {
 	text, _ := driver.Decode(state).(string)
 	return text
 }
 
-// tamperedState is a state with another character at so many quarters of it: a letter for a letter, a digit for a
-// digit. The last one, of which base64 does not use all bits, stays.
+// tamperedState returns a state in which the character after a number of quarters is replaced: a letter by a letter, a
+// digit by a digit. The last character is never replaced, since base64 does not use all of its bits.
 func tamperedState(state json.RawMessage, quarter int) string {
 	const alphabet = "BADCFEHGJILKNMPORQTSVUXWZYbadcfehgjilknmporqtsvuxwzy1032547698"
 	const originals = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -118,7 +118,8 @@ func tamperedState(state json.RawMessage, quarter int) string {
 	return text + text
 }
 
-// expectRejected wants a state not taken. Whether a state is to be protected, only who knows the server can say.
+// expectRejected requires a state to be rejected. Whether the state has to be protected depends on what the server does
+// with it.
 func (x *loopRetry) expectRejected(t *check.T, what string) {
 	if x.outcome(t, x.reply) != outcomeFinal {
 		return
@@ -132,7 +133,7 @@ func (x *loopRetry) expectRejected(t *check.T, what string) {
 	t.Fail("an error for "+what, "%s", x.reply)
 }
 
-// otherLoop is another request that asks for input: of the same tool with other arguments, or of another tool.
+// otherLoop returns another loop: of the same tool with other arguments, or of another tool.
 func otherLoop(t *check.T, a inputLoop) (other inputLoop, found bool) {
 	for _, b := range requireStateLoops(t) {
 		if b.name != a.name || b.Method != a.Method {
@@ -142,11 +143,11 @@ func otherLoop(t *check.T, a inputLoop) (other inputLoop, found bool) {
 	return a.withOtherArguments(t)
 }
 
-// withOtherArguments is the request with other arguments.
+// withOtherArguments returns the loop of the same tool with other arguments.
 func (a inputLoop) withOtherArguments(t *check.T) (other inputLoop, found bool) {
 	for _, tool := range t.Server.Tools {
 		if !a.isToolCall() || tool["name"] != a.name || check.ExampleArguments(t, a.name) != nil {
-			continue // what else than the example is harmless is not known
+			continue // only the example is known to be harmless
 		}
 		schema, err := schemas.Compile(tool["inputSchema"], t.Revision)
 		if err != nil {

@@ -1,4 +1,7 @@
-// Package pagination judges lists in pages.
+// Package pagination holds the checks of lists in pages: the cursors, and whether following them ends and yields every
+// item once. They cover tools, prompts, resources, resource templates and, for cursors, tasks.
+//
+// The checks read the steps of walkList, which follow each declared list once.
 package pagination
 
 import (
@@ -16,15 +19,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// Checks are the checks of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(cursorChecks, listChecks)
 
-// cursorChecks are the checks of what a page names as the next one, and of what comes for it.
+// cursorChecks are the checks of nextCursor, and of the replies to cursors.
 var cursorChecks = check.Suite{
 	"pagination/next-cursor-type": check.WatchWithSetup(requestLists, func(t *check.T, w check.Wire) {
 		pages := w.Results().Negotiated(t.Revision).Filter("page of a list", isPage)
 		t.Judge(pages, func(t *check.T, m check.Message) {
-			if bytes.Contains(m.Raw.Bytes(), []byte("nextCursor")) { // else it need not be decoded
+			if bytes.Contains(m.Raw.Bytes(), []byte("nextCursor")) { // the others need not be decoded
 				t.Expect(check.Member(protocol.ResultOf(m), "nextCursor")).To(beStringOrAbsent())
 			}
 		})
@@ -143,10 +146,10 @@ var listChecks = check.Suite{
 	}),
 }
 
-// maxTries is how often something is tried that a list which changes meanwhile may spoil.
+// maxTries is how often an attempt is made that a list may disturb by changing meanwhile.
 const maxTries = 3
 
-// requestLists asks for each list that the server declares, so that there are pages to judge.
+// requestLists requests each list that the server declares, so that there are pages to judge.
 func requestLists(t *check.T) {
 	for _, l := range protocol.DeclaredLists(t) {
 		if check.KnownUnanswered(t, l.Method) == nil {
@@ -155,7 +158,7 @@ func requestLists(t *check.T) {
 	}
 }
 
-// isPage reports whether a message is a page of a list that the specification lets have pages.
+// isPage reports whether a message is a page of a list that may have several pages.
 func isPage(m check.Message) bool {
 	return m.Request != nil && (m.Request.Method == "tasks/list" ||
 		slices.ContainsFunc(protocol.PagedLists,
@@ -169,15 +172,18 @@ func beStringOrAbsent() types.GomegaMatcher {
 	})
 }
 
-// walk is a list that was followed as far as it goes.
+// walk is the outcome of following a list.
 type walk struct {
-	paged        bool  // some page has named a next one
-	err          error // why the list was not read to its end; nil: it was
-	sessionEnded bool  // so has the session
+	// paged reports that some page had a nextCursor.
+	paged bool
+	// err is why the list was not read to its end; nil if it was.
+	err error
+	// sessionEnded reports that the session ended on the way.
+	sessionEnded bool
 }
 
-// walkList follows a list, once for all checks. A session may end on the way, as the server likes: it is followed again
-// in another one then.
+// walkList follows a list once for all checks. A server may end the session on the way; the list is then followed in
+// another session.
 func walkList(t *check.T, l protocol.PagedList) walk {
 	return check.Step(t, "walk through "+l.Method, func(t *check.T) (w walk) {
 		if w.err = check.KnownUnanswered(t, l.Method); w.err != nil {
@@ -198,7 +204,8 @@ func walkList(t *check.T, l protocol.PagedList) walk {
 	})
 }
 
-// refusedPage is what came in place of a page for a cursor; nil when that was a page, or the end of the session.
+// refusedPage returns the error of a reply to a cursor that is not a page. It is nil if all replies are pages, or if
+// the session ended.
 func (w walk) refusedPage() *check.NotAListError {
 	if unlisted := w.unlisted(); !w.sessionEnded {
 		return unlisted
@@ -206,6 +213,7 @@ func (w walk) refusedPage() *check.NotAListError {
 	return nil
 }
 
+// unlisted returns the error of a reply to a cursor that is not a page.
 func (w walk) unlisted() *check.NotAListError {
 	if unlisted := (*check.NotAListError)(nil); errors.As(w.err, &unlisted) && w.paged {
 		return unlisted
@@ -213,7 +221,8 @@ func (w walk) unlisted() *check.NotAListError {
 	return nil
 }
 
-// requirePages ends a check when the list was not followed to the end, unless there is none.
+// requirePages ends the check if the list was not followed to its end for another reason than that it is endless or too
+// long.
 func (w walk) requirePages(t *check.T) {
 	endless := (*check.EndlessListError)(nil)
 	if w.err != nil && !errors.As(w.err, &endless) && !errors.Is(w.err, check.ErrTooManyPages) {
@@ -221,7 +230,7 @@ func (w walk) requirePages(t *check.T) {
 	}
 }
 
-// requireEnd ends a check that cannot do without the end of the list.
+// requireEnd ends the check if the list was not read to its end.
 func (w walk) requireEnd(t *check.T) {
 	w.requirePages(t)
 	switch {
@@ -232,8 +241,8 @@ func (w walk) requireEnd(t *check.T) {
 	}
 }
 
-// eachList tries a check on each list that the server declares, as far as it is one. All are walked before it has a
-// session for itself: who walks one may want that.
+// eachList runs a check on each list that the server declares and returns. All lists are walked before the check opens
+// an exclusive session, since a walk may need one.
 func eachList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 	all := protocol.DeclaredLists(t)
 	if len(all) == 0 {
@@ -252,7 +261,7 @@ func eachList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 	})
 }
 
-// eachLongList is eachList for those that have more than one page.
+// eachLongList is eachList for lists with more than one page.
 func eachLongList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 	eachList(t, func(t *check.T, l protocol.PagedList, w walk) {
 		if !w.paged {
@@ -262,7 +271,8 @@ func eachLongList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 	})
 }
 
-// skipUnlessSecondPage is the cursor of the second page as the list is now.
+// skipUnlessSecondPage returns the current cursor of the second page. If there is only one page, it ends the check as
+// skip.
 func skipUnlessSecondPage(t *check.T, s *driver.Session, l protocol.PagedList) (cursor string) {
 	first := t.Request(s, l.Method, nil)
 	cursor, paged := first.Result()["nextCursor"].(string)
@@ -272,21 +282,21 @@ func skipUnlessSecondPage(t *check.T, s *driver.Session, l protocol.PagedList) (
 	return cursor
 }
 
-// listKeys is what a list has, on all of its pages.
+// listKeys returns the keys of all items on all pages of a list.
 func listKeys(t *check.T, s *driver.Session, l protocol.PagedList) (keys []string) {
 	check.FollowPages(t, s, l.Method, l.Member, func(page check.M) { keys = append(keys, l.Keys(page)...) })
 	return keys
 }
 
-// requireUnchanged ends a check when the server has said since the mark that the list has changed.
+// requireUnchanged ends the check if the server has announced since the mark that the list has changed.
 func requireUnchanged(t *check.T, s *driver.Session, mark int, l protocol.PagedList) {
 	if slices.ContainsFunc(s.ReceivedSince(mark), func(f *driver.Frame) bool { return f.Method == l.ChangedMethod() }) {
 		t.Inconclusive("the list changes all the time, as the server says itself")
 	}
 }
 
-// sameItems reports whether two pages have the same items, in whatever order, as far as both go: how long a page is,
-// the server decides each time.
+// sameItems reports whether the items of the shorter of two pages are all on the longer one. The server may choose
+// another page size each time.
 func sameItems(l protocol.PagedList, a, b driver.Reply) bool {
 	short, long := a.Result(), b.Result()
 	if len(l.Keys(short)) > len(l.Keys(long)) {
@@ -304,13 +314,13 @@ func isOneOf(keys []string) func(string) bool {
 	return func(key string) bool { return slices.Contains(keys, key) }
 }
 
-// uniqueKeys are the items, each once.
+// uniqueKeys returns the keys without duplicates, sorted.
 func uniqueKeys(keys []string) []string { return slices.Compact(protocol.Sorted(keys)) }
 
-// hasNameCheck reports whether another check judges that each item is listed once: one of names or URIs.
+// hasNameCheck reports whether another check, of names or URIs, judges that each item is listed once.
 func hasNameCheck(l protocol.PagedList) bool { return l.Member != "resourceTemplates" }
 
-// duplicateKeys are the items that were listed before.
+// duplicateKeys returns the keys of repeated items.
 func duplicateKeys(keys []string) (again []string) {
 	known := map[string]bool{}
 	for _, key := range keys {

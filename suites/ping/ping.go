@@ -1,3 +1,8 @@
+// Package ping holds the checks of ping: the response, how soon it is sent, and how often servers send pings
+// themselves.
+//
+// requirePing reads a shared step, plainPing; checks that need a served ping end there. That ping works while a tool
+// runs is read from the calls of package toolcall.
 package ping
 
 import (
@@ -9,19 +14,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"ping/empty-result": check.Probe(func(t *check.T) {
 		expectEmpty(t, plainPing(t))
 	}),
 
 	"ping/prompt": check.Probe(func(t *check.T) {
-		requirePing(t) // the first one may load what the others need
+		requirePing(t) // the first ping may load what the others need
 		const pings, prompt = 10, time.Second
-		lent := t.Session
+		session := t.Session
 		if t.Server.IsSlow() {
-			lent = t.ExclusiveSession // what takes so long is not tried twice
+			session = t.ExclusiveSession // such a check need not be confirmed, which would take as long again
 		}
-		s := lent()
+		s := session()
 		var late []time.Duration
 		for n := 0; n < pings && len(late) <= pings/2; n++ {
 			begin := time.Now()
@@ -52,7 +58,7 @@ var Checks = check.Suite{
 				slow = append(slow, c)
 			}
 			if c.IsLong && !c.PingAnsweredFirst {
-				check.NeedsConfirmation(t) // it may have loaded what it needs for the first time
+				check.NeedsConfirmation(t) // the server may have loaded something for the first time
 			}
 		}
 		if len(slow) == 0 {
@@ -75,21 +81,21 @@ var Checks = check.Suite{
 	}),
 }
 
-// plainPing is the answer to a ping without params.
+// plainPing returns the reply to a ping without params.
 func plainPing(t *check.T) driver.Reply {
 	return check.Step(t, "a plain ping",
 		func(t *check.T) driver.Reply { return t.TryRequest(t.Session(), "ping", nil) })
 }
 
-// requirePing ends a check when ping is not served at all.
+// requirePing ends the check if ping is not served at all.
 func requirePing(t *check.T) {
 	if plainPing(t).Result() == nil {
 		t.Yield("ping is not served")
 	}
 }
 
-// countPings counts the pings of the server in a session and the calls of tools, each of which may well have brought
-// one, and how long it lasted.
+// countPings counts the server's pings and the client's tool calls in a session, each of which may be the reason for a
+// ping. It also returns the duration of the session in seconds.
 func countPings(s *driver.Session) (n, calls int, seconds float64) {
 	for _, f := range s.FramesSince(0) {
 		seconds = f.At.Seconds()
@@ -103,10 +109,11 @@ func countPings(s *driver.Session) (n, calls int, seconds float64) {
 	return n, calls, seconds
 }
 
-// maxPings is how many pings are moderate: one a second, and a few more since sessions of the harness are short.
+// maxPings returns how many pings are acceptable in a session of some seconds: one a second, and a few more since the
+// sessions of mcpcheck are short.
 func maxPings(seconds float64) int { return 5 + int(seconds) }
 
-// expectEmpty wants a result without members; _meta is allowed everywhere.
+// expectEmpty requires a result without members; _meta is allowed in every result.
 func expectEmpty(t *check.T, r driver.Reply) {
 	protocol.SkipUnlessObject(t, r)
 	t.Expect(r).To(check.BeResult())

@@ -1,4 +1,8 @@
-// Package progress holds the checks of what servers report of the progress of requests.
+// Package progress holds the checks of progress notifications: their values, their tokens, their number, and that they
+// end with the request.
+//
+// Most checks watch the notifications of the run. The checks of tokens call a tool that reports its progress again,
+// with tokens of both types and without one.
 package progress
 
 import (
@@ -17,7 +21,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(tokenChecks, check.Suite{
 	"progress/strictly-increasing": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		pairs := reportPairs(reports(t, w))
@@ -37,7 +41,7 @@ var Checks = check.MergeSuites(tokenChecks, check.Suite{
 	"progress/stops-after-response": check.WatchWithSetup(callForLateReports, func(t *check.T, w check.Wire) {
 		check.Each(t, reports(t, w), (*transcript.ProgressNotification).Subject,
 			func(t *check.T, r *transcript.ProgressNotification) {
-				const astray = time.Second // in which what came over another stream may have crossed the answer
+				const astray = time.Second // in this time, a message of another stream may cross the response
 				switch {
 				case r.ForRequest == nil:
 					t.Yield("it is of no request")
@@ -106,10 +110,10 @@ var Checks = check.MergeSuites(tokenChecks, check.Suite{
 	}),
 })
 
-// maxReports is how many reports of one request within two seconds are no flood.
+// maxReports is the number of notifications of one request within two seconds that is not a flood.
 const maxReports = 100
 
-// reports are those of the run. Without any, a check does not apply.
+// reports returns the progress notifications of the run. Without any, it ends the check as skip.
 func reports(t *check.T, w check.Wire) []*transcript.ProgressNotification {
 	all := transcript.ProgressNotifications(t, w)
 	if len(all) == 0 {
@@ -121,8 +125,7 @@ func reports(t *check.T, w check.Wire) []*transcript.ProgressNotification {
 	return all
 }
 
-// callForLateReports calls tools and, when any of them reports its progress, has the run wait for reports that come
-// late.
+// callForLateReports calls tools. If any of them reports its progress, the run observes late notifications.
 func callForLateReports(t *check.T) {
 	calls := toolcall.ValidCalls(t)
 	for _, c := range calls.List {
@@ -133,7 +136,7 @@ func callForLateReports(t *check.T) {
 	}
 }
 
-// reportPair is two reports of one request, one right after the other on one channel.
+// reportPair holds two successive notifications of one request on one channel.
 type reportPair struct {
 	earlier, later *transcript.ProgressNotification
 }
@@ -142,7 +145,7 @@ func (p reportPair) subject() check.Subject {
 	return check.Subject{Frames: []*driver.Frame{p.earlier.Frame, p.later.Frame}}
 }
 
-// reportPairs pairs each report with the last one before it on its channel.
+// reportPairs pairs each notification with the previous one on its channel.
 func reportPairs(reports []*transcript.ProgressNotification) (pairs []reportPair) {
 	type channel struct {
 		of *transcript.TrackedRequest
@@ -162,17 +165,17 @@ func reportPairs(reports []*transcript.ProgressNotification) (pairs []reportPair
 	return pairs
 }
 
-// tokenReports is the reports under one token in a session.
+// tokenReports holds the notifications with one token in a session.
 type tokenReports struct{ reports []*driver.Frame }
 
-// subject shows the first of them. That mcpcheck has not kept others is no excuse for a flood, so it is shown by its
-// JSON, and not as part of a stream.
+// subject shows the first notification by its JSON. A frame would make the verdict inconclusive, since not all of the
+// stream was kept.
 func (f tokenReports) subject() check.Subject {
 	return check.Subject{Value: f.reports[0].JSON(), SourceFrames: f.reports[:1]}
 }
 
-// reportsByToken are those of the run, also in sessions of which only the end is kept: a flood is one there, too. What
-// is under a token that nobody has given is left to progress/known-token.
+// reportsByToken returns the notifications of the run by token, including those of sessions of which only the end was
+// kept, since floods count there as well. Unknown tokens are left to progress/known-token.
 func reportsByToken(t *check.T, w check.Wire) (all []tokenReports) {
 	for _, s := range transcript.EstablishedSessions(t, w) {
 		given, under := transcript.ProgressTokens(s), map[string][]*driver.Frame{}
@@ -192,29 +195,29 @@ func reportsByToken(t *check.T, w check.Wire) (all []tokenReports) {
 	return all
 }
 
-// progressValue is how far a request is, as a report has it.
+// progressValue returns the progress member of a notification.
 func progressValue(r *transcript.ProgressNotification) (value *big.Float, ok bool) {
 	const bits = 256
 	value, _, err := big.ParseFloat(string(jsonNumber(r.Params()["progress"])), 10, bits, big.ToNearestEven)
 	return value, err == nil
 }
 
-// jsonNumber is a JSON number; empty when it is none.
+// jsonNumber returns a JSON number; empty if the value is not a number.
 func jsonNumber(v any) json.Number {
 	n, _ := v.(json.Number)
 	return n
 }
 
-// metaOf is the _meta of the params of a message.
+// metaOf returns the _meta of the params of a message.
 func metaOf(f *driver.Frame) check.M {
 	params, _ := f.JSON()["params"].(check.M)
 	return protocol.MetaOf(params)
 }
 
-// isTokenInUse reports whether an earlier request of the server in the session has the same token, and no answer yet
-// when a request came.
+// isTokenInUse reports whether an unanswered earlier server request in the session has the same progress token.
 func isTokenInUse(m check.Message) bool {
-	open := map[string]json.RawMessage{} // tokens by ids of requests
+	// Tokens by the ids of their requests.
+	open := map[string]json.RawMessage{}
 	for _, f := range m.Session.FramesSince(0) {
 		for _, x := range f.Messages() {
 			switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// tokenChecks are the checks of the tokens by which reports say what they are about.
+// tokenChecks are the checks of progress tokens.
 var tokenChecks = check.Suite{
 	"progress/known-token": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		check.Each(t, reports(t, w), (*transcript.ProgressNotification).Subject,
@@ -50,7 +50,7 @@ var tokenChecks = check.Suite{
 					})
 			}
 		}
-		callWithoutToken(t) // there was one, of what reports its progress
+		callWithoutToken(t) // this was a call of a tool that reports its progress
 	}),
 
 	"progress/token-types-accepted": check.Probe(func(t *check.T) {
@@ -66,8 +66,8 @@ var tokenChecks = check.Suite{
 	}),
 }
 
-// usesBothTokenTypes calls a tool that reports its progress with tokens of both types, side by side, and tells whether
-// it did so for each type, be the token of another one.
+// usesBothTokenTypes calls a tool that reports its progress with tokens of both types in parallel. It reports whether
+// the server sent notifications for each type, even under a wrong token.
 func usesBothTokenTypes(t *check.T) bool {
 	return check.Step(t, "calls with tokens of both types", func(t *check.T) bool {
 		call, s := toolcall.CallWithProgress(t), t.Session()
@@ -94,7 +94,7 @@ func usesBothTokenTypes(t *check.T) bool {
 
 func callWithTokens(t *check.T) { usesBothTokenTypes(t) }
 
-// callWithoutToken calls a tool that reports its progress without a token.
+// callWithoutToken calls a tool that reports its progress, without a token.
 func callWithoutToken(t *check.T) {
 	check.Step(t, "a call without a token", func(t *check.T) driver.Reply {
 		call, s := toolcall.CallWithProgress(t), t.Session()

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// contentChecks are the checks of what comes of getting prompts.
+// contentChecks are the checks of the results of prompts/get.
 var contentChecks = check.Suite{
 	"prompts/get-result-schema": check.Probe(func(t *check.T) {
 		eachResult(t, func(t *check.T, result check.M) {
@@ -49,22 +49,22 @@ var contentChecks = check.Suite{
 	}),
 }
 
-// mediaTypePattern is type/subtype, maybe with parameters (RFC 6838, RFC 2045).
+// mediaTypePattern matches type/subtype with optional parameters (RFC 6838, RFC 2045).
 var mediaTypePattern = regexp.MustCompile("^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+([ \t]*;.*)?$")
 
-// expectMedia wants base64 data of a type that is one, and begins so.
+// expectMedia requires base64 data with a valid media type that has a prefix.
 func expectMedia(t *check.T, block check.M, prefix string) {
 	t.Expect(check.Member(block, "mimeType")).To(check.Satisfy("a MIME type, type/subtype",
 		mediaTypePattern.MatchString))
 	toolcall.ExpectMedia(t, block, prefix)
 }
 
-// eachResult tries a check on what came of prompts.
+// eachResult runs a check on every result of prompts/get.
 func eachResult(t *check.T, run func(*check.T, check.M)) {
 	eachPromptResult(t, func(t *check.T, _ *toolcall.FetchedPrompt, result check.M) { run(t, result) })
 }
 
-// eachPromptResult is eachResult for who wants to know what was asked for.
+// eachPromptResult is eachResult for checks that need the prompt and its arguments, too.
 func eachPromptResult(t *check.T, run func(*check.T, *toolcall.FetchedPrompt, check.M)) {
 	check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
 		func(t *check.T, got *toolcall.FetchedPrompt) {
@@ -76,8 +76,8 @@ func eachPromptResult(t *check.T, run func(*check.T, *toolcall.FetchedPrompt, ch
 		})
 }
 
-// eachMessage tries a check on the messages of a kind in all results; what names them in the reason. Content may be
-// made of the arguments: nothing is held against one that has a value which mcpcheck has made up.
+// eachMessage runs a check on the selected messages in all results; what names them in the reason. Content may be made
+// of the arguments, so that content with a value that mcpcheck has made up does not count.
 func eachMessage(t *check.T, what string, of func(message check.M) bool, run func(*check.T, check.M)) {
 	eachPromptResult(t, func(t *check.T, got *toolcall.FetchedPrompt, result check.M) {
 		var seen []check.Subject
@@ -99,7 +99,7 @@ func eachMessage(t *check.T, what string, of func(message check.M) bool, run fun
 	})
 }
 
-// eachBlock tries a check on the content of a type in all messages; the empty type means all of it.
+// eachBlock runs a check on the content of a type in all messages; the empty type selects all content.
 func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
 	what, of := kind+" content", func(message check.M) bool {
 		block, ok := message["content"].(check.M)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// getChecks are the checks of requests for prompts that the server lists.
+// getChecks are the checks of requests for listed prompts.
 var getChecks = check.Suite{
 	"prompts/get-works": check.Probe(func(t *check.T) {
 		check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
@@ -92,11 +92,11 @@ var getChecks = check.Suite{
 	}),
 }
 
-// clientErrorPattern is how servers say that a client lacks what a prompt needs.
+// clientErrorPattern matches an error that says that the client lacks what a prompt needs.
 var clientErrorPattern = regexp.MustCompile(
 	`(?i)elicitation|sampling|\broots\b|capabilit|client does(?: not|n't) support`)
 
-// eachPrompt tries a check on the prompts that were got, as far as there is time.
+// eachPrompt runs a check on the prompts that were requested within the time limit.
 func eachPrompt(t *check.T, run func(*check.T, *toolcall.FetchedPrompt)) {
 	allowance := toolcall.NewCallBudget()
 	check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
@@ -111,7 +111,7 @@ func eachPrompt(t *check.T, run func(*check.T, *toolcall.FetchedPrompt)) {
 		})
 }
 
-// listedAfterGet are the names that are listed once what is listed was got.
+// listedAfterGet returns the names that are listed after the listed prompts were requested.
 func listedAfterGet(t *check.T) []string {
 	toolcall.GetPrompts(t)
 	return check.Step(t, "prompts listed, once they were got", func(t *check.T) []string {
@@ -119,7 +119,7 @@ func listedAfterGet(t *check.T) []string {
 	})
 }
 
-// eachPromptWithRequired tries a check on the prompts that require arguments, as far as there is time.
+// eachPromptWithRequired runs a check on the prompts with required arguments, within the time limit.
 func eachPromptWithRequired(t *check.T, run func(*check.T, check.Subject, *driver.Session)) {
 	allowance := toolcall.NewCallBudget()
 	prompts := slices.DeleteFunc(toolcall.ListedPrompts(t), func(prompt check.Subject) bool {
@@ -138,7 +138,7 @@ func eachPromptWithRequired(t *check.T, run func(*check.T, check.Subject, *drive
 	})
 }
 
-// withArgument are params of prompts/get with an argument more, or another one.
+// withArgument returns params of prompts/get with an argument added or replaced.
 func withArgument(params check.M, name string, value any) check.M {
 	arguments, _ := params["arguments"].(check.M)
 	params, arguments = maps.Clone(params), maps.Clone(arguments)

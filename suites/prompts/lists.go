@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// listChecks are the checks of prompts/list.
 var listChecks = check.Suite{
 	"prompts/capability-declared": check.Probe(func(t *check.T) { toolcall.ExpectDeclared(t, "prompts") }),
 
@@ -34,7 +35,7 @@ var listChecks = check.Suite{
 		if len(t.Server.Prompts) == 0 {
 			t.WithReason(check.NotOffered).Skip("the server lists no prompt")
 		}
-		if len(again) > 0 { // a list that changes from page to page may show one twice
+		if len(again) > 0 { // a list that changes between pages may have an item twice
 			still := duplicateNames(readPages(t))
 			again = slices.DeleteFunc(again, func(name string) bool { return !slices.Contains(still, name) })
 		}
@@ -66,7 +67,7 @@ var listChecks = check.Suite{
 	}),
 }
 
-// listPages are the pages of the list, read once for all checks that judge them.
+// listPages returns the pages of the list, which are read once for all checks.
 func listPages(t *check.T) []check.Subject { return check.Step(t, "pages of prompts/list", readPages) }
 
 func readPages(t *check.T) (pages []check.Subject) {
@@ -78,7 +79,7 @@ func readPages(t *check.T) (pages []check.Subject) {
 
 func hasPrompts(page check.Subject) bool { return len(page.Value["prompts"].([]any)) > 0 }
 
-// duplicateNames are the names that are on the pages more than once.
+// duplicateNames returns the names that are on the pages more than once.
 func duplicateNames(pages []check.Subject) []string {
 	var names []string
 	for _, page := range pages {
@@ -87,7 +88,7 @@ func duplicateNames(pages []check.Subject) []string {
 	return toolcall.Duplicates(names)
 }
 
-// namesOf are the names of things, as far as they have one.
+// namesOf returns the names of objects that have one.
 func namesOf(things []check.M) (names []string) {
 	for _, thing := range things {
 		if name, ok := thing["name"].(string); ok {
@@ -97,7 +98,7 @@ func namesOf(things []check.M) (names []string) {
 	return names
 }
 
-// eachPromptWithArguments tries a check on the prompts that have arguments.
+// eachPromptWithArguments runs a check on the prompts that have arguments.
 func eachPromptWithArguments(t *check.T, run func(*check.T, check.Subject)) {
 	with := slices.DeleteFunc(toolcall.ListedPrompts(t), func(prompt check.Subject) bool {
 		return len(protocol.ObjectsIn(prompt.Value["arguments"])) == 0

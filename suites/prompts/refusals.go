@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// refusalChecks are the checks of requests that name no prompt of the server.
+// refusalChecks are the checks of requests for prompts that the server does not have.
 var refusalChecks = check.Suite{
 	"prompts/unknown-name-is-error": check.Probe(func(t *check.T) {
 		r := unknownPromptReply(t)
@@ -40,7 +40,7 @@ var refusalChecks = check.Suite{
 	}),
 }
 
-// unknownPromptReply is the answer to a request for a prompt that does not exist.
+// unknownPromptReply returns the reply to a request for a prompt that does not exist.
 func unknownPromptReply(t *check.T) driver.Reply {
 	return check.Step(t, "unknown prompt", func(t *check.T) driver.Reply {
 		return invalid.RequestInvalid(t, t.Session(), "prompts/get", check.M{"name": toolcall.UnknownPromptName(t)})

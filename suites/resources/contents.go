@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// contentChecks are the checks of what comes of reading resources.
+// contentChecks are the checks of the results of resources/read.
 var contentChecks = check.Suite{
 	"resources/read-listed": check.Probe(func(t *check.T) {
 		eachRead(t, func(t *check.T, r readResult) {
@@ -81,14 +81,15 @@ var contentChecks = check.Suite{
 	}),
 }
 
-// notFoundCodes are the codes with which servers say that there is no such resource, or no resources at all.
+// notFoundCodes are the codes with which servers say that a resource does not exist, or that they have no resources.
 var notFoundCodes = []int{errcode.ResourceNotFound, errcode.InvalidParams, errcode.MethodNotFound}
 
-// readResult is a resource of the list, and what came of reading it.
+// readResult is a listed resource with the reply to resources/read.
 type readResult struct {
-	uri           string
-	resource      check.M
-	askedForInput bool // for input, which it was given
+	uri      string
+	resource check.M
+	// askedForInput reports that the server asked for input first, and got it.
+	askedForInput bool
 	reply         driver.Reply
 }
 
@@ -96,8 +97,8 @@ func (r readResult) subject() check.Subject {
 	return check.Subject{Name: r.uri, Frames: []*driver.Frame{r.reply.Request, r.reply.Frame}}
 }
 
-// readResults are what is listed, read once for all checks: as much as there is time and room for, what is known to be
-// long in the end. Who asks for input gets it.
+// readResults reads the listed resources once for all checks, as many as the time and size limits allow. Those with a
+// large declared size are read last. Requests for input are answered.
 func readResults(t *check.T) []readResult {
 	all := check.Step(t, "listed resources, read", func(t *check.T) (all []readResult) {
 		const long = 1 << 20
@@ -128,17 +129,17 @@ func readResults(t *check.T) []readResult {
 	return all
 }
 
-// listedAfterRead are the URIs that are listed once what is listed was read.
+// listedAfterRead returns the URIs that are listed after the listed resources were read.
 func listedAfterRead(t *check.T) []string {
 	readAll(t)
 	return check.Step(t, "listed resources, once they were read",
 		func(t *check.T) []string { return listedURIs(t, t.Session()) })
 }
 
-// readAll sees to it that what is listed was read.
+// readAll makes sure that the listed resources were read.
 func readAll(t *check.T) { readResults(t) }
 
-// eachRead tries a check on each resource that was read.
+// eachRead runs a check on each resource that was read.
 func eachRead(t *check.T, run func(*check.T, readResult)) {
 	if len(t.Server.Resources) == 0 {
 		t.WithReason(check.NotOffered).Skip("the server lists no resource")
@@ -150,7 +151,7 @@ func eachRead(t *check.T, run func(*check.T, readResult)) {
 	check.Each(t, all, readResult.subject, run)
 }
 
-// finalReadResults are the results of readings in the whole run, but those that ask for input.
+// finalReadResults returns the results of resources/read in the whole run, except those that ask for input.
 func finalReadResults(t *check.T, w check.Wire) check.Messages {
 	meaningless := invalid.SameAsUnknownMethod(w)
 	return w.ResultsOf(readMethod).Negotiated(t.Revision).Filter("result of "+readMethod, func(m check.Message) bool {
@@ -159,7 +160,7 @@ func finalReadResults(t *check.T, w check.Wire) check.Messages {
 	})
 }
 
-// expectSize wants a blob to be as long as the list says, unless it has changed since.
+// expectSize requires a blob to have the listed size, unless the size has changed since.
 func expectSize(t *check.T, r readResult, blob string) {
 	size, listed := r.resource["size"].(json.Number)
 	raw, err := base64.StdEncoding.DecodeString(blob)
@@ -181,7 +182,7 @@ func expectSize(t *check.T, r readResult, blob string) {
 		"the number of bytes, as the list has it")
 }
 
-// numberIn is a JSON number; 0 when it is none.
+// numberIn returns a JSON number; 0 if the value is not one.
 func numberIn(v any) float64 {
 	n, _ := v.(json.Number)
 	f, _ := n.Float64()

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// definitionChecks are the checks of what is said of each resource and template.
+// definitionChecks are the checks of the definitions of resources and templates.
 var definitionChecks = check.Suite{
 	"resources/uri-valid": check.Probe(func(t *check.T) {
 		eachResource(t, func(t *check.T, resource check.M) {
@@ -73,8 +73,8 @@ var (
 	mediaTypePattern = regexp.MustCompile(`^` + tokenPattern + `/` + tokenPattern + `\s*(?:;.*)?$`)
 )
 
-// tokenPattern is a word of a media type by RFC 9110.
+// tokenPattern is the expression for a token of a media type (RFC 9110).
 const tokenPattern = "[!#$%&'*+.^_`|~A-Za-z0-9-]+"
 
-// isFileURI reports whether a URI is one of a file.
+// isFileURI reports whether a URI has the scheme file.
 func isFileURI(uri string) bool { return strings.HasPrefix(strings.ToLower(uri), "file:") }

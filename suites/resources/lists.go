@@ -9,9 +9,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// listChecks are the checks of resources/list and resources/templates/list.
 var listChecks = check.Suite{
 	"resources/capability-declared": check.Probe(func(t *check.T) {
-		if check.HasMember(t.Server.Capabilities, "resources") { // as what, schema/capability-shapes judges
+		if check.HasMember(t.Server.Capabilities, "resources") { // schema/capability-shapes judges the value
 			return
 		}
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
@@ -47,14 +48,14 @@ var listChecks = check.Suite{
 		if len(uris) == 0 {
 			t.WithReason(check.NotOffered).Skip("the server lists no resource")
 		}
-		if len(toolcall.Duplicates(uris)) > 0 { // where the list changes meanwhile, one may come twice
+		if len(toolcall.Duplicates(uris)) > 0 { // a list that changes between pages may have an item twice
 			uris = listedURIs(t, s)
 		}
 		t.Expect(toolcall.Duplicates(uris)).To(check.BeEmptyList[string]("each URI once"))
 	}),
 }
 
-// listPage is a page of a list, and the rules of its schema that it breaks.
+// listPage is a page of a list with the rules of the schema that it violates.
 type listPage struct {
 	number     int
 	result     check.M
@@ -65,13 +66,15 @@ func (p listPage) subject() check.Subject {
 	return check.Subject{Name: "page " + check.Show(p.number), Value: p.result}
 }
 
-// expectValidPages wants the pages of a list to be as the schema has them, as far as no other entry says so.
+// expectValidPages requires the pages of a list to conform to the schema. Violations that another entry reports do not
+// count.
 func expectValidPages(t *check.T, l protocol.PagedList, id, definition string) {
 	pages := check.Step(t, "pages of "+l.Method, func(t *check.T) (pages []listPage) {
 		check.FollowPages(t, t.Session(), l.Method, l.Member, func(result check.M) {
 			p := listPage{number: len(pages) + 1, violations: protocol.Violations(t, id, definition, result)}
 			if p.violations != nil {
-				p.result = result // a long list is not kept for nothing
+				// Valid pages are not kept, since lists may be long.
+				p.result = result
 			}
 			pages = append(pages, p)
 		})
@@ -82,7 +85,7 @@ func expectValidPages(t *check.T, l protocol.PagedList, id, definition string) {
 	})
 }
 
-// listedURIs are the URIs of the resources as they are listed now.
+// listedURIs lists the resources and returns their URIs.
 func listedURIs(t *check.T, s *driver.Session) (uris []string) {
 	check.FollowPages(t, s, listMethod, "resources", func(result check.M) {
 		for _, resource := range protocol.ObjectsIn(result["resources"]) {

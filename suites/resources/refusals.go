@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// refusalChecks are the checks of readings that are to be refused.
+// refusalChecks are the checks of reads that have to be rejected.
 var refusalChecks = check.Suite{
 	"resources/not-found-is-error": check.Probe(func(t *check.T) {
 		r := unknownResourceReply(t)
@@ -78,20 +78,20 @@ var refusalChecks = check.Suite{
 	}),
 }
 
-// requireRefusals ends a check of a reading to be refused when the server refuses nothing, or answers no reading.
+// requireRefusals ends the check if the server rejects nothing, or answers no read.
 func requireRefusals(t *check.T, r driver.Reply) {
 	invalid.SkipUnlessServerRejects(t, r)
 	invalid.SkipUnlessServed(t, r, check.M{"uri": unknownURI(t)})
 }
 
-// unknownResourceReply is what comes of reading a resource that no server has.
+// unknownResourceReply returns the reply to reading a resource that no server has.
 func unknownResourceReply(t *check.T) driver.Reply {
 	return check.Step(t, "unknown resource", func(t *check.T) driver.Reply {
 		return invalid.RequestInvalid(t, t.Session(), readMethod, check.M{"uri": unknownURI(t)})
 	})
 }
 
-// requireUnknownError is the error for that.
+// requireUnknownError returns the error for a resource that no server has; without one, it ends the check.
 func requireUnknownError(t *check.T) driver.Reply {
 	r := unknownResourceReply(t)
 	if r.Message()["error"] == nil {

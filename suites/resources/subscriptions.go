@@ -14,7 +14,7 @@ const (
 	unsubscribeMethod = "resources/unsubscribe"
 )
 
-// subscriptionChecks are the checks of the requests for updates, which the handshake era has.
+// subscriptionChecks are the checks of resources/subscribe and resources/unsubscribe, which the legacy revisions have.
 var subscriptionChecks = check.Suite{
 	"resources/subscribe-works": check.Probe(func(t *check.T) {
 		first, _ := subscribeFirst(t)
@@ -74,14 +74,14 @@ func declaresFeature(t *check.T, feature string) bool {
 	return capability[feature] == true
 }
 
+// skipUnlessSubscribe ends the check as skip if the server does not declare subscriptions.
 func skipUnlessSubscribe(t *check.T) {
 	if !declaresFeature(t, "subscribe") {
 		t.WithReason(check.NotDeclared).Skip("the server does not declare resources.subscribe")
 	}
 }
 
-// subscribeFirst is the answer to the subscription to the first resource of the list that is accepted or, when none of
-// the first ones is, to the last of them.
+// subscribeFirst subscribes to the first listed resources until the server accepts one, and returns the last reply.
 func subscribeFirst(t *check.T) (r driver.Reply, uri string) {
 	skipUnlessSubscribe(t)
 	if len(t.Server.Resources) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// templateChecks are the checks of templates of resources.
+// templateChecks are the checks of resource templates.
 var templateChecks = check.Suite{
 	"resources/template-syntax": check.Probe(func(t *check.T) {
 		express := regexp.MustCompile(`^[^{}]*/:[A-Za-z_][^{}]*$`)
@@ -44,13 +44,14 @@ var templateChecks = check.Suite{
 	}),
 }
 
-// template is one that the server lists, and that can be expanded.
+// template is a listed template with variables.
 type template struct {
 	*uritemplate.Template
 }
 
 func (x template) subject() check.Subject { return check.NamedSubject(x.Raw()) }
 
+// parsedTemplates returns the listed templates that are valid and have variables.
 func parsedTemplates(t *check.T) (all []template) {
 	for _, item := range t.Server.Templates {
 		text, _ := item["uriTemplate"].(string)
@@ -61,12 +62,12 @@ func parsedTemplates(t *check.T) (all []template) {
 	return all
 }
 
-// matchesTemplate reports whether a template of the server has a URI among its expansions.
+// matchesTemplate reports whether a URI is an expansion of a listed template.
 func matchesTemplate(t *check.T, uri string) bool {
 	return slices.ContainsFunc(parsedTemplates(t), func(x template) bool { return x.Match(uri) != nil })
 }
 
-// readListed is the reading of a resource of the list that is an expansion of the template.
+// readListed returns the read of a listed resource that is an expansion of the template.
 func (x template) readListed(t *check.T) (r readResult, read bool) {
 	for _, r := range readResults(t) {
 		if r.reply.Answered() && x.Match(r.uri) != nil {
@@ -76,7 +77,8 @@ func (x template) readListed(t *check.T) (r readResult, read bool) {
 	return readResult{}, false
 }
 
-// expectReadable wants what the server completes the variables of the template to be readable: one of the first values.
+// expectReadable requires an expansion of the template to be readable, with one of the first values that the server
+// completes for its variables.
 func (x template) expectReadable(t *check.T) {
 	if !t.Server.Declares("completions") {
 		t.WithReason(check.NotGiven).Skip("nothing tells what values the template may have")
@@ -111,7 +113,7 @@ func (x template) expectReadable(t *check.T) {
 	t.Expect(last.reply).To(check.BeResult(), "%s, made of what the server itself completes", cmp.Or(last.uri, x.Raw()))
 }
 
-// completeVariable are the first values that the server completes for a variable.
+// completeVariable returns the first values that the server completes for a variable.
 func (x template) completeVariable(t *check.T, name string, others check.M) (values []string) {
 	const most = 3
 	params := check.M{

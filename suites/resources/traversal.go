@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// traversalChecks is the check of what lies beside what a server serves.
+// traversalChecks holds the check of files outside of what a server serves.
 var traversalChecks = check.Suite{
 	"resources/path-traversal-refused": check.Probe(func(t *check.T) {
 		ways := traversalURIs(t)
@@ -34,20 +34,21 @@ var traversalChecks = check.Suite{
 	}),
 }
 
-// A file that lies outside of anything a server means to serve, and that every Unix has.
+// outsidePath and outsideURI denote a file that every Unix has and no server means to serve.
 const (
 	outsidePath = "etc/passwd"
 	outsideURI  = "file:///" + outsidePath
 )
 
-// passwdPattern is a line of that file.
+// passwdPattern matches a line of that file.
 var passwdPattern = regexp.MustCompile(`(?m)^root:[^:\n]*:0:0:`)
 
-// traversalURIs are URIs that lead there from what is listed: out of the directory of a file, and out of the place that
-// a variable of a template has, with dots as they are and percent-encoded once and twice. What the server lists is not
-// among them. None is kept with what came of it: reports show no foreign file.
+// traversalURIs returns URIs that lead to the outside file from listed ones: out of the directory of a file, or out of
+// the place of a variable in a template. Dots are literal, and percent-encoded once and twice. URIs that the server
+// lists are left out. The replies are not recorded, so that reports show no content of foreign files.
 func traversalURIs(t *check.T) (all []check.Subject) {
-	const most = 2 // resources and templates from which it is tried
+	// The number of resources and of templates that are tried.
+	const most = 2
 	up := strings.Repeat("../", 12) + outsidePath
 	forms := []string{up, strings.ReplaceAll(up, "../", "%2e%2e%2f"), strings.ReplaceAll(up, "../", "%252e%252e%252f")}
 	var uris []string
@@ -84,7 +85,7 @@ func traversalURIs(t *check.T) (all []check.Subject) {
 	return all
 }
 
-// hasOutsideFile reports whether a result has the file that lies outside.
+// hasOutsideFile reports whether a result has the content of the outside file.
 func hasOutsideFile(r driver.Reply) bool {
 	return slices.ContainsFunc(protocol.ObjectsIn(r.Result()["contents"]), func(content check.M) bool {
 		text, _ := content["text"].(string)

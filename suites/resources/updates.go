@@ -12,7 +12,7 @@ import (
 
 const updatedMethod = "notifications/resources/updated"
 
-// updateChecks are the checks of what a server says of changes.
+// updateChecks are the checks of notifications of changes.
 var updateChecks = check.Suite{
 	"resources/updated-schema": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		t.Judge(updatesIn(t, w), func(t *check.T, m check.Message) {
@@ -63,7 +63,7 @@ var updateChecks = check.Suite{
 	"resources/list-changed-sent": check.Probe(func(t *check.T) { toolcall.ExpectListChangeNotified(t, "resources") }),
 }
 
-// updatesIn are the updates of the run.
+// updatesIn returns the notifications of updates in the run.
 func updatesIn(t *check.T, w check.Wire) check.Messages {
 	return w.Notifications().Negotiated(t.Revision).Filter("update of a resource", func(m check.Message) bool {
 		return m.Method == updatedMethod
@@ -79,10 +79,10 @@ func isListed(t *check.T, uri string) bool {
 	return slices.ContainsFunc(t.Server.Resources, func(resource check.M) bool { return resource["uri"] == uri })
 }
 
-// subscribedBefore are the resources that were subscribed to in the session of an update when it came. One that was
-// taken back counts for a moment more, in which updates may have been on their way.
+// subscribedBefore returns the resources that the session of a notification was subscribed to at its time. A cancelled
+// subscription counts for another second, since notifications may cross the request.
 func subscribedBefore(m check.Message) (uris []string) {
-	const moment = time.Second
+	const grace = time.Second
 	taken := map[string]time.Duration{}
 	for _, f := range m.Session.FramesSince(0) {
 		if f == m.Frame || f.At > m.At {
@@ -101,6 +101,6 @@ func subscribedBefore(m check.Message) (uris []string) {
 	}
 	return slices.DeleteFunc(uris, func(uri string) bool {
 		at, is := taken[uri]
-		return is && m.At-at > moment
+		return is && m.At-at > grace
 	})
 }

@@ -1,4 +1,7 @@
-// Package result is the area of what all results have in common since 2026-07-28: their type, and who sent them.
+// Package result holds the checks of what all results have in common in the modern revisions: resultType, and
+// serverInfo in _meta.
+//
+// The checks watch the results of the run, except those that the server also returns for an unknown method.
 package result
 
 import (
@@ -11,10 +14,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// tasksExtension is the extension that adds the type task.
+// tasksExtension is the extension that defines the result type "task".
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"result/type-present": check.WatchWithSetup(requestAll, func(t *check.T, w check.Wire) {
 		t.Judge(meaningfulResults(t, w), func(t *check.T, m check.Message) {
@@ -81,27 +84,27 @@ var Checks = check.Suite{
 	}),
 }
 
-// requestAll asks for what every server answers with a result: server/discover, and the lists that it declares.
+// requestAll sends the requests that every server answers with a result: server/discover, and the declared lists.
 func requestAll(t *check.T) {
 	check.TryNoOp(t, t.Session())
 	protocol.AskLists(t)
 }
 
-// meaningfulResults are those of the run that mean something.
+// meaningfulResults returns the results of the run that differ from the result of an unknown method.
 func meaningfulResults(t *check.T, w check.Wire) check.Messages {
 	meaningless := invalid.SameAsUnknownMethod(w)
 	return protocol.ModernResults(t, w).Filter("result",
 		func(m check.Message) bool { return !meaningless(protocol.ResultOf(m)) })
 }
 
-// resultsWithServerInfo are those that name the server.
+// resultsWithServerInfo returns the results that name the server.
 func resultsWithServerInfo(t *check.T, w check.Wire) check.Messages {
 	return meaningfulResults(t, w).Filter("result that names the server", func(m check.Message) bool {
 		return check.HasMember(protocol.MetaOf(protocol.ResultOf(m)), driver.MetaServer)
 	})
 }
 
-// requireResultType is the type of a result, for a check that cannot do without.
+// requireResultType returns the resultType of a result; without one, it ends the check.
 func requireResultType(t *check.T, m check.Message) string {
 	kind, isString := protocol.ResultOf(m)["resultType"].(string)
 	if !isString {
@@ -110,8 +113,8 @@ func requireResultType(t *check.T, m check.Message) string {
 	return kind
 }
 
-// knownTypes are the types that a result may have: those of the specification, and those of extensions that both sides
-// have declared, the client with the request.
+// knownTypes returns the types that a result may have: those of the specification, and those of extensions that both
+// sides have declared. The client declares them with each request.
 func knownTypes(t *check.T, m check.Message) []string {
 	known := []string{"complete", "input_required"}
 	client, _ := protocol.RequestMeta(m)[driver.MetaCapabilities].(check.M)

@@ -1,3 +1,7 @@
+// Package robust holds the checks of robustness that the specification does not spell out: a server survives malformed
+// and extreme messages, starts in time, and lists the same tools in every session.
+//
+// The checks of malformed messages use invalid.SendMalformed; the others watch the sessions of the run.
 package robust
 
 import (
@@ -17,10 +21,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"robust/survives-malformed-json": check.Probe(func(t *check.T) {
 		names := slices.Sorted(maps.Keys(invalid.MalformedLines))
-		if t.Revision != "2025-03-26" { // arrays have checks of their own
+		if t.Revision != "2025-03-26" { // there, checks of the area batch send arrays
 			names = slices.DeleteFunc(names, func(name string) bool {
 				return strings.HasPrefix(invalid.MalformedLines[name], "[")
 			})
@@ -72,7 +77,7 @@ var Checks = check.Suite{
 	"robust/startup-time": check.Probe(func(t *check.T) {
 		const quick = 5 * time.Second
 		if first := t.Server.ConnectReply; first.Answered() && startupTime(first) <= quick {
-			return // although other processes were starting
+			return // fast enough, although other processes were starting
 		}
 		check.RequireTime(t)
 		check.RequireSerial(t, t.Server.ConnectMethod())
@@ -107,19 +112,19 @@ var Checks = check.Suite{
 	}),
 }
 
-// requestWithMeta is a harmless request with a value in _meta, for kit.Provoke.
+// requestWithMeta returns a no-op request with a value in _meta, for invalid.SendMalformed.
 func requestWithMeta(id, value string) string {
 	const line = `{"jsonrpc":"2.0","id":"%s","method":$method,"params":{"_meta":{$meta"com.example/mcpcheck":%s}}}`
 	return fmt.Sprintf(line, id, value)
 }
 
-// expectSurvival wants the session to go on.
+// expectSurvival requires the session to continue.
 func expectSurvival(t *check.T, p invalid.MalformedResult) {
 	t.Expect(p.SessionErr == nil).To(check.BeTrue("the following request answered", "%s", check.Explain(p.SessionErr)))
 }
 
-// startupTime is how long the answer to the greeting took: since the process was started or, over HTTP, since it was
-// asked.
+// startupTime returns how long the response to the first request took: since the start of the process or, over HTTP,
+// since the request was sent.
 func startupTime(r driver.Reply) time.Duration {
 	if r.Frame.RoundTrip == nil {
 		return r.Frame.At
@@ -127,14 +132,14 @@ func startupTime(r driver.Reply) time.Duration {
 	return r.Frame.At - r.Request.SentAt()
 }
 
-// hasNoCapabilities reports whether a session declared no client capability.
+// hasNoCapabilities reports whether the client of a session declared no capability.
 func hasNoCapabilities(s *driver.Session) bool {
 	client, _ := s.ConnectParams["capabilities"].(check.M)
 	return len(client) == 0
 }
 
-// haveToolsChanged reports whether the server has said in a session, before any tool was called, that they are others
-// now.
+// haveToolsChanged reports whether the server has announced in a session, before any tool call, that its tools have
+// changed.
 func haveToolsChanged(s *driver.Session) bool {
 	record := s.FramesSince(0)
 	if at := slices.IndexFunc(record, func(f *driver.Frame) bool { return f.Method == "tools/call" }); at >= 0 {
@@ -145,8 +150,8 @@ func haveToolsChanged(s *driver.Session) bool {
 	})
 }
 
-// toolListings are the names of the tools on all pages, each time that they were listed before any of them was called,
-// which may change them.
+// toolListings returns the names of the tools on all pages, for each time that they were listed before the first tool
+// call, which may change them.
 func toolListings(s *driver.Session) (all [][]string) {
 	asked := transcript.SessionTranscript(s).Calls
 	if at := slices.IndexFunc(asked,
@@ -165,7 +170,7 @@ func toolListings(s *driver.Session) (all [][]string) {
 	}
 }
 
-// toolListing are the names on all pages of the list that is asked for first.
+// toolListing returns the names on all pages of the first list that was requested.
 func toolListing(asked []*transcript.Call) (names []string, whole bool) {
 	for cursor := any(nil); ; {
 		at := slices.IndexFunc(asked, isToolsRequest(cursor))
@@ -188,8 +193,8 @@ func toolListing(asked []*transcript.Call) (names []string, whole bool) {
 	}
 }
 
-// isToolsRequest picks requests for the page of the tools at a cursor, in the form in which discovery asks: what a
-// server makes of others, tools/list-params-optional and schema/request-meta-tolerated try.
+// isToolsRequest returns a predicate for requests for the page of tools at a cursor, in the form in which discovery
+// sends them. Other forms are judged by tools/list-params-optional and schema/request-meta-tolerated.
 func isToolsRequest(cursor any) func(*transcript.Call) bool {
 	return func(x *transcript.Call) bool {
 		params, given := x.Request.JSON()["params"].(check.M)
@@ -197,7 +202,7 @@ func isToolsRequest(cursor any) func(*transcript.Call) bool {
 	}
 }
 
-// isOneOf reports whether a listing is one of some.
+// isOneOf returns a predicate that reports whether a listing equals one of some.
 func isOneOf(all [][]string) func(names []string) bool {
 	return func(names []string) bool {
 		return slices.ContainsFunc(all, func(other []string) bool { return slices.Equal(names, other) })

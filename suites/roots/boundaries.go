@@ -17,7 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// boundaryChecks are the checks of what a server does outside of the roots.
+// boundaryChecks holds the check of what a server does outside of the roots.
 var boundaryChecks = check.Suite{
 	"roots/boundaries-respected": check.ProcessProbe(func(t *check.T) {
 		readers := fileReaders(t)
@@ -30,7 +30,7 @@ var boundaryChecks = check.Suite{
 		if !c.wasAsked() {
 			t.WithReason(check.NotObserved).Skip("the server does not ask for roots once the session is established")
 		}
-		check.Barrier(t, c.Session, 0) // over HTTP a call may overtake the answer with the roots
+		check.Barrier(t, c.Session, 0) // over HTTP, a call may overtake the response with the roots
 		readers = slices.DeleteFunc(readers, func(r *fileReader) bool { return !r.canReadInside(t, c, p) })
 		if len(readers) == 0 {
 			t.WithReason(check.NotObserved).Skip("no tool was found that reads a file in the roots by its path")
@@ -38,7 +38,8 @@ var boundaryChecks = check.Suite{
 		check.Each(t, readers[:min(len(readers), maxTools)], (*fileReader).subject, func(t *check.T, r *fileReader) {
 			for _, path := range p.outsidePaths() {
 				isShown := r.returnsText(t, c, path, p.outsideText)
-				isShown = isShown && r.returnsText(t, c, path, p.outsideText) // the roots may have come meanwhile
+				// the roots may have arrived in between
+				isShown = isShown && r.returnsText(t, c, path, p.outsideText)
 				t.Expect(!isShown).To(check.BeTrue("a refusal of "+path+", outside of the root "+p.root,
 					"what is in it"))
 			}
@@ -46,14 +47,18 @@ var boundaryChecks = check.Suite{
 	}),
 }
 
-// testDirectory is a directory that is a root, and one beside it.
+// testDirectory is a temporary directory with a root, a file in the root and a file next to the root.
 type testDirectory struct {
-	top, root, insideFile   string // a file in the root
-	outsideFile             string // a file beside it
-	insideText, outsideText string // what is in them
+	// top is the temporary directory, root the root in it, and insideFile a file in the root.
+	top, root, insideFile string
+	// outsideFile is a file next to the root.
+	outsideFile string
+	// insideText and outsideText are the contents of the files.
+	insideText, outsideText string
 }
 
-// newTestDirectory makes one. Where it is, no part of a path is a link, so that there is one path to each file.
+// newTestDirectory creates the directories and files. Symbolic links in the path are resolved, so that each file has
+// one path.
 func newTestDirectory() (*testDirectory, error) {
 	top, err := os.MkdirTemp("", "mcpcheck-roots-")
 	if err != nil {
@@ -88,15 +93,15 @@ func writeFile(path, text string) error {
 
 func (p *testDirectory) remove() { os.RemoveAll(p.top) }
 
-// outsidePaths are paths of the file beside the root: its own, which begins like that of the root, and one through the
-// root.
+// outsidePaths returns paths of the file outside of the root: the plain one, which has a prefix in common with the
+// root, and one through the root.
 func (p *testDirectory) outsidePaths() []string {
 	separator := string(filepath.Separator)
 	through := strings.Join([]string{p.root, "..", filepath.Base(filepath.Dir(p.outsideFile)), "file.txt"}, separator)
 	return []string{p.outsideFile, through}
 }
 
-// fileURI is the URI of a file or a directory.
+// fileURI returns the URI of a file or a directory.
 func fileURI(path string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
@@ -105,23 +110,25 @@ func fileURI(path string) string {
 	return (&url.URL{Scheme: "file", Path: slashed}).String()
 }
 
-// fileReader is a tool that may read a file, by the argument that may be its path.
+// fileReader is a tool that may read a file, with the argument that may be the path.
 type fileReader struct {
-	tool      check.Subject
+	tool check.Subject
+	// argument is the name of the argument for the path, and arguments are valid values of all arguments.
 	argument  string
 	arguments check.M
-	lastCall  *client.InteractiveCall
+	// lastCall is the last call of the tool, which results show.
+	lastCall *client.InteractiveCall
 }
 
 func (r *fileReader) subject() check.Subject { return r.lastCall.Subject() }
 
-// pathPattern are names of arguments that are paths or URIs of files.
+// pathPattern matches names of arguments that are paths or URIs of files.
 var pathPattern = regexp.MustCompile(`(?i)^(file|path|uri|file_?(path|name|uri)|path_?name)$`)
 
-// maxReaders is how many tools are tried that may read a file.
+// maxReaders is the number of such tools that are tried.
 const maxReaders = 10
 
-// fileReaders are the tools that may be called and that have an argument that may be a path.
+// fileReaders returns the tools that may be called and have an argument that may be a path.
 func fileReaders(t *check.T) (readers []*fileReader) {
 	var uncalled []toolcall.Uncalled
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
@@ -150,8 +157,8 @@ func fileReaders(t *check.T) (readers []*fileReader) {
 	return readers[:min(len(readers), maxReaders)]
 }
 
-// canReadInside reports whether the tool shows what is in the file in the root, at the second try if not at the first:
-// a server may take a moment to learn of the roots. Tools may change the file, which is written anew.
+// canReadInside reports whether the tool returns the content of the file in the root. It makes two attempts, since a
+// server may take a while to learn of the roots. The file is written before each, since tools may change it.
 func (r *fileReader) canReadInside(t *check.T, c *rootsClient, p *testDirectory) bool {
 	for range 2 {
 		if writeFile(p.insideFile, p.insideText) == nil && r.returnsText(t, c, p.insideFile, p.insideText) {
@@ -161,7 +168,7 @@ func (r *fileReader) canReadInside(t *check.T, c *rootsClient, p *testDirectory)
 	return false
 }
 
-// returnsText reports whether the tool shows a text when it is called with the path of the file in which that is.
+// returnsText reports whether the tool returns a text when it is called with the path of the file that contains it.
 func (r *fileReader) returnsText(t *check.T, c *rootsClient, path, text string) bool {
 	if strings.HasSuffix(strings.ToLower(r.argument), "uri") {
 		path = fileURI(path)

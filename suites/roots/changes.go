@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// changes are the checks of roots that change, or are not to be had.
+// changeChecks are the checks of roots that change or are not available.
 var changeChecks = check.Suite{
 	"roots/error-tolerated": check.ProcessProbe(func(t *check.T) {
 		l := tryWithoutRoots(t)
@@ -38,7 +38,7 @@ var changeChecks = check.Suite{
 		c := reuseRootsClient(t, newRootsResponse("file:///mcpcheck/one"))
 		s := c.Session
 		asked := c.wasAsked()
-		if r := check.TryNoOp(t, s); !r.Answered() { // it may end by itself when nothing has come for a while
+		if r := check.TryNoOp(t, s); !r.Answered() { // the server may exit when nothing was received for a while
 			t.Retry("the session did not last until the roots changed: %v", check.Explain(r.Err))
 		}
 		c.setResponse(newRootsResponse("file:///mcpcheck/two"))
@@ -56,22 +56,27 @@ var changeChecks = check.Suite{
 	}),
 }
 
-// withoutRootsResults is what came of clients whose roots are not to be had.
+// withoutRootsResults holds the results for clients whose roots are not available.
 type withoutRootsResults struct {
-	results       []clientResult
-	asksOnConnect bool // the server asks for roots by itself once the session is established
+	results []clientResult
+	// asksOnConnect reports that the server requests the roots on its own after the handshake.
+	asksOnConnect bool
 }
 
-// clientResult is what came of a client that answers in a manner.
+// clientResult is what a client received after its response to roots/list.
 type clientResult struct {
 	rootsResponse
-	wasAsked             bool
-	call                 *client.InteractiveCall // of the tool that has asked; nil: the server did so by itself
-	pingReply, listReply driver.Reply            // afterwards
+	// wasAsked reports that the server requested roots.
+	wasAsked bool
+	// call is the call of the tool that requested the roots; nil if the server did so on its own.
+	call *client.InteractiveCall
+	// pingReply and listReply are the replies to later requests.
+	pingReply, listReply driver.Reply
 }
 
-// rootsResponse is how a client answers that has no roots to tell of.
+// rootsResponse is a response of a client that has no roots to return.
 type rootsResponse struct {
+	// name describes the response in results.
 	name     string
 	response client.ClientResponse
 }
@@ -88,8 +93,8 @@ var (
 	noResponse = rootsResponse{"no answer to roots/list", client.ClientResponse{}}
 )
 
-// tryWithoutRoots answers requests for roots with errors, and then with none. Where the server does not ask by itself,
-// a tool may.
+// tryWithoutRoots responds to roots/list with errors and with an empty list. If the server does not request roots on
+// its own, a tool may.
 func tryWithoutRoots(t *check.T) (l withoutRootsResults) {
 	o := connectRefusingRoots(t)
 	if l.asksOnConnect = asksOnConnect(o); l.asksOnConnect {
@@ -102,20 +107,20 @@ func tryWithoutRoots(t *check.T) (l withoutRootsResults) {
 	return l
 }
 
-// connectRefusingRoots is what came of a client that has roots, and answers requests for them with an error.
+// connectRefusingRoots opens a session that declares roots and responds to roots/list with an error.
 func connectRefusingRoots(t *check.T) handshake.ScenarioResult {
 	o := handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
 	o.RequireConnected(t)
 	return o
 }
 
-// asksOnConnect reports whether the server has asked for roots by itself.
+// asksOnConnect reports whether the server requested roots on its own.
 func asksOnConnect(o handshake.ScenarioResult) bool {
 	return slices.ContainsFunc(o.ServerRequests, isRootsRequest)
 }
 
-// resultsWithoutRoots is what came of a client that has lost its roots. What goes wrong then, the change may have
-// caused: a client that had none from the beginning shows that.
+// resultsWithoutRoots returns the results of one client whose responses change. If one fails, it is repeated by a
+// client that had no roots from the start, since the change may have been the cause.
 func resultsWithoutRoots(t *check.T) []clientResult {
 	return check.Step(t, "client without roots", func(t *check.T) (all []clientResult) {
 		c := reuseRootsClient(t, noRootsResponses[0].response)
@@ -134,7 +139,7 @@ func resultsWithoutRoots(t *check.T) []clientResult {
 	})
 }
 
-// resultsOfCalls is what came of clients that are asked by a tool.
+// resultsOfCalls returns the results of clients that a tool asks for roots.
 func resultsOfCalls(t *check.T, tool *client.InteractiveCall) []clientResult {
 	return check.Step(t, "client without roots that a tool asks", func(t *check.T) (all []clientResult) {
 		c := reuseRootsClient(t, noRootsResponses[0].response)
@@ -147,8 +152,8 @@ func resultsOfCalls(t *check.T, tool *client.InteractiveCall) []clientResult {
 	})
 }
 
-// resultWithoutResponse is what comes of a client that gives no answer, which no client may, of a server that asks by
-// itself.
+// resultWithoutResponse returns the result of a client that never responds, which no client may do, with a server that
+// requests roots on its own.
 func (l withoutRootsResults) resultWithoutResponse(t *check.T) clientResult {
 	if !l.asksOnConnect {
 		return clientResult{rootsResponse: noResponse}
@@ -161,7 +166,7 @@ func (l withoutRootsResults) resultWithoutResponse(t *check.T) clientResult {
 	return clientResult{rootsResponse: noResponse, wasAsked: true, pingReply: o.LastNoOpReply, listReply: o.ListReply}
 }
 
-// requestAfter sees what the server serves after an answer, once that was sent.
+// requestAfter sends requests after the response of the client was sent, and adds their replies to the result.
 func (c *rootsClient) requestAfter(t *check.T, x clientResult) clientResult {
 	for _, f := range slices.Backward(c.Session.FramesSince(0)) {
 		if isRootsRequest(f) {
@@ -171,7 +176,7 @@ func (c *rootsClient) requestAfter(t *check.T, x clientResult) clientResult {
 			break
 		}
 	}
-	c.Session.Barrier(0) // over HTTP what is sent next may overtake the answer
+	c.Session.Barrier(0) // over HTTP, the next request may overtake the response
 	x.pingReply = check.TryNoOp(t, c.Session)
 	if method, served := protocol.ListMethod(t); served {
 		x.listReply = t.TryRequest(c.Session, method, nil)
@@ -179,7 +184,7 @@ func (c *rootsClient) requestAfter(t *check.T, x clientResult) clientResult {
 	return x
 }
 
-// newRootsResponse is an answer with roots.
+// newRootsResponse returns a response with roots.
 func newRootsResponse(uris ...string) client.ClientResponse {
 	roots := []any{}
 	for _, uri := range uris {
@@ -188,15 +193,17 @@ func newRootsResponse(uris ...string) client.ClientResponse {
 	return client.ClientResponse{Result: check.M{"roots": roots}}
 }
 
-// rootsClient is one that has roots, which may change.
+// rootsClient is a client with roots that may change.
 type rootsClient struct {
 	*client.Client
 
+	// mu guards response, which the session reads when it answers roots/list.
 	mu       sync.Mutex
 	response client.ClientResponse
 }
 
-// newRootsClient is a client that gives one answer to who asks for its roots, and which the server has had time to ask.
+// newRootsClient returns a client that responds to roots/list with answer. The server has had time to request the
+// roots.
 func newRootsClient(t *check.T, answer client.ClientResponse) *rootsClient {
 	c := &rootsClient{response: answer}
 	c.Client = client.NewRespondingClient(t, protocol.AllCapabilities(t.Revision), c.responder(t))
@@ -204,7 +211,8 @@ func newRootsClient(t *check.T, answer client.ClientResponse) *rootsClient {
 	return c
 }
 
-// reuseRootsClient is newRootsClient, or one that had others before, of which a server that asks by itself knows.
+// reuseRootsClient returns a rootsClient on a reused session, if possible. A server that requests roots on its own is
+// notified that they have changed.
 func reuseRootsClient(t *check.T, answer client.ClientResponse) *rootsClient {
 	asks := asksOnConnect(connectRefusingRoots(t))
 	c := &rootsClient{response: answer}
@@ -218,7 +226,8 @@ func reuseRootsClient(t *check.T, answer client.ClientResponse) *rootsClient {
 	return c
 }
 
-// changes has the client give another answer, and reports whether the server asks when it is told so.
+// changeResponse replaces the response and notifies the server of the change. It reports whether the server requests
+// the roots again.
 func (c *rootsClient) changeResponse(answer client.ClientResponse) bool {
 	c.setResponse(answer)
 	mark := c.Session.Mark()
@@ -227,7 +236,7 @@ func (c *rootsClient) changeResponse(answer client.ClientResponse) bool {
 	return err == nil
 }
 
-// responder answers what is asked for roots, and all else willingly.
+// responder responds to roots/list with the response of the client, and accepts everything else.
 func (c *rootsClient) responder(t *check.T) client.Responder {
 	others := client.AcceptAll(t)
 	return func(q client.ServerRequest) client.ClientResponse {
@@ -240,19 +249,19 @@ func (c *rootsClient) responder(t *check.T) client.Responder {
 	}
 }
 
-// setResponse has the client give another answer from now on.
+// setResponse replaces the response of the client.
 func (c *rootsClient) setResponse(answer client.ClientResponse) {
 	c.mu.Lock()
 	c.response = answer
 	c.mu.Unlock()
 }
 
-// wasAsked reports whether the server has asked for roots.
+// wasAsked reports whether the server has requested roots.
 func (c *rootsClient) wasAsked() bool {
 	return slices.ContainsFunc(c.Session.ReceivedSince(0), isRootsRequest)
 }
 
-// rootsRequestingCall is a call of a tool that asks for roots; nil when there is none.
+// rootsRequestingCall returns a call of a tool that requests roots; nil if there is none.
 func rootsRequestingCall(t *check.T) *client.InteractiveCall {
 	all := client.CallInteractively(t).List
 	if i := slices.IndexFunc(all, func(i *client.InteractiveCall) bool { return i.AsksFor(listMethod) }); i >= 0 {

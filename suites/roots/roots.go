@@ -1,4 +1,8 @@
-// Package roots holds the checks of how servers go by the roots of their client.
+// Package roots holds the checks of roots: when and how servers request them, how they handle changes and errors, and
+// whether they stay within them.
+//
+// Servers request roots after the handshake or while a tool runs; triggerRootsRequests makes them do both. The checks
+// of boundaries call tools that take a path, with files in a temporary directory.
 package roots
 
 import (
@@ -12,16 +16,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(requestChecks, changeChecks, boundaryChecks)
 
-// listMethod is the request that the area is about, and listChangedMethod says that another answer is to be had.
+// listMethod is the request for roots, and listChangedMethod the notification that they have changed.
 const (
 	listMethod        = "roots/list"
 	listChangedMethod = "notifications/roots/list_changed"
 )
 
-// maxTools is how many tools are tried for a check.
+// maxTools is the number of tools that are called for a check.
 const maxTools = 3
 
 // requestChecks are the checks of requests for roots.
@@ -51,11 +55,11 @@ var requestChecks = check.Suite{
 	}),
 }
 
-// hasDeclaredRoots reports whether a client that was asked for roots has said that it has some.
+// hasDeclaredRoots reports whether the client that was asked for roots has declared them.
 func hasDeclaredRoots(q client.ServerRequest) bool { return q.ClientCapabilities()["roots"] != nil }
 
-// triggerRootsRequests sees to it that a server that asks for roots has asked a client that has some: most do so once
-// the session is established, others when a tool is called.
+// triggerRootsRequests makes servers request the roots of a client that has some: most do so after the handshake,
+// others when a tool is called.
 func triggerRootsRequests(t *check.T) {
 	if !t.IsModern() {
 		handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
@@ -63,7 +67,7 @@ func triggerRootsRequests(t *check.T) {
 	client.CollectServerRequests(t)
 }
 
-// callAsClientWithoutRoots sees to it that it has met a client that has none, too.
+// callAsClientWithoutRoots calls tools also as a client without roots.
 func callAsClientWithoutRoots(t *check.T) {
 	triggerRootsRequests(t)
 	toolcall.CallTools(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// contentChecks are the checks of what the messages of requests contain.
+// contentChecks are the checks of the content of requested messages.
 var contentChecks = check.Suite{
 	"sampling/content-types": schemaCheck("sampling/content-types", "request for a message came",
 		"blocks of the types that messages may have in the revision", isAny),
@@ -22,7 +22,7 @@ var contentChecks = check.Suite{
 	}),
 }
 
-// mediaIn are the images and the audio in messages, and in the results of tools that these have.
+// mediaIn returns the images and the audio in messages, including those in tool results.
 func mediaIn(params check.M) (media []check.M) {
 	for _, message := range protocol.ObjectsIn(params["messages"]) {
 		all := contentBlocks(message["content"])

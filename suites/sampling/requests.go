@@ -5,7 +5,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 )
 
-// requestChecks are the checks of the params of requests for messages.
+// requestChecks are the checks of the params of sampling/createMessage.
 var requestChecks = check.Suite{
 	"sampling/request-schema": schemaCheck("sampling/request-schema", "request for a message came",
 		"messages, maxTokens, and members of the right types", isAny),

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// responseChecks are the checks of what a server makes of what a model says.
+// responseChecks are the checks of how a server handles the responses of a model.
 var responseChecks = check.Suite{
 	"sampling/iteration-limit": check.Probe(func(t *check.T) {
 		eachSamplingTool(t, func(t *check.T, x *samplingTool) {
@@ -44,20 +44,27 @@ var responseChecks = check.Suite{
 	}),
 }
 
-// The bounds of what is tried.
+// These constants limit what is tried.
 const (
-	maxTools = 3   // tools that sample
-	maxTurns = 100 // in which a model wants to use a tool
+	// maxTools is the number of sampling tools.
+	maxTools = 3
+	// maxTurns is the number of turns in which a model uses a tool.
+	maxTurns = 100
 )
 
-// samplingTool is a tool that samples, called again by a client whose model answers otherwise.
+// samplingTool is a tool that samples, with calls by a client whose model responds in other ways.
 type samplingTool struct {
-	*client.InteractiveCall // of a willing client
+	// InteractiveCall is the call in which the client accepts everything.
+	*client.InteractiveCall
 
-	withToolUse        *client.InteractiveCall // the model uses two tools at once
-	rejected           *client.InteractiveCall // the user does not allow it
-	withEndlessToolUse *client.InteractiveCall // the model uses a tool whenever it may
-	turns              int                     // how often it did
+	// withToolUse is the call in which the model uses two tools at once.
+	withToolUse *client.InteractiveCall
+	// rejected is the call in which the user rejects the request.
+	rejected *client.InteractiveCall
+	// withEndlessToolUse is the call in which the model uses a tool whenever it may.
+	withEndlessToolUse *client.InteractiveCall
+	// turns is how often it did.
+	turns int
 }
 
 func (x *samplingTool) subject() check.Subject {
@@ -67,8 +74,8 @@ func (x *samplingTool) subject() check.Subject {
 	return x.rejected.Subject()
 }
 
-// requireSamplingCalls are the first tools that ask a willing client for messages: of those that there are, first those
-// that let the model use tools, or want more context.
+// requireSamplingCalls returns calls of the first tools that sample. Tools that let the model use tools, or that ask
+// for more context, come first. If there are none, it ends the check.
 func requireSamplingCalls(t *check.T) []*client.InteractiveCall {
 	a := client.CallInteractively(t)
 	all := slices.DeleteFunc(slices.Clone(a.List),
@@ -86,15 +93,15 @@ func requireSamplingCalls(t *check.T) []*client.InteractiveCall {
 	return all[:min(len(all), maxTools)]
 }
 
-// eachSamplingTool tries a check on the trials.
+// eachSamplingTool runs a check on every sampling tool that was called again.
 func eachSamplingTool(t *check.T, run func(*check.T, *samplingTool)) {
 	check.Each(t, samplingTools(t), (*samplingTool).subject, run)
 }
 
-// callWithOtherResponses sees to it that the tools that sample have been answered otherwise than usual.
+// callWithOtherResponses calls the sampling tools with other responses than usual.
 func callWithOtherResponses(t *check.T) { samplingTools(t) }
 
-// samplingTools call the tools that sample again.
+// samplingTools calls the sampling tools again, with other responses.
 func samplingTools(t *check.T) []*samplingTool {
 	all := requireSamplingCalls(t)
 	return check.Step(t, "client whose model answers otherwise", func(t *check.T) (trials []*samplingTool) {
@@ -123,12 +130,14 @@ func samplingTools(t *check.T) []*samplingTool {
 	})
 }
 
-// toolUsingModel is a model that uses tools where it may, so many at once, in so many turns.
+// toolUsingModel is a model that uses tools if it may, in up to maxTurns turns with usesPerTurn uses each.
 type toolUsingModel struct {
 	t                     *check.T
 	usesPerTurn, maxTurns int
-	turns                 atomic.Int32
-	fallback              client.Responder
+	// turns counts the turns in which the model used tools.
+	turns atomic.Int32
+	// fallback responds to all other requests.
+	fallback client.Responder
 }
 
 func newToolUsingModel(t *check.T, at, most int) *toolUsingModel {
@@ -143,14 +152,14 @@ func (u *toolUsingModel) answer(q client.ServerRequest) client.ClientResponse {
 	return client.ClientResponse{Result: toolcall.ToolUseResult(u.t, q.Params, u.usesPerTurn)}
 }
 
-// mayUseTools reports whether the model is let use tools.
+// mayUseTools reports whether the model may use tools.
 func mayUseTools(q client.ServerRequest) bool {
 	choice, _ := q.Params["toolChoice"].(check.M)
 	return len(protocol.ObjectsIn(q.Params["tools"])) > 0 && choice["mode"] != "none"
 }
 
-// callAsPlainClient sees to it that the tools that sample have been called by a client that can do no more than that.
-// Where there is a handshake, the client with tasks is one.
+// callAsPlainClient calls the sampling tools as a client that declares sampling without options. In the legacy
+// revisions, the client of taskrun.CollectClientTasks is one.
 func callAsPlainClient(t *check.T) {
 	all := requireSamplingCalls(t)
 	if !t.IsModern() {
@@ -168,8 +177,8 @@ func callAsPlainClient(t *check.T) {
 	})
 }
 
-// eachPlainRequest tries a check on the requests for messages of clients that sample, but not with something more. A
-// server that wants that of other clients only has passed.
+// eachPlainRequest runs a check on the requests to clients that declare sampling without the option more. A server that
+// requests something only from clients with the option passes.
 func eachPlainRequest(
 	t *check.T, w check.Wire, more string, wants func(client.ServerRequest) bool,
 	run func(*check.T, client.ServerRequest),

@@ -1,4 +1,8 @@
-// Package sampling holds the checks of what servers ask the model of their client for.
+// Package sampling holds the checks of sampling: what servers request of the client's model, and how they handle its
+// responses, including the use of tools.
+//
+// The checks of requests watch the run, with client.CollectServerRequests as set-up step. The checks of responses read
+// the step of samplingTools, which calls the tools that sample again by a client with other responses.
 package sampling
 
 import (
@@ -9,14 +13,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(requestChecks, contentChecks, toolChecks, responseChecks)
 
-// createMessageMethod is the request that the area is about.
+// createMessageMethod is the method of sampling requests.
 const createMessageMethod = "sampling/createMessage"
 
-// eachRequest tries a check on the requests of the run for messages that have what it is about; what names them in the
-// reason when there are none. Where there are others, this server samples, and without it.
+// eachRequest runs a check on the sampling requests of the run that has selects. If there are other requests only, it
+// ends the check as skip, with a reason that names the selected ones by what.
 func eachRequest(
 	t *check.T, w check.Wire, what string, has func(client.ServerRequest) bool,
 	run func(*check.T, client.ServerRequest),
@@ -29,17 +33,17 @@ func eachRequest(
 	client.JudgeServerRequests(t, what, all, run)
 }
 
-// isAny is for all requests.
+// isAny selects all requests.
 func isAny(client.ServerRequest) bool { return true }
 
-// hasParam is for requests that have one of the params.
+// hasParam selects requests that have one of the params.
 func hasParam(members ...string) func(client.ServerRequest) bool {
 	return func(q client.ServerRequest) bool {
 		return slices.ContainsFunc(members, func(member string) bool { return check.HasMember(q.Params, member) })
 	}
 }
 
-// schemaCheck is the check of what an entry has of the schema of requests for messages.
+// schemaCheck makes a check that requests do not violate the rules of the schema that belong to the entry.
 func schemaCheck(id, what, want string, has func(client.ServerRequest) bool) check.Check {
 	return check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
 		eachRequest(t, w, what, has, func(t *check.T, q client.ServerRequest) {
@@ -51,7 +55,7 @@ func schemaCheck(id, what, want string, has func(client.ServerRequest) bool) che
 	})
 }
 
-// contentBlocks are those of the content of a message: one, or a list of them.
+// contentBlocks returns the blocks of a message's content, which is one block or a list of them.
 func contentBlocks(content any) []check.M {
 	if block, isOne := content.(check.M); isOne {
 		return []check.M{block}
@@ -59,7 +63,7 @@ func contentBlocks(content any) []check.M {
 	return protocol.ObjectsIn(content)
 }
 
-// blocksOfType are the blocks of a type.
+// blocksOfType returns the blocks of a type.
 func blocksOfType(all []check.M, kind string) []check.M {
 	return slices.DeleteFunc(slices.Clone(all), func(block check.M) bool { return block["type"] != kind })
 }

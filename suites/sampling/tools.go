@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// toolChecks are the checks of the tools that a server lets the model use, and of what it makes of their use.
+// toolChecks are the checks of the tools that a server lets the model use, and of their uses and results in messages.
 var toolChecks = check.Suite{
 	"sampling/tools-need-capability": check.WatchWithSetup(callAsPlainClient, func(t *check.T, w check.Wire) {
 		eachPlainRequest(t, w, "tools", hasParam("tools", "toolChoice"), func(t *check.T, q client.ServerRequest) {
@@ -39,19 +39,19 @@ var toolChecks = check.Suite{
 	"sampling/tool-results-balanced": check.WatchWithSetup(callWithOtherResponses, func(t *check.T, w check.Wire) {
 		eachRequest(t, w, toolResultRequest, hasBlocks("tool_use", "tool_result"),
 			func(t *check.T, q client.ServerRequest) {
-				unanswered, strange := unmatchedToolUses(protocol.ObjectsIn(q.Params["messages"]))
+				unanswered, unrequested := unmatchedToolUses(protocol.ObjectsIn(q.Params["messages"]))
 				t.Expect(unanswered).
 					To(check.BeEmptyList[any]("a result for each use of a tool, in the user's next message"))
-				t.Expect(strange).
+				t.Expect(unrequested).
 					To(check.BeEmptyList[any]("a use of a tool for each result, in the message before it"))
 			})
 	}),
 }
 
-// unmatchedToolUses are the ids of the uses of tools without a result where that has to be, and of results without a
-// use.
-func unmatchedToolUses(messages []check.M) (unanswered, strange []any) {
-	var used []any // in the message before
+// unmatchedToolUses returns the ids of tool uses without a result in the next message, and those of results without a
+// use in the previous message.
+func unmatchedToolUses(messages []check.M) (unanswered, unrequested []any) {
+	var used []any // the uses in the previous message
 	for _, message := range append(messages, nil) {
 		results := blockIDs("user", message, "tool_result", "toolUseId")
 		for _, id := range used {
@@ -61,17 +61,17 @@ func unmatchedToolUses(messages []check.M) (unanswered, strange []any) {
 		}
 		for _, id := range results {
 			if !slices.Contains(used, id) {
-				strange = append(strange, id)
+				unrequested = append(unrequested, id)
 			}
 		}
 		used = blockIDs("assistant", message, "tool_use", "id")
 	}
-	return unanswered, strange
+	return unanswered, unrequested
 }
 
 const toolResultRequest = "request with what came of the use of tools came"
 
-// hasBlocks is for requests whose messages have blocks of one of the types.
+// hasBlocks selects requests whose messages have blocks of one of the types.
 func hasBlocks(kinds ...string) func(client.ServerRequest) bool {
 	return func(q client.ServerRequest) bool {
 		return slices.ContainsFunc(protocol.ObjectsIn(q.Params["messages"]), func(message check.M) bool {
@@ -82,7 +82,7 @@ func hasBlocks(kinds ...string) func(client.ServerRequest) bool {
 	}
 }
 
-// blockIDs are what the blocks of a type in a message of a role have as their id.
+// blockIDs returns the ids in the blocks of a type, if the message has the role. The id is in the named member.
 func blockIDs(role string, message check.M, kind, member string) (ids []any) {
 	if message["role"] != role {
 		return nil

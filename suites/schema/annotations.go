@@ -6,6 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
+// annotationChecks are the checks of the annotations of resources, templates and content.
 var annotationChecks = check.Suite{
 	"schema/annotations-audience": check.Watch(func(t *check.T, w check.Wire) {
 		expectNoViolations(t, "schema/annotations-audience", "an audience that lists user and assistant",
@@ -49,7 +50,7 @@ var annotationChecks = check.Suite{
 	}),
 }
 
-// hasAnnotation passes messages with annotations of content that have the member.
+// hasAnnotation selects messages with annotations of content that have the member.
 func hasAnnotation(member string) func(validatedMessage) bool {
 	return func(x validatedMessage) bool {
 		return slices.ContainsFunc(x.parts, func(p part) bool {
@@ -59,7 +60,7 @@ func hasAnnotation(member string) func(validatedMessage) bool {
 	}
 }
 
-// contentAnnotations are the annotations of a resource, a template or content; those of tools are another type.
+// contentAnnotations returns the annotations of a resource, a template or content. Those of tools have another type.
 func contentAnnotations(p part) (annotations check.M, ok bool) {
 	if p.member != "annotations" || p.kind == "Tool" {
 		return nil, false

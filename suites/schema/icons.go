@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
+// iconChecks are the checks of icons.
 var iconChecks = check.Suite{
 	"schema/icon-shape": check.Watch(func(t *check.T, w check.Wire) {
 		expectNoViolations(t, "schema/icon-shape", "a list of well-formed icons", "icon",
@@ -70,7 +71,7 @@ var iconChecks = check.Suite{
 				t.Yield("sizes is not an array")
 			}
 			for _, size := range sizes {
-				if _, ok := size.(string); ok { // else schema/icon-shape
+				if _, ok := size.(string); ok { // otherwise schema/icon-shape reports it
 					t.Expect(size).To(check.Satisfy("a size of the form WxH, or any", iconSizePattern.MatchString))
 				}
 			}
@@ -83,7 +84,7 @@ func isWebURL(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// iconsWith are the icons, one by one, that have the member.
+// iconsWith returns the icons that have the member.
 func iconsWith(t *check.T, w check.Wire, member string) (icons []part) {
 	for _, p := range validateMessages(t, w).Parts("icons") {
 		list, _ := p.value.([]any)
@@ -96,8 +97,8 @@ func iconsWith(t *check.T, w check.Wire, member string) (icons []part) {
 	return icons
 }
 
-// serverDomain is the domain of the server: that of its URL or, where that is an address for tests, the one of its
-// websiteUrl; empty when neither tells.
+// serverDomain returns the domain of the server: that of its URL or, if that is a local address, that of its
+// websiteUrl; empty if neither has one.
 func serverDomain(t *check.T) string {
 	if host := roundtrip.ServerURL(t).Hostname(); isPublicName(host) {
 		return domainOf(host)
@@ -109,14 +110,14 @@ func serverDomain(t *check.T) string {
 	return ""
 }
 
-// isPublicName reports whether a host is one of the public domain name system, by its form.
+// isPublicName reports whether a host has the form of a public domain name.
 func isPublicName(host string) bool {
 	_, err := netip.ParseAddr(host)
 	suffix, registry := publicsuffix.PublicSuffix(strings.ToLower(host))
 	return err != nil && (registry || strings.Contains(suffix, ".")) && !strings.EqualFold(suffix, host)
 }
 
-// domainOf is what a name was registered under: "example.com" of "a.b.example.com".
+// domainOf returns the registered domain of a host: "example.com" for "a.b.example.com".
 func domainOf(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
@@ -125,7 +126,7 @@ func domainOf(host string) string {
 	return host
 }
 
-// schemeOf is the scheme of a URI in lower case; empty for what has none.
+// schemeOf returns the scheme of a URI in lower case; empty if it has none.
 func schemeOf(uri string) string {
 	scheme, _, ok := strings.Cut(uri, ":")
 	if !ok || !uriSchemePattern.MatchString(scheme) {
@@ -134,8 +135,8 @@ func schemeOf(uri string) string {
 	return strings.ToLower(scheme)
 }
 
-// readDataURI returns the media type and the data of a data URI in base64, or what is wrong with it. It forgives what
-// browsers do: escapes, white space and missing padding.
+// readDataURI returns the media type and the data of a data URI in base64, or what is wrong with it. Like browsers, it
+// accepts escapes, white space and missing padding.
 func readDataURI(uri string) (mimeType string, data []byte, problem string) {
 	head, text, ok := strings.Cut(uri[len("data:"):], ",")
 	parameters := strings.Split(strings.ToLower(head), ";")
@@ -153,12 +154,12 @@ func readDataURI(uri string) (mimeType string, data []byte, problem string) {
 	return strings.TrimSpace(parameters[0]), data, ""
 }
 
-// isGeneric reports whether a media type says nothing about an image, so that mimeType of the icon does.
+// isGeneric reports whether a media type says nothing about an image, so that the mimeType of the icon decides.
 func isGeneric(mimeType string) bool {
 	return slices.Contains([]string{"", "text/plain", "application/octet-stream"}, mimeType)
 }
 
-// isImage reports whether data looks like an image of the type; it does not judge types that it does not know.
+// isImage reports whether data looks like an image of the type. Unknown types are accepted.
 func isImage(mimeType string, data []byte) bool {
 	switch strings.ToLower(mimeType) {
 	case "image/png":
@@ -170,7 +171,8 @@ func isImage(mimeType string, data []byte) bool {
 	case "image/webp":
 		return bytes.HasPrefix(data, []byte("RIFF")) && bytes.Contains(data[:min(len(data), 16)], []byte("WEBP"))
 	case "image/svg+xml":
-		return bytes.Contains(data, []byte("<svg")) || bytes.HasPrefix(data, []byte("\x1f\x8b")) // text, or compressed
+		// SVG may be compressed.
+		return bytes.Contains(data, []byte("<svg")) || bytes.HasPrefix(data, []byte("\x1f\x8b"))
 	}
 	return true
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// messageChecks are the checks of whole messages by the schema, and of free members.
 var messageChecks = check.Suite{
 	"schema/all-server-messages-valid": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		meaningless := invalid.SameAsUnknownMethod(w)
@@ -47,8 +48,8 @@ var messageChecks = check.Suite{
 		if t.IsModern() {
 			definition, what = "DiscoverResult", "result of server/discover"
 		}
-		welcomes := validateMessages(t, w).Filter(func(x validatedMessage) bool { return x.definition == definition })
-		expectNoViolations(t, "schema/instructions-type", "instructions that are a string, or none", what, welcomes)
+		results := validateMessages(t, w).Filter(func(x validatedMessage) bool { return x.definition == definition })
+		expectNoViolations(t, "schema/instructions-type", "instructions that are a string, or none", what, results)
 	}),
 
 	"schema/implementation-website-url": check.Watch(func(t *check.T, w check.Wire) {
@@ -80,7 +81,8 @@ var messageChecks = check.Suite{
 	}),
 }
 
-// expectNoViolations wants messages without violations that the entry owns; what names them in reasons.
+// expectNoViolations requires messages to have no violations that belong to the entry; what names the messages in
+// reasons.
 func expectNoViolations(t *check.T, id, want, what string, messages validatedMessages) {
 	check.Judge(t, what, messages, validatedMessage.Subject, func(t *check.T, x validatedMessage) {
 		broken := x.ViolationsOwnedBy(id)
@@ -88,7 +90,7 @@ func expectNoViolations(t *check.T, id, want, what string, messages validatedMes
 	})
 }
 
-// violationsText says what is broken, once for all items of a list.
+// violationsText describes violations, once for all items of a list.
 func violationsText(broken []schemas.Violation) string {
 	first := map[string]schemas.Violation{}
 	times := map[string]int{}
@@ -115,7 +117,7 @@ func violationsText(broken []schemas.Violation) string {
 	return strings.Join(lines, "; ")
 }
 
-// withoutIndexes is a path in which it does not matter which items of lists are meant.
+// withoutIndexes returns a path without the indexes of list items.
 func withoutIndexes(path string) string {
 	steps := strings.Split(path, "/")
 	for i, step := range steps {
@@ -126,14 +128,14 @@ func withoutIndexes(path string) string {
 	return strings.Join(steps, "/")
 }
 
-// hasPart passes messages with such a member.
+// hasPart selects messages with a part of that member.
 func hasPart(member string) func(validatedMessage) bool {
 	return func(x validatedMessage) bool {
 		return slices.ContainsFunc(x.parts, func(p part) bool { return p.member == member })
 	}
 }
 
-// expectKnownMethod wants a method that the revision defines for servers.
+// expectKnownMethod requires a method that the revision defines for servers.
 func expectKnownMethod(t *check.T, m check.Message) {
 	_, request := schemas.RequestDefinition(t.Revision, m.Method)
 	_, notification := schemas.NotificationDefinition(t.Revision, m.Method)
@@ -152,7 +154,7 @@ func expectKnownMethod(t *check.T, m check.Message) {
 	t.Fail("a request that servers send in "+t.Revision, "%s", m.Method)
 }
 
-// hasExtension reports whether the capabilities name something that no revision of the handshake defines.
+// hasExtension reports whether capabilities have a member that no legacy revision defines.
 func hasExtension(capabilities check.M) bool {
 	defined := []string{"logging", "completions", "prompts", "resources", "tools", "tasks"}
 	for name, v := range capabilities {
@@ -165,14 +167,15 @@ func hasExtension(capabilities check.M) bool {
 	return false
 }
 
-// eachServed makes requests with params that ought to make no difference, of each kind that the server serves without.
+// eachServed sends requests with params that should make no difference, of each kind that the server serves without
+// params.
 func eachServed(t *check.T, s *driver.Session, params check.M, run func(r driver.Reply)) {
 	served := false
 	for _, method := range plainMethods(t, s) {
 		usual := protocol.AskFunc(t, s, method, check.M{})
 		plain := usual()
 		if plain.Result() == nil {
-			continue // what is wrong with it, its own area says
+			continue // the area of the method reports it
 		}
 		served = true
 		r, _ := protocol.Compare(t, protocol.SameSuccess, plain, usual, protocol.AskFunc(t, s, method, params))
@@ -183,7 +186,7 @@ func eachServed(t *check.T, s *driver.Session, params check.M, run func(r driver
 	}
 }
 
-// plainMethods are requests that the server serves without any params.
+// plainMethods returns the methods that the server should serve without params.
 func plainMethods(t *check.T, s *driver.Session) []string {
 	harmless, _ := s.NoOp()
 	methods := []string{harmless}
@@ -208,7 +211,7 @@ var (
 	uriSchemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
 	iconSizePattern  = regexp.MustCompile(`^([0-9]+x[0-9]+|any)$`)
 
-	// timestampPattern is any date of ISO 8601, with or without a time of day.
+	// timestampPattern matches an ISO 8601 date with or without a time.
 	timestampPattern = regexp.MustCompile(
 		`^\d{4}(?:` + monthDate + `|` + weekDate + `|` + ordinalDate + `)?(?:T` + timeOfDay + timeZone + `)?$`,
 	)

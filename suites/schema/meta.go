@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
+// metaChecks are the checks of the keys of _meta.
 var metaChecks = check.Suite{
 	"schema/meta-is-object": check.Watch(func(t *check.T, w check.Wire) {
 		expectNoViolations(t, "schema/meta-is-object", "_meta that is an object", "_meta",
@@ -64,7 +65,7 @@ func (k metaEntry) Subject() check.Subject {
 	return s
 }
 
-// eachMetaKey tries a check on every key of a _meta that passes the test, once for each key; where says what has it.
+// eachMetaKey runs a check once for each selected key of a _meta; where names the objects that have it.
 func eachMetaKey(
 	t *check.T, w check.Wire, what string, test func(string) bool, run func(t *check.T, key, where string),
 ) {
@@ -77,7 +78,7 @@ func eachMetaKey(
 	check.Judge(t, what, keys, metaEntry.Subject, func(t *check.T, k metaEntry) { run(t, k.key, k.part.name) })
 }
 
-// metaEntries are the members of every _meta whose key passes the test.
+// metaEntries returns the members of every _meta whose key is selected.
 func metaEntries(t *check.T, w check.Wire, test func(string) bool) (members []metaEntry) {
 	for _, p := range validateMessages(t, w).Parts("_meta") {
 		meta, _ := p.value.(check.M)
@@ -92,14 +93,14 @@ func metaEntries(t *check.T, w check.Wire, test func(string) bool) (members []me
 
 func anyKey(string) bool { return true }
 
-// prefixLabels are the labels of the prefix of a key.
+// prefixLabels returns the labels of the prefix of a key.
 func prefixLabels(key string) []string {
 	prefix, _, _ := strings.Cut(key, "/")
 	return strings.Split(strings.ToLower(prefix), ".")
 }
 
-// isReserved reports whether a prefix of these labels is kept for MCP. Until 2025-06-18 that was so where any label but
-// the last is a name of MCP, since then where the second one is.
+// isReserved reports whether a prefix with these labels is reserved for MCP. Until 2025-06-18, any label but the last
+// may be a name of MCP; since then it has to be the second.
 func isReserved(labels []string, revision string) bool {
 	ofMCP := func(label string) bool { return label == "mcp" || label == "modelcontextprotocol" }
 	if revision < "2025-11-25" {
@@ -108,7 +109,7 @@ func isReserved(labels []string, revision string) bool {
 	return len(labels) > 1 && ofMCP(labels[1])
 }
 
-// isDefined reports whether a key under a reserved prefix is one of the revision, or of an extension that the server
+// isDefined reports whether a key with a reserved prefix is defined by the revision, or by an extension that the server
 // declares.
 func isDefined(t *check.T, key string) bool {
 	if !t.IsModern() {
@@ -118,7 +119,7 @@ func isDefined(t *check.T, key string) bool {
 	return slices.Contains(modernMetaKeys, key) || isOfExtension(key, slices.Collect(maps.Keys(declared)))
 }
 
-// isPublished reports whether a key under a reserved prefix is one of a later revision, or of a published extension.
+// isPublished reports whether a key with a reserved prefix is defined by a later revision or by a published extension.
 func isPublished(t *check.T, key string) bool {
 	if !t.IsModern() {
 		return slices.Contains(modernMetaKeys, key) || slices.Contains([]string{tasksExtension, appsExtension}, key)
@@ -126,34 +127,34 @@ func isPublished(t *check.T, key string) bool {
 	return isOfExtension(key, []string{tasksExtension, appsExtension, skillsExtension})
 }
 
-// isOfExtension reports whether a key belongs to one of some extensions: it is the identifier of the extension, or has
-// it for a prefix, as "com.example.search/rank" that of com.example/search.
+// isOfExtension reports whether a key belongs to one of some extensions. It is the identifier of the extension or has
+// it as a prefix, such as "com.example.search/rank" for com.example/search.
 func isOfExtension(key string, identifiers []string) bool {
 	return slices.ContainsFunc(identifiers, func(id string) bool {
 		return key == id || strings.HasPrefix(key, strings.Replace(id, "/", ".", 1)+"/")
 	})
 }
 
-// The published extensions.
+// These are the published extensions.
 const (
 	tasksExtension  = "io.modelcontextprotocol/tasks"
 	appsExtension   = "io.modelcontextprotocol/ui"
 	skillsExtension = "io.modelcontextprotocol/skills"
 )
 
-// legacyMetaKeys are the keys under a reserved prefix that servers may use in the revisions of the handshake.
+// legacyMetaKeys are the keys with a reserved prefix that servers may use in the legacy revisions.
 var legacyMetaKeys = []string{
 	"io.modelcontextprotocol/related-task",
 	"io.modelcontextprotocol/model-immediate-response",
 }
 
-// modernMetaKeys are those of the revisions without one.
+// modernMetaKeys are the keys with a reserved prefix that servers may use in the modern revisions.
 var modernMetaKeys = []string{
 	driver.MetaRevision, driver.MetaClient, driver.MetaCapabilities, driver.MetaLogLevel,
 	driver.MetaSubscription, driver.MetaServer,
 }
 
-// isTopLevelDomain reports whether a label is a top-level domain that a server's owner is likely to have.
+// isTopLevelDomain reports whether a label is a top-level domain that the owner of a server is likely to have.
 func isTopLevelDomain(label string) bool {
 	return slices.Contains(frequentTLDs, label) || slices.Contains(otherTLDs, label)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// The walk finds members of the protocol and leaves free JSON alone.
+// TestCollectParts proves that the members of the protocol are found and that free JSON is left alone.
 func TestCollectParts(t *testing.T) {
 	free := `{"_meta":1,"icons":1,"annotations":1}`
 	for _, c := range []struct {
@@ -68,8 +68,9 @@ func TestMetaKeys(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		key             string
-		earlier, latest bool // reserved in 2025-06-18, in 2025-11-25
+		key string
+		// earlier and latest report whether the key is reserved in 2025-06-18 and in 2025-11-25.
+		earlier, latest bool
 	}{
 		{"io.modelcontextprotocol/x", false, true},
 		{"modelcontextprotocol.io/x", true, false},

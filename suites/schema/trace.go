@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
+// traceChecks are the checks of trace context in _meta.
 var traceChecks = check.Suite{
 	"schema/trace-context-format": check.WatchWithSetup(sendTrace, func(t *check.T, w check.Wire) {
 		isTrace := func(key string) bool { return traceFormats[key] != nil }
@@ -18,7 +19,7 @@ var traceChecks = check.Suite{
 	}),
 }
 
-// sendTrace makes a request that is part of a trace, which servers may go on with.
+// sendTrace sends a request with trace context, which servers may continue.
 func sendTrace(t *check.T) {
 	t.TryRequest(t.Session(), "server/discover", check.M{"_meta": check.M{
 		"traceparent": "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
@@ -27,8 +28,7 @@ func sendTrace(t *check.T) {
 	}})
 }
 
-// traceFormats are the formats of the members of _meta that carry trace context, of the W3C's Trace Context and
-// Baggage.
+// traceFormats are the formats of the members of _meta that carry trace context (W3C Trace Context and W3C Baggage).
 var traceFormats = map[string]func(string) bool{
 	"traceparent": isTraceParent, "tracestate": isTraceState, "baggage": isBaggage,
 }
@@ -48,7 +48,7 @@ const (
 	baggageProperty = `(` + baggagePair + `|` + baggageKey + `)`
 )
 
-// isTraceParent reports whether a text is a traceparent. Later versions than 00 may have more at its end.
+// isTraceParent reports whether a text is a traceparent. Versions later than 00 may have more fields.
 func isTraceParent(text string) bool {
 	p := traceParentPattern.FindStringSubmatch(text)
 	if p == nil {

@@ -15,30 +15,35 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// validatedMessage is what is known of one message of the server: which rules of its schema it breaks, and which
-// members it has that rules of their own hold for.
+// validatedMessage is a message of the server with the violations of its schema and the parts that have checks of their
+// own.
 type validatedMessage struct {
 	check.Message
-	definition string // of what it was judged by: "ListToolsResult"
+	// definition is the definition of the schema by which the message was validated, such as "ListToolsResult".
+	definition string
 	*findings
 }
 
-// findings are what equal messages share.
+// findings are the results of the validation, which equal messages share.
 type findings struct {
 	violations []schemas.Violation
 	parts      []part
 }
 
-// part is a member with rules of its own, somewhere in a message.
+// part is a member with checks of its own, anywhere in a message.
 type part struct {
-	kind    string // type of schema.ts that has the member: "Tool"
-	member  string // "_meta"
-	name    string // of what has the member, for people: `tool "add"`
-	value   any
-	message check.Message // the first that has it
+	// kind is the type of schema.ts that has the member, such as "Tool".
+	kind string
+	// member is the name of the member, such as "_meta".
+	member string
+	// name describes the object that has the member, such as `tool "add"`.
+	name  string
+	value any
+	// message is the first message with the part.
+	message check.Message
 }
 
-// Subject names what has the part, and shows the part.
+// Subject names the object that has the part, and shows the part.
 func (p part) Subject() check.Subject {
 	return check.Subject{Name: p.name, Value: check.M{p.member: p.value}, SourceFrames: p.message.Subject().Frames}
 }
@@ -46,14 +51,13 @@ func (p part) Subject() check.Subject {
 // validatedMessages are messages of the server that the revision defines.
 type validatedMessages []validatedMessage
 
-// findingsKey is what findings depend on.
+// findingsKey identifies messages that are equal for the validation.
 type findingsKey struct {
 	definition, title string
 	text              [sha256.Size]byte
 }
 
-// validateMessages looks at each message of the run once, for all watches. Of lists that came several times it keeps
-// one.
+// validateMessages validates each message of the run once for all watches. Equal messages share their findings.
 func validateMessages(t *check.T, w check.Wire) validatedMessages {
 	return check.Memo(t, "all messages", func() (all validatedMessages) {
 		known := map[findingsKey]*findings{}
@@ -77,8 +81,8 @@ func validateMessages(t *check.T, w check.Wire) validatedMessages {
 	})
 }
 
-// definitionOf is what the schema of the revision calls a message; empty where it has no word for it, or where other
-// areas have an entry for each of its members.
+// definitionOf returns the definition of a message in the schema of the revision. It is empty if there is none, or if
+// entries of other areas cover all of its members.
 func definitionOf(m check.Message, revision string) (definition string) {
 	ok := false
 	switch {
@@ -88,9 +92,9 @@ func definitionOf(m check.Message, revision string) (definition string) {
 			definition = "CreateTaskResult"
 		}
 	case m.IsResponse():
-		return "" // errors: jsonrpc/*
+		return "" // the area jsonrpc judges errors
 	case m.Method == "elicitation/create" && revision < "2025-11-25" && objectIn(m.JSON(), "params")["mode"] == "url":
-		return "" // lifecycle/operation-matches-negotiated-version
+		return "" // lifecycle/operation-matches-negotiated-version reports it
 	default:
 		if definition, ok = schemas.NotificationDefinition(revision, m.Method); !ok {
 			definition, ok = schemas.RequestDefinition(revision, m.Method)
@@ -102,8 +106,8 @@ func definitionOf(m check.Message, revision string) (definition string) {
 	return definition
 }
 
-// resultDefinition is what the schema calls a result, by its type where results have one. A type that the revision does
-// not know, or none, is left to the area result; an extension that defines one has an area of its own.
+// resultDefinition returns the definition of a result, by its resultType if the revision has one. Missing and unknown
+// types are left to the area result, and those of extensions to their own areas.
 func resultDefinition(m check.Message, revision string) (definition string, ok bool) {
 	if schemas.ResultTypes(revision) == nil {
 		return schemas.ResultDefinition(revision, m.Request.Method)
@@ -114,18 +118,18 @@ func resultDefinition(m check.Message, revision string) (definition string, ok b
 
 // startsTask reports whether a result is the task that the call asked for.
 func startsTask(m check.Message) bool {
-	return bytes.Contains(m.Request.Raw.Bytes(), []byte(`"task"`)) && // spares the decoding
+	return bytes.Contains(m.Request.Raw.Bytes(), []byte(`"task"`)) && // avoids decoding most requests
 		objectIn(m.Request.JSON(), "params")["task"] != nil && objectIn(m.JSON(), "result")["task"] != nil
 }
 
-// objectIn is a member that is an object; nil when it is none.
+// objectIn returns a member that is an object; nil if it is not.
 func objectIn(object check.M, name string) check.M {
 	m, _ := object[name].(check.M)
 	return m
 }
 
-// validatedText is the text that the definition of a message speaks of: the result of a response, else the whole
-// message.
+// validatedText returns the text that the definition of a message describes: the result of a response, or else the
+// whole message.
 func validatedText(m check.Message) []byte {
 	if !m.IsResponse() {
 		return m.TextToMaxDepth()
@@ -133,7 +137,7 @@ func validatedText(m check.Message) []byte {
 	return driver.Members(m.TextToMaxDepth())["result"]
 }
 
-// titleOf names a message for people.
+// titleOf names a message in results.
 func titleOf(m check.Message) string {
 	if m.Request != nil {
 		return "the result of " + m.Request.Method
@@ -141,7 +145,7 @@ func titleOf(m check.Message) string {
 	return m.Method
 }
 
-// Filter keeps the messages that pass the test.
+// Filter returns the messages that test selects.
 func (e validatedMessages) Filter(test func(validatedMessage) bool) (kept validatedMessages) {
 	for _, x := range e {
 		if test(x) {
@@ -151,7 +155,7 @@ func (e validatedMessages) Filter(test func(validatedMessage) bool) (kept valida
 	return kept
 }
 
-// ViolationsOwnedBy are the violations in the message that the entry owns.
+// ViolationsOwnedBy returns the violations in the message that belong to the entry.
 func (x validatedMessage) ViolationsOwnedBy(id string) (broken []schemas.Violation) {
 	for _, v := range x.violations {
 		if protocol.OwnerOf(v, x.Session.NegotiatedRevision()) == id {
@@ -161,7 +165,7 @@ func (x validatedMessage) ViolationsOwnedBy(id string) (broken []schemas.Violati
 	return broken
 }
 
-// Parts are all parts of that name; equal messages count once.
+// Parts returns all parts with that member; equal messages count once.
 func (e validatedMessages) Parts(member string) (parts []part) {
 	seen := map[*findings]bool{}
 	for _, x := range e {
@@ -179,8 +183,8 @@ func (e validatedMessages) Parts(member string) (parts []part) {
 	return parts
 }
 
-// collectParts finds the parts in a value of that kind. It goes where the schema has objects of its own, never into
-// free JSON.
+// collectParts finds the parts in a value of that type. It descends only into objects that the schema defines, never
+// into free JSON.
 func (c *findings) collectParts(kind, name, root, revision string, value any) {
 	if list, ok := value.([]any); ok {
 		for _, item := range list {
@@ -214,7 +218,7 @@ func (c *findings) collectParts(kind, name, root, revision string, value any) {
 	}
 }
 
-// collectInputParts finds the parts in what a result asks the client for.
+// collectInputParts finds the parts in the input requests of a result.
 func (c *findings) collectInputParts(name, root, revision string, asked check.M) {
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		request, _ := asked[key].(check.M)
@@ -225,7 +229,7 @@ func (c *findings) collectInputParts(name, root, revision string, asked check.M)
 	}
 }
 
-// nameOf names an object for people: by its own name, else by the message it is in.
+// nameOf names an object in results: by its own name, or else by its message.
 func nameOf(noun, root string, object check.M) string {
 	if name, ok := object["name"].(string); ok {
 		return noun + " " + strconv.Quote(name)
@@ -233,18 +237,23 @@ func nameOf(noun, root string, object check.M) string {
 	return noun + " in " + root
 }
 
-// typeRules is which members of a type of schema.ts have rules of their own, and which hold objects that may have some.
+// typeRules holds which members of a type of schema.ts have checks of their own, and which contain objects that may
+// have some.
 type typeRules struct {
-	noun    string // empty for the outermost objects, which the message names
+	// noun names the type in results; empty for outermost objects, which are named by their message.
+	noun    string
 	members []memberSince
 	objects []childObject
 }
 
+// memberSince is a member with the first revision that has it.
 type memberSince struct{ name, since string }
 
+// childObject is a member with the type of the objects in it.
 type childObject struct{ member, kind string }
 
-// typeRulesOf is the shape of a type; results, notifications and requests that need no row are like all of their kind.
+// typeRulesOf returns the rules of a type. Results, notifications and requests without a row have the rules of their
+// kind.
 func typeRulesOf(kind string) typeRules {
 	s, ok := rulesByType[kind]
 	switch {
@@ -268,6 +277,7 @@ var (
 	blockMembers    = slices.Concat(itemMetaMember, annotationsMember)
 )
 
+// rulesByType are the rules of the types of schema.ts that are not like all of their kind.
 var rulesByType = map[string]typeRules{
 	"InitializeResult": {
 		members: slices.Concat(metaMember, []memberSince{{"capabilities", ""}}),
@@ -328,7 +338,7 @@ var rulesByType = map[string]typeRules{
 		objects: []childObject{{"content", "ContentBlock"}}},
 }
 
-// blockTypes are the types of content by the value of their member type.
+// blockTypes maps the type member of content to the types of schema.ts.
 var blockTypes = map[string]string{
 	"text":          "TextContent",
 	"image":         "ImageContent",

@@ -39,7 +39,7 @@ var directoryChecks = check.Suite{
 		for _, uri := range l.expectedURIs() {
 			child := l.child(uri)
 			if child == nil {
-				continue // which skills/directory-children reports
+				continue // skills/directory-children reports it
 			}
 			isDirectory := !slices.Contains(l.skill.uris(), uri)
 			t.Expect((child["mimeType"] == directoryType) == isDirectory).To(
@@ -73,19 +73,21 @@ var directoryChecks = check.Suite{
 // directoryType is the media type of directories.
 const directoryType = "inode/directory"
 
-// directoryListing is a directory of a skill that lists its files, and what is in it.
+// directoryListing is a directory of a skill that lists its files, with its children.
 type directoryListing struct {
 	skill    skill
 	uri      string
 	children []check.M
-	pages    []check.M // without the children
-	err      error
+	// pages are the result pages without the children.
+	pages []check.M
+	err   error
 }
 
-// maxDirectories is how many directories of a skill are read.
+// maxDirectories is the number of directories that are read for each skill.
 const maxDirectories = 6
 
-// directoryListings are the directories of the first skills. Without any the check ends, unless it can do without.
+// directoryListings returns the directories of the first skills. If there are none and orNone is not set, it ends the
+// check.
 func directoryListings(t *check.T, orNone bool) []directoryListing {
 	all := check.Step(t, directoryMethod, readDirectories)
 	switch {
@@ -98,6 +100,7 @@ func directoryListings(t *check.T, orNone bool) []directoryListing {
 	return nil
 }
 
+// readDirectories reads the directories of the first skills, if the server declares that.
 func readDirectories(t *check.T) (all []directoryListing) {
 	if t.Server.Extension(extension)["directoryRead"] != true {
 		return nil
@@ -117,7 +120,7 @@ func readDirectories(t *check.T) (all []directoryListing) {
 	return all
 }
 
-// readDirectory reads what is in a directory.
+// readDirectory reads the children of a directory.
 func (s skill) readDirectory(t *check.T, uri string) directoryListing {
 	l := directoryListing{skill: s, uri: uri}
 	l.err = check.EachPage(t.Session(), directoryMethod, "resources", extensionParams(check.M{"uri": uri}),
@@ -131,7 +134,7 @@ func (s skill) readDirectory(t *check.T, uri string) directoryListing {
 	return l
 }
 
-// directoryChecks are the root of the skill and the directories below it that have files.
+// directories returns the root of the skill and the directories below it that have files.
 func (s skill) directories(root string) []string {
 	all := []string{root}
 	for _, uri := range s.uris() {
@@ -146,7 +149,7 @@ func (s skill) directories(root string) []string {
 	return slices.Compact(all)
 }
 
-// expectedURIs are the files and directories in it, as the entry of the skill has them.
+// expectedURIs returns the files and directories in the directory, according to the entry of the skill.
 func (l directoryListing) expectedURIs() (uris []string) {
 	for _, uri := range l.skill.uris() {
 		if isBelow(l.uri, uri) {
@@ -158,7 +161,7 @@ func (l directoryListing) expectedURIs() (uris []string) {
 	return slices.Compact(uris)
 }
 
-// child is what is in it under a URI; nil when nothing is.
+// child returns the child with a URI; nil if there is none.
 func (l directoryListing) child(uri string) check.M {
 	i := slices.IndexFunc(l.children, func(c check.M) bool { return c["uri"] == uri })
 	if i < 0 {
@@ -167,7 +170,7 @@ func (l directoryListing) child(uri string) check.M {
 	return l.children[i]
 }
 
-// currentURIs are the files of the skill as its entry has them now.
+// currentURIs returns the files of the skill according to its current entry.
 func (l directoryListing) currentURIs(t *check.T) []string {
 	return check.Step(t, "entry now: "+l.skill.requireURI(t), func(t *check.T) []string {
 		entry, _ := requestByURI(t, getMethod, l.skill.requireURI(t)).Result()["skill"].(check.M)
@@ -175,7 +178,7 @@ func (l directoryListing) currentURIs(t *check.T) []string {
 	})
 }
 
-// requireRead ends a check that cannot do without the children.
+// requireRead ends the check if the children could not be read.
 func (l directoryListing) requireRead(t *check.T) {
 	if l.err != nil {
 		t.Yield("it is not served")
@@ -186,7 +189,7 @@ func (l directoryListing) subject() check.Subject {
 	return check.Subject{Name: l.uri, Value: check.M{"uri": l.uri, "resources": l.children}}
 }
 
-// eachListing is the check that tries something on the directories.
+// eachListing makes a check that judges each directory.
 func eachListing(run func(*check.T, directoryListing)) check.Check {
 	return check.Probe(func(t *check.T) { check.Each(t, directoryListings(t, false), directoryListing.subject, run) })
 }

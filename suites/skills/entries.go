@@ -13,13 +13,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// The limits of a skill that every client takes.
+// These are the limits of a skill that every client has to accept.
 const (
 	maxFiles = 512
 	maxBytes = 16 << 20
 )
 
-// entryChecks are the checks of what entries of skills say.
+// entryChecks are the checks of the entries of skills.
 var entryChecks = check.Suite{
 	"skills/list-ends": check.Probe(func(t *check.T) {
 		c := check.Step(t, listMethod, readList)
@@ -48,7 +48,7 @@ var entryChecks = check.Suite{
 
 	"skills/names-unique": check.Probe(func(t *check.T) {
 		var again []string
-		known := map[string]any{} // the uri of the skill of that name
+		known := map[string]any{} // maps names to the URIs of their skills
 		for _, s := range allSkills(t) {
 			name, _ := s.frontmatter()["name"].(string)
 			if uri, has := known[name]; has && uri != s.entry["uri"] {
@@ -188,21 +188,21 @@ var entryChecks = check.Suite{
 	}),
 }
 
-// absoluteURIPattern is how a URI begins that is not relative to another one.
+// absoluteURIPattern matches the beginning of an absolute URI.
 var absoluteURIPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// digestPattern is that of digests.
+// digestPattern matches a digest.
 var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// skillPathPattern are a reg-name and path segments of RFC 3986.
+// skillPathPattern matches a reg-name with path segments (RFC 3986).
 var skillPathPattern = regexp.MustCompile(
 	`^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*$`,
 )
 
-// skill is an entry of the list.
+// skill is an entry of skills/list.
 type skill struct{ entry check.M }
 
-// skills are the entries.
+// skills returns the entries of the list as skills.
 func (c skillList) skills() (all []skill) {
 	for _, e := range c.entries {
 		all = append(all, skill{e})
@@ -210,7 +210,7 @@ func (c skillList) skills() (all []skill) {
 	return all
 }
 
-// allSkills are the skills of the list, for a check that cannot do without.
+// allSkills returns the skills of the list. If there are none, it ends the check.
 func allSkills(t *check.T) []skill {
 	all := requireList(t).skills()
 	if len(all) == 0 {
@@ -219,17 +219,17 @@ func allSkills(t *check.T) []skill {
 	return all
 }
 
-// eachSkill tries a check on the skills of the list.
+// eachSkill runs a check on the skills of the list.
 func eachSkill(t *check.T, run func(*check.T, skill)) {
 	check.Each(t, allSkills(t), skill.subject, run)
 }
 
-// eachEntry is the check that tries something on them.
+// eachEntry makes a check that judges each skill.
 func eachEntry(run func(*check.T, skill)) check.Check {
 	return check.Probe(func(t *check.T) { eachSkill(t, run) })
 }
 
-// eachManifest is the check that tries something on those with a list of their files.
+// eachManifest makes a check that judges each skill that lists its files.
 func eachManifest(run func(*check.T, skill)) check.Check {
 	return eachEntry(func(t *check.T, s skill) {
 		if _, isList := s.entry["resources"].([]any); !isList {
@@ -239,25 +239,25 @@ func eachManifest(run func(*check.T, skill)) check.Check {
 	})
 }
 
-// subject is the skill as one of several.
+// subject returns the skill as a subject.
 func (s skill) subject() check.Subject {
 	uri, _ := s.entry["uri"].(string)
 	return check.Subject{Name: uri, Value: s.entry}
 }
 
-// frontmatter is that of the entry; nil when it has none.
+// frontmatter returns the frontmatter of the entry; nil if it has none.
 func (s skill) frontmatter() check.M {
 	frontmatter, _ := s.entry["frontmatter"].(check.M)
 	return frontmatter
 }
 
-// manifest are the files that the entry lists.
+// manifest returns the files that the entry lists.
 func (s skill) manifest() []check.M {
 	items, _ := s.entry["resources"].([]any)
 	return check.Objects(items)
 }
 
-// uris are those of the files that the entry lists.
+// uris returns the URIs of the files that the entry lists.
 func (s skill) uris() (uris []string) {
 	for _, f := range s.manifest() {
 		if uri, ok := f["uri"].(string); ok {
@@ -267,7 +267,7 @@ func (s skill) uris() (uris []string) {
 	return uris
 }
 
-// file is what the entry says of a file; nil when it does not list it.
+// file returns the entry of a file in the manifest; nil if it is not listed.
 func (s skill) file(uri string) check.M {
 	all := s.manifest()
 	if i := slices.IndexFunc(all, func(f check.M) bool { return f["uri"] == uri }); i >= 0 {
@@ -276,7 +276,7 @@ func (s skill) file(uri string) check.M {
 	return nil
 }
 
-// requireURI is the URI of the SKILL.md, for a check that cannot do without.
+// requireURI returns the URI of the SKILL.md; without one, it ends the check.
 func (s skill) requireURI(t *check.T) string {
 	uri, ok := s.entry["uri"].(string)
 	if !ok || !strings.HasSuffix(uri, skillFile) {
@@ -285,10 +285,10 @@ func (s skill) requireURI(t *check.T) string {
 	return uri
 }
 
-// root is the URI of the directory of the skill, likewise.
+// root returns the URI of the directory of the skill, as requireURI does.
 func (s skill) root(t *check.T) string { return strings.TrimSuffix(s.requireURI(t), skillFile) }
 
-// requireName is the name of the skill, likewise.
+// requireName returns the name of the skill; without one, it ends the check.
 func (s skill) requireName(t *check.T) string {
 	name, ok := s.frontmatter()["name"].(string)
 	if !ok {
@@ -297,13 +297,13 @@ func (s skill) requireName(t *check.T) string {
 	return name
 }
 
-// isBelow reports whether a URI is that of a file in a directory or below it.
+// isBelow reports whether a URI denotes a file in a directory or below it.
 func isBelow(directory, uri string) bool {
 	path, inside := strings.CutPrefix(uri, directory+"/")
 	return inside && path != "" && !slices.Contains(strings.Split(path, "/"), "..")
 }
 
-// number is a JSON number; 0 when it is not one.
+// number returns a JSON number; 0 if the value is not one.
 func number(v any) float64 {
 	n, _ := v.(json.Number)
 	f, _ := n.Float64()

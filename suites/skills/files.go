@@ -14,13 +14,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// What is read of the skills: of each so many files beside its SKILL.md, and none that is said to be longer.
+// maxReads is the number of files that are read of each skill besides its SKILL.md, and maxFileBytes the largest
+// declared size of such a file.
 const (
 	maxReads     = 6
 	maxFileBytes = 1 << 20
 )
 
-// fileChecks are the checks of the files of skills, as they are read.
+// fileChecks are the checks of the files of skills when they are read.
 var fileChecks = check.Suite{
 	"skills/skill-md-readable": check.Probe(func(t *check.T) {
 		eachFile(t, isSkillFile, func(t *check.T, r fileRead) {
@@ -136,17 +137,19 @@ func (f listedFile) subject() check.Subject {
 	return check.Subject{Name: f.skill.subject().Name, Value: f.resource}
 }
 
-// fileRead is a file of a skill, and what came of reading it.
+// fileRead is a file of a skill, with the reply to reading it.
 type fileRead struct {
-	skill   skill
-	uri     string
-	file    check.M // of the entry; nil when it does not list it
-	reply   driver.Reply
-	content check.M // nil: there is none
+	skill skill
+	uri   string
+	// file is the entry of the file in the manifest; nil if it is not listed.
+	file  check.M
+	reply driver.Reply
+	// content is the content of the file in the reply; nil if there is none.
+	content check.M
 }
 
-// fileReads are the SKILL.md of the first skills of the list, and some of their other files. What does not fit its
-// entry is read again, with the entry as it is now: the skill may have changed.
+// fileReads reads the SKILL.md and some other files of the first skills of the list. Files that differ from their entry
+// are read again, with the current entry, since the skill may have changed.
 func fileReads(t *check.T) []fileRead {
 	return check.Step(t, "files of skills", func(t *check.T) (all []fileRead) {
 		skills := allSkills(t)
@@ -168,7 +171,7 @@ func fileReads(t *check.T) []fileRead {
 	})
 }
 
-// readFile reads a file.
+// readFile reads a file. If the file differs from its entry, it is read again with the current entry.
 func (s skill) readFile(t *check.T, uri string) fileRead {
 	r := s.readFileOnce(t, uri)
 	if r.matchesDigest() {
@@ -196,7 +199,7 @@ func (s skill) readFileOnce(t *check.T, uri string) fileRead {
 	return r
 }
 
-// bytes are those of the file.
+// bytes returns the content of the file; ok reports whether there is any.
 func (r fileRead) bytes() (raw []byte, ok bool) {
 	if text, isText := r.content["text"].(string); isText {
 		return []byte(text), true
@@ -206,7 +209,7 @@ func (r fileRead) bytes() (raw []byte, ok bool) {
 	return raw, isBlob && err == nil
 }
 
-// matchesDigest reports whether the file is as its entry says, or there is nothing to say so.
+// matchesDigest reports whether the file has the digest of its entry, or the entry has none.
 func (r fileRead) matchesDigest() bool {
 	raw, ok := r.bytes()
 	digest, _ := r.file["digest"].(string)
@@ -214,7 +217,7 @@ func (r fileRead) matchesDigest() bool {
 	return !ok || digest == "" || digest == "sha256:"+hex.EncodeToString(sum[:])
 }
 
-// requireBytes are those of the file, for a check that cannot do without.
+// requireBytes returns the content of the file; without any, it ends the check.
 func (r fileRead) requireBytes(t *check.T) []byte {
 	raw, ok := r.bytes()
 	if !ok {
@@ -227,14 +230,14 @@ func isSkillFile(r fileRead) bool { return r.uri == r.skill.entry["uri"] }
 
 func isOtherFile(r fileRead) bool { return !isSkillFile(r) }
 
-// isListed reports whether the entry lists the file.
+// isListed reports whether the manifest lists the file.
 func isListed(r fileRead) bool { return r.file != nil }
 
 func (r fileRead) subject() check.Subject {
 	return check.Subject{Name: r.uri, Frames: []*driver.Frame{r.reply.Request, r.reply.Frame}}
 }
 
-// eachFile tries a check on the files that are of a kind.
+// eachFile runs a check on the files that kind selects.
 func eachFile(t *check.T, kind func(fileRead) bool, run func(*check.T, fileRead)) {
 	var all []fileRead
 	for _, r := range fileReads(t) {

@@ -16,7 +16,7 @@ var (
 	errNoMapping     = errors.New("its frontmatter is not a mapping")
 )
 
-// frontmatterIn is the YAML that a SKILL.md begins with.
+// frontmatterIn returns the YAML frontmatter of a SKILL.md.
 func frontmatterIn(text string) (*yaml.Node, error) {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	if strings.TrimRight(lines[0], " \t") != "---" {
@@ -38,7 +38,7 @@ func frontmatterIn(text string) (*yaml.Node, error) {
 	return nil, errNoFrontmatter
 }
 
-// mappingMember is a member of a mapping; nil when it has none of that name.
+// mappingMember returns a member of a mapping; nil if it has none with that name.
 func mappingMember(mapping *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
@@ -48,8 +48,8 @@ func mappingMember(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// difference says where a JSON value is not what YAML says, in any of the ways in which its scalars can be read; empty
-// when it is the same.
+// difference returns the path at which a JSON value differs from YAML, in all ways in which its scalars can be read;
+// empty if there is no difference.
 func difference(node *yaml.Node, value any, path string) string {
 	switch node.Kind {
 	case yaml.AliasNode:
@@ -88,7 +88,7 @@ func objectDifference(node *yaml.Node, value any, path string) string {
 		name := node.Content[i].Value
 		member, has := object[name]
 		if name == "<<" {
-			continue // what is merged in, the names above are of
+			continue // the names above come from the merged mapping
 		}
 		if at := difference(node.Content[i+1], member, path+"."+name); !has || at != "" {
 			return path + "." + name
@@ -97,7 +97,7 @@ func objectDifference(node *yaml.Node, value any, path string) string {
 	return ""
 }
 
-// equalsScalar reports whether a JSON value is what a scalar says: its text, or what it stands for.
+// equalsScalar reports whether a JSON value equals a scalar, as text or by its meaning.
 func equalsScalar(node *yaml.Node, value any) bool {
 	switch v := value.(type) {
 	case nil:

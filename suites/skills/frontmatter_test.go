@@ -10,8 +10,8 @@ func TestDifference(t *testing.T) {
 	tests := map[string]struct{ text, value, at string }{
 		"the same":            {"name: a\ndescription: b\n", `{"name":"a","description":"b"}`, ""},
 		"another order":       {"name: a\ndescription: b\n", `{"description":"b","name":"a"}`, ""},
-		"a field more":        {"name: a\n", `{"name":"a","license":"MIT"}`, ".license"},
-		"a field less":        {"name: a\nlicense: MIT\n", `{"name":"a"}`, ".license"},
+		"additional field":    {"name: a\n", `{"name":"a","license":"MIT"}`, ".license"},
+		"missing field":       {"name: a\nlicense: MIT\n", `{"name":"a"}`, ".license"},
 		"another text":        {"name: a\n", `{"name":"b"}`, ".name"},
 		"a folded text":       {"name: >\n  a\n  b\n", `{"name":"a b\n"}`, ""},
 		"a number":            {"v: 1.10\n", `{"v":1.1}`, ""},

@@ -1,4 +1,8 @@
-// Package skills is the area of the extension skills: directories of instructions that a server serves as resources.
+// Package skills holds the checks of the skills extension: directories of instructions that a server lists and serves
+// as resources.
+//
+// The list is read once, and the files and directories of the first maxSkills skills once each. Files that differ from
+// their entry are read again before a check fails, since skills may change.
 package skills
 
 import (
@@ -15,7 +19,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(declarationChecks, entryChecks, fileChecks, directoryChecks)
 
 const (
@@ -26,7 +30,7 @@ const (
 	skillFile       = "/SKILL.md"
 )
 
-// declarationChecks are the checks of what a server declares, and of the methods that it serves then.
+// declarationChecks are the checks of what a server declares, and of the methods that it then has to serve.
 var declarationChecks = check.Suite{
 	"skills/settings-shape": check.Probe(func(t *check.T) {
 		extensions, _ := t.Server.Capabilities["extensions"].(check.M)
@@ -80,7 +84,8 @@ var declarationChecks = check.Suite{
 		for _, result := range results {
 			if ttl, has := result["ttlMs"]; has {
 				t.Expect(ttl).To(check.BeInteger(), "ttlMs")
-				milliseconds, _ := ttl.(json.Number).Float64() // of too large a number: infinity
+				// A number that is too large becomes infinity.
+				milliseconds, _ := ttl.(json.Number).Float64()
 				t.Expect(milliseconds >= 0).To(check.BeTrue("a number from 0 on", "%s", check.Show(ttl)))
 			}
 			t.Expect(check.Member(result, "cacheScope")).To(check.BeOneOf[any]("public", "private", check.Absent{}),
@@ -133,30 +138,33 @@ var declarationChecks = check.Suite{
 	}),
 }
 
-// extensionParams are params of a request of the extension.
+// extensionParams returns params with the capabilities that requests of the extension need.
 func extensionParams(params check.M) check.M {
 	return protocol.WithCapabilities(params, protocol.ExtensionCapabilities(extension))
 }
 
-// requestByURI asks for what is under a URI.
+// requestByURI requests what has a URI.
 func requestByURI(t *check.T, method, uri string) driver.Reply {
 	return t.Request(t.Session(), method, extensionParams(check.M{"uri": uri}))
 }
 
-// requestInvalidByURI asks for what is not under a URI.
+// requestInvalidByURI sends a request for a URI that the server has to reject.
 func requestInvalidByURI(t *check.T, method, uri string) driver.Reply {
 	return invalid.RequestInvalid(t, t.Session(), method, extensionParams(check.M{"uri": uri}))
 }
 
-// skillList is what skills/list says.
+// skillList is the result of skills/list.
 type skillList struct {
 	entries []check.M
-	pages   []check.M // without their entries
-	refused bool      // the first page is not a list
-	err     error     // why it was not read to its end
+	// pages are the result pages without the entries.
+	pages []check.M
+	// refused reports that the first reply is not a list.
+	refused bool
+	// err is why the list was not read to its end; nil if it was.
+	err error
 }
 
-// requireList is the list, for a check that cannot do without.
+// requireList returns the list. If it could not be read, it ends the check.
 func requireList(t *check.T) skillList {
 	c := check.Step(t, listMethod, readList)
 	var endless *check.EndlessListError
@@ -181,24 +189,24 @@ func readList(t *check.T) (c skillList) {
 	return c
 }
 
-// isLost reports whether an error is that nothing came.
+// isLost reports whether an error is a lost or missing response.
 func isLost(err error) bool {
 	var silence *driver.TimeoutError
 	var death *driver.SessionEndError
 	return errors.As(err, &silence) || errors.As(err, &death)
 }
 
-// expectCacheHints wants a result to say how long and by whom it may be kept.
+// expectCacheHints requires a result to have caching hints.
 func expectCacheHints(t *check.T, result check.M) {
 	for _, hint := range []string{"ttlMs", "cacheScope"} {
 		t.Expect(check.HasMember(result, hint)).To(check.BeTrue("ttlMs and cacheScope", "no %s", hint))
 	}
 }
 
-// maxSkills is how many of the listed skills are tried one by one.
+// maxSkills is the number of listed skills that are tried one by one.
 const maxSkills = 8
 
-// getResult is a skill of the list, and what skills/get says of it.
+// getResult is a skill of the list with the result of skills/get.
 type getResult struct {
 	skill  skill
 	result check.M
@@ -206,7 +214,7 @@ type getResult struct {
 
 func (a getResult) subject() check.Subject { return a.skill.subject() }
 
-// getResults are the answers of skills/get for the first skills of the list, as far as there are results.
+// getResults returns the results of skills/get for the first skills of the list.
 func getResults(t *check.T) []getResult {
 	return check.Step(t, getMethod, func(t *check.T) (all []getResult) {
 		for _, s := range requireList(t).skills() {
@@ -220,7 +228,7 @@ func getResults(t *check.T) []getResult {
 	})
 }
 
-// eachGetResult tries a check on them.
+// eachGetResult runs a check on each of getResults.
 func eachGetResult(t *check.T, run func(t *check.T, s skill, result check.M)) {
 	all := getResults(t)
 	if len(all) == 0 {
@@ -229,7 +237,7 @@ func eachGetResult(t *check.T, run func(t *check.T, s skill, result check.M)) {
 	check.Each(t, all, getResult.subject, func(t *check.T, a getResult) { run(t, a.skill, a.result) })
 }
 
-// sameEntry reports whether two entries say the same, whatever the order of the files.
+// sameEntry reports whether two entries are equal but for the order of the files.
 func sameEntry(a, b check.M) bool {
 	sorted := func(e check.M) string {
 		files, isList := e["resources"].([]any)

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// incompleteChecks are the checks of requests that do not say all that a request has to say.
+// incompleteChecks are the checks of requests without some of the required members of _meta.
 var incompleteChecks = check.Suite{
 	"stateless/missing-params": check.ProcessProbe(func(t *check.T) {
 		expectVersionRequired(t,
@@ -99,7 +99,7 @@ var incompleteChecks = check.Suite{
 	}),
 }
 
-// requestsWithoutCapabilities are server/discover and a list without what the client can do.
+// requestsWithoutCapabilities sends server/discover and a list request without clientCapabilities.
 func requestsWithoutCapabilities(t *check.T) []handshake.IncompleteRequest {
 	return check.Step(t, "requests without capabilities", func(t *check.T) (all []handshake.IncompleteRequest) {
 		s := t.SessionForInvalidInput()
@@ -116,12 +116,11 @@ func requestsWithoutCapabilities(t *check.T) []handshake.IncompleteRequest {
 	})
 }
 
-// noVersionCodes are the codes for a request that names no version: it is malformed or, over HTTP, not what its header
-// says.
+// noVersionCodes are the codes for a request without a version: it is malformed or, over HTTP, contradicts its header.
 var noVersionCodes = []int{errcode.InvalidParams, errcode.HeaderMismatch}
 
-// expectVersionRequired wants requests that name no version to be refused. What is answered as server/discover without
-// _meta has the same cause.
+// expectVersionRequired requires requests without a version to be rejected. A request that is answered in the same way
+// as server/discover without _meta yields to the check of that.
 func expectVersionRequired(t *check.T, all []handshake.IncompleteRequest) {
 	bare := handshake.RequestsWithoutMeta(t)[2]
 	check.Each(t, all, handshake.IncompleteRequest.Subject, func(t *check.T, r handshake.IncompleteRequest) {
@@ -135,8 +134,8 @@ func expectVersionRequired(t *check.T, all []handshake.IncompleteRequest) {
 	})
 }
 
-// requireDecided ends a check of what a server over stdio makes of a request that names no version, when it speaks both
-// eras and does not answer as in this one: it may take the request for one of the other.
+// requireDecided ends the check if a server over stdio may have treated a request without a version as one of a legacy
+// revision: it supports both eras and did not answer as a modern server.
 func requireDecided(t *check.T, r driver.Reply) {
 	code, _ := r.Code()
 	modern := code == errcode.InvalidParams || check.HasMember(r.Result(), "resultType")
@@ -147,7 +146,7 @@ func requireDecided(t *check.T, r driver.Reply) {
 	}
 }
 
-// declaredRequests are requests of all kinds that the server declares to serve, but for those of incapable.
+// declaredRequests returns requests of all kinds that the server declares, except those of requestsWithoutCapabilities.
 func declaredRequests(t *check.T) (all []handshake.IncompleteRequest) {
 	add := func(method string, params check.M) {
 		full := maps.Clone(handshake.OmittedCapabilities)
@@ -173,7 +172,7 @@ func declaredRequests(t *check.T) (all []handshake.IncompleteRequest) {
 	return all
 }
 
-// hasOpenedSince reports whether the server has opened a stream since the mark.
+// hasOpenedSince reports whether the server has opened a subscription stream since the mark.
 func hasOpenedSince(s *driver.Session, mark int) bool {
 	for _, f := range s.ReceivedSince(mark) {
 		if f.Method == "notifications/subscriptions/acknowledged" {
@@ -183,7 +182,7 @@ func hasOpenedSince(s *driver.Session, mark int) bool {
 	return false
 }
 
-// outcome says how a request was served.
+// outcome returns how a request was served, for a message.
 func outcome(r driver.Reply, opened bool) any {
 	if opened {
 		return "the stream was opened"

@@ -14,12 +14,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// independenceChecks are the checks that requests are judged by what they say themselves.
+// independenceChecks are the checks that a request is judged by its own _meta only.
 var independenceChecks = check.Suite{
 	"stateless/no-inherited-meta": check.Probe(func(t *check.T) {
 		list := protocol.RequireListMethod(t)
 		all := handshake.RequestsWithoutMeta(t)
-		fresh := all[len(all)-1].Reply // of the list
+		// The last request is for a list.
+		fresh := all[len(all)-1].Reply
 		s := t.SessionForInvalidInput()
 		t.Request(s, list, nil)
 		r := invalid.TryInvalid(t, s, list, check.M{"_meta": driver.Omitted})
@@ -42,7 +43,7 @@ var independenceChecks = check.Suite{
 			able, unable := protocol.WithCapabilities(params,
 				protocol.AllModernCapabilities), protocol.WithCapabilities(params, check.M{})
 			s := t.Session()
-			// maybe since another check has declared it
+			// The cause may be a declaration in a request of another check.
 			if requestsElicitation(invalid.RequestInvalid(t, s, "tools/call", unable)) {
 				if s = t.ExclusiveSession(); requestsElicitation(t.Request(s, "tools/call", unable)) {
 					t.Yield("it elicits from any client")
@@ -103,7 +104,7 @@ var independenceChecks = check.Suite{
 	}),
 }
 
-// requestsElicitation reports whether a result asks for what only a client that declares elicitation has.
+// requestsElicitation reports whether a result asks for something that needs the elicitation capability.
 func requestsElicitation(r driver.Reply) bool {
 	requests, _ := r.Result()["inputRequests"].(check.M)
 	for _, v := range requests {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// listChecks are the checks that lists are the same for everybody.
+// listChecks are the checks that lists do not depend on the connection or on earlier requests.
 var listChecks = check.Suite{
 	"stateless/first-request-any": check.Probe(func(t *check.T) {
 		c := handshake.CompareConnections(t)
@@ -67,14 +67,15 @@ var listChecks = check.Suite{
 	}),
 }
 
-// requireServed ends a check of lists when there are none of the other session.
+// requireServed ends the check if the lists of the other connection were not served.
 func requireServed(t *check.T, c handshake.ConnectionLists) {
 	if len(c.NewConnection) == 0 {
 		t.Yield("%s is not served as the first request", c.ListMethod)
 	}
 }
 
-// expectSameLists wants lists to be as they were, unless they change by themselves: before and after say so.
+// expectSameLists requires lists to be unchanged. Lists that differ before and after do not count, since they change on
+// their own.
 func expectSameLists(t *check.T, before, after, got handshake.NamesByList, where string) {
 	for list, names := range before {
 		if !slices.Equal(names, after[list]) {

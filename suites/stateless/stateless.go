@@ -1,9 +1,12 @@
-// Package stateless is the area of requests that depend on no session.
+// Package stateless holds the checks of the modern revisions that each request carries what it needs, and depends on no
+// session: required members of _meta, nothing inherited from earlier requests, and the same lists on every connection.
+//
+// The checks read steps of package handshake, which send incomplete requests and list on other connections.
 package stateless
 
 import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(incompleteChecks, independenceChecks, listChecks)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
+// inputChecks are the checks of what a server reads from stdin.
 var inputChecks = check.Suite{
 	"stdio/input-split-across-writes": check.Probe(func(t *check.T) {
 		s := t.Session()
@@ -20,7 +21,7 @@ var inputChecks = check.Suite{
 		s.Write(line[:len(line)/2], line[len(line)/2:])
 		expectSameKind(t, s.Await(p), whole)
 		if invalid.StringIDOrDefault(t, "") == nil || !invalid.ProbeID(s, "mcpcheck-whole é✓😀").HasRequestID() {
-			return // how such ids are repeated, jsonrpc/response-id-unicode judges
+			return // jsonrpc/response-id-unicode judges how such ids are repeated
 		}
 		mark := s.Mark()
 		p, request = protocol.NewNoOp(s, "mcpcheck-split é✓😀")
@@ -66,7 +67,7 @@ var inputChecks = check.Suite{
 	}),
 }
 
-// splitWithinCharacters splits a text after the first byte of each character that has several.
+// splitWithinCharacters splits a text after the first byte of each multi-byte character.
 func splitWithinCharacters(text []byte) (pieces [][]byte) {
 	begin := 0
 	for i, r := range string(text) {
@@ -78,7 +79,7 @@ func splitWithinCharacters(text []byte) (pieces [][]byte) {
 	return append(pieces, text[begin:])
 }
 
-// padding is what makes a message large.
+// padding is a member that makes a message large; Bytes is its size.
 type padding struct {
 	Name  string
 	Bytes int
@@ -86,7 +87,7 @@ type padding struct {
 
 func (p padding) subject() check.Subject { return check.NamedSubject(p.Name) }
 
-// expectSameKind wants an answer of the kind that the same request gets otherwise.
+// expectSameKind requires a reply of the same kind as the same request gets otherwise.
 func expectSameKind(t *check.T, got, ordinary driver.Reply) {
 	t.Expect(got).To(check.BeAnswered())
 	t.Expect(got.Error() == nil ||

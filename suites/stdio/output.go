@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
+// outputChecks are the checks of what a server writes to stdout and stderr.
 var outputChecks = check.Suite{
 	"stdio/stdout-only-messages": check.WatchWithSetup(handshake.StartIdleSession, func(t *check.T, w check.Wire) {
 		parts, unversioned := splitMessageLines(w), slices.ContainsFunc(w.Messages().List, lacksVersion)
@@ -39,7 +40,7 @@ var outputChecks = check.Suite{
 	}).WhenConnectRefused(),
 
 	"stdio/one-message-per-line": check.WatchWithSetup(func(t *check.T) {
-		// A server that repeats the name shows whether it escapes it.
+		// A server that repeats the name shows whether it escapes line breaks.
 		if t.Server.Declares("tools") && check.MayCallUnknown(t) {
 			invalid.TryInvalid(t, t.Session(), "tools/call",
 				check.M{"name": "mcpcheck no\nsuch tool", "arguments": check.M{}})
@@ -71,7 +72,8 @@ var outputChecks = check.Suite{
 	"stdio/stderr-utf8": check.Watch(func(t *check.T, w check.Wire) {
 		var all []stderrOutput
 		for _, s := range w.Sessions {
-			if head, _ := s.Stdio().Stderr(); len(head) > 0 && !s.HasInvalidInput() { // servers log what they read
+			// Servers may log invalid input.
+			if head, _ := s.Stdio().Stderr(); len(head) > 0 && !s.HasInvalidInput() {
 				all = append(all, stderrOutput{s.Name(), head})
 			}
 		}
@@ -90,13 +92,13 @@ var outputChecks = check.Suite{
 	}),
 }
 
-// unterminatedBytes is how many bytes have come of an answer that no newline ends.
+// unterminatedBytes returns how many bytes of a response were received without a newline at the end.
 func unterminatedBytes(t *check.T) int {
 	return check.Step(t, "a newline", func(t *check.T) int {
 		s := t.Session()
 		r := s.Await(protocol.SendNoOp(s, 70066))
 		if r.Answered() {
-			return 0 // its newline came with it
+			return 0 // the newline was received, too
 		}
 		check.RequireNotLate(t, r)
 		partial := s.Stdio().PartialBytes()
@@ -109,16 +111,18 @@ func unterminatedBytes(t *check.T) int {
 
 func lacksVersion(m check.Message) bool { return !m.HasJSONRPC }
 
-// areAnswers reports whether a line has what answers have and nothing else has, jsonrpc apart, or is a batch of such.
+// areAnswers reports whether a line consists of messages that only responses can be, whether or not they have a jsonrpc
+// member. The line is one message or a batch.
 func areAnswers(m check.Message) bool {
 	return !slices.ContainsFunc(m.Messages(), func(f *driver.Frame) bool {
 		return f.Kind != driver.Object || f.HasMethod || f.HasResult == f.HasError
 	})
 }
 
-// invalidLine is a line that is no message. As a text, it says what it looks like.
+// invalidLine is a line that is not a message.
 type invalidLine []byte
 
+// String quotes the line, with a hint at what it looks like.
 func (line invalidLine) String() string {
 	text := strconv.Quote(driver.Brief(line))
 	if said := driver.StdoutHint(line); said != "" {
@@ -127,15 +131,16 @@ func (line invalidLine) String() string {
 	return text
 }
 
-// stderrOutput is what a server wrote to stderr in a session, or the head of it.
+// stderrOutput is the beginning of what a server wrote to stderr in a session.
 type stderrOutput struct {
+	// Session is the name of the session.
 	Session string
 	Head    []byte
 }
 
 func (l stderrOutput) subject() check.Subject { return check.NamedSubject(l.Session) }
 
-// aroundInvalidUTF8 is the part of a text around the first bytes that are no UTF-8.
+// aroundInvalidUTF8 returns the part of a text around the first byte that is not UTF-8.
 func aroundInvalidUTF8(text []byte) []byte {
 	at := 0
 	for at < len(text) {
@@ -148,11 +153,11 @@ func aroundInvalidUTF8(text []byte) []byte {
 	return text[max(0, at-40):min(len(text), at+40)]
 }
 
-// isCompleteLine leaves out the message that a server may have been writing when it ended, and keeps any other text
-// without a newline.
+// isCompleteLine reports whether a line is complete. The message that a server was writing when it ended is not. Other
+// text without a newline is.
 func isCompleteLine(m check.Message) bool {
 	return m.Complete || !messageStartPattern.Match(m.Raw.Bytes())
 }
 
-// messageStartPattern matches the beginning of a message, or of an array of them.
+// messageStartPattern matches the beginning of a message or of an array of messages.
 var messageStartPattern = regexp.MustCompile(`^\s*(\[\s*)?(\{|$)`)

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 )
 
+// shutdownChecks are the checks of how a server ends when stdin is closed.
 var shutdownChecks = check.Suite{
 	"stdio/exits-on-eof": check.ShutdownProbe(func(t *check.T) {
 		e := handshake.CloseStdin(t)

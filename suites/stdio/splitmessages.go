@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// splitMessageLines are the lines of a run that are parts of messages: together with lines next to it, each is one.
+// splitMessageLines returns the lines of a run that are parts of a message, together with adjacent lines.
 func splitMessageLines(w check.Wire) map[*driver.Frame]bool {
 	parts := map[*driver.Frame]bool{}
 	for _, s := range w.Sessions {
@@ -18,6 +18,7 @@ func splitMessageLines(w check.Wire) map[*driver.Frame]bool {
 	return parts
 }
 
+// markSplitLines adds the lines that are parts of messages to parts.
 func markSplitLines(parts map[*driver.Frame]bool, lines []*driver.Frame) {
 	for len(lines) > 0 {
 		n, whole := joinLines(lines)
@@ -30,11 +31,11 @@ func markSplitLines(parts map[*driver.Frame]bool, lines []*driver.Frame) {
 	}
 }
 
-// maxJoinedLines is how many lines are looked at for the parts of one message.
+// maxJoinedLines is the number of lines in which the parts of one message are sought.
 const maxJoinedLines = 2000
 
-// joinLines reports whether the first of the lines begins a message that spans several, and how many it spans. If it
-// does not, n is how many lines need not be looked at again: work over a record grows with its length only.
+// joinLines reports whether the first line begins a message that spans several lines, and how many. If it does not, n
+// is the number of lines that need no second look, so that the work grows only linearly with the record.
 func joinLines(lines []*driver.Frame) (n int, whole bool) {
 	if !lines[0].IsMalformed() {
 		return 1, false
@@ -43,15 +44,15 @@ func joinLines(lines []*driver.Frame) (n int, whole bool) {
 	d := json.NewDecoder(text)
 	switch err := d.Decode(new(json.RawMessage)); {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return text.linesRead, false // all of it may be the beginning of one
+		return text.linesRead, false // all lines may be the beginning of a message
 	case err != nil:
-		return max(text.linesRead-1, 1), false // the last line may begin another one
+		return max(text.linesRead-1, 1), false // the last line may begin another message
 	}
 	rest, _ := io.ReadAll(io.MultiReader(d.Buffered(), bytes.NewReader(text.rest)))
 	return text.linesRead, len(bytes.TrimSpace(rest)) == 0
 }
 
-// hasSeveralMessages reports whether a line is several messages, one right after the other.
+// hasSeveralMessages reports whether a line consists of several messages.
 func hasSeveralMessages(f *driver.Frame) bool {
 	if !f.IsMalformed() {
 		return false
@@ -68,12 +69,15 @@ func hasSeveralMessages(f *driver.Frame) bool {
 	}
 }
 
-// lineReader reads lines as one text, line by line. A newline inside of a string, which was not escaped, is.
+// lineReader reads lines as one text. A line break within a string was not escaped by the server, and is escaped here.
 type lineReader struct {
-	lines     []*driver.Frame
-	linesRead int // lines that were begun
-	rest      []byte
-	quoted    bool
+	lines []*driver.Frame
+	// linesRead counts the lines that were begun.
+	linesRead int
+	// rest is the unread part of the current line.
+	rest []byte
+	// quoted reports that the text read so far ends within a JSON string.
+	quoted bool
 }
 
 func (j *lineReader) Read(p []byte) (n int, err error) {
@@ -90,7 +94,7 @@ func (j *lineReader) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// lineEnd is what stands for the end of a line.
+// lineEnd returns the text for the end of a line.
 func (j *lineReader) lineEnd(line []byte) string {
 	escaped := false
 	for _, c := range line {

@@ -48,7 +48,7 @@ func TestSplitMessages(t *testing.T) {
 	}
 }
 
-// A server may write as much as it likes: with work that grows faster than its output, this would not end.
+// TestSplitMessagesIsLinear would not end if the work grew faster than the output of the server.
 func TestSplitMessagesIsLinear(t *testing.T) {
 	for _, line := range []string{`{`, `{"a":`, `{"a`, `{"a":[`, `{"a":"`, `}`, `log`, `{ log`, `{"a":1,`} {
 		markSplitLines(map[*driver.Frame]bool{}, frames(slices.Repeat([]string{line}, 50_000)))

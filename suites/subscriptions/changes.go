@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// changeChecks are the checks of what subscriptions bring.
+// changeChecks are the checks of the notifications of subscriptions.
 var changeChecks = check.Suite{
 	"subscriptions/all-tagged": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		eachChange(t, w, func(t *check.T, c change) {
@@ -75,7 +75,7 @@ var changeChecks = check.Suite{
 	}),
 }
 
-// change is an announcement, and the subscription that it came for; nil when it is of none.
+// change is a change notification with the subscription that it belongs to; nil if it belongs to none.
 type change struct {
 	message      transcript.IndexedFrame
 	subscription *transcript.Subscription
@@ -85,7 +85,8 @@ func (c change) subject() check.Subject {
 	return check.Subject{Name: c.message.Method, Frames: []*driver.Frame{c.message.Frame}}
 }
 
-// isRequested reports whether the client has asked for it. A resource that is not listed may be part of one that is.
+// isRequested reports whether the subscription asks for the notification. A resource that is not listed may be part of
+// a listed one.
 func (c change) isRequested(t *check.T) bool {
 	if transcript.FilterMatches(c.subscription.Filter, c.message) {
 		return true
@@ -95,14 +96,14 @@ func (c change) isRequested(t *check.T) bool {
 	return params["uri"] != nil && isInFilter(c.subscription.Filter, "resourceSubscriptions") && !isListed
 }
 
-// hasNoURI reports whether it is of a resource, and does not say of which.
+// hasNoURI reports whether the notification is of a resource and does not have a URI.
 func (c change) hasNoURI() bool {
 	params, _ := c.message.JSON()["params"].(check.M)
 	_, isText := params["uri"].(string)
 	return c.message.Method == "notifications/resources/updated" && !isText
 }
 
-// eachChange tries a check on the announcements of the run.
+// eachChange runs a check on the change notifications of the run.
 func eachChange(t *check.T, w check.Wire, run func(*check.T, change)) {
 	var all []change
 	for _, s := range transcript.UntruncatedSessions(t, w) {
@@ -122,20 +123,20 @@ func eachChange(t *check.T, w check.Wire, run func(*check.T, change)) {
 	check.Each(t, check.Cap(t, all), change.subject, run)
 }
 
-// isRequestNotification reports whether a notification is about a request that is served.
+// isRequestNotification reports whether a notification belongs to a running request.
 func isRequestNotification(m check.Message) bool {
 	return m.Method == "notifications/message" || transcript.IsProgress(m.Frame)
 }
 
-// isTagged reports whether a notification has the id or the token of a subscription.
+// isTagged reports whether a notification has the id or the progress token of a subscription.
 func isTagged(m check.Message) bool {
 	params, _ := m.JSON()["params"].(check.M)
 	return params["progressToken"] == transcript.SubscriptionProgressToken ||
 		transcript.SubscriptionIDOf(m.Frame) != (check.Absent{})
 }
 
-// listenStreams are the streams of subscriptions over HTTP, and there the reports of progress of requests whose answers
-// have streams of their own.
+// listenStreams returns the streams of subscriptions over HTTP. The second result are the progress notifications that
+// were received on another stream than that of their request.
 func listenStreams(t *check.T, w check.Wire) (streams map[*driver.RoundTrip]bool, others map[*driver.Frame]bool) {
 	streams, others = map[*driver.RoundTrip]bool{}, map[*driver.Frame]bool{}
 	for _, s := range transcript.EstablishedSessions(t, w) {
@@ -149,8 +150,8 @@ func listenStreams(t *check.T, w check.Wire) (streams map[*driver.RoundTrip]bool
 	return streams, others
 }
 
-// cancelledSubscriptions are the subscriptions that were taken back before something was announced to another one of
-// the session that they were for.
+// cancelledSubscriptions returns the subscriptions that would have received a later notification of another
+// subscription, if they had not been cancelled.
 func cancelledSubscriptions(t *check.T, w check.Wire) (all []*transcript.Subscription) {
 	for _, s := range transcript.UntruncatedSessions(t, w) {
 		list := transcript.SessionSubscriptions(s).List

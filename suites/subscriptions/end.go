@@ -69,8 +69,8 @@ func hasAnyMember(filter check.M) bool {
 	return false
 }
 
-// leaveSubscriptionOpen has a session end with a subscription, which many servers close then: any session or, when none
-// asks for one by itself since the server announces nothing, one of its own.
+// leaveSubscriptionOpen makes sure that a session ends with an open subscription. Unless the pooled session has one
+// already, it subscribes in an exclusive session.
 func leaveSubscriptionOpen(t *check.T) {
 	trySubscriptions(t)
 	if check.SharesProcess(t) && t.Session().HasOpenStreams() {
@@ -80,7 +80,7 @@ func leaveSubscriptionOpen(t *check.T) {
 	transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
 }
 
-// beRequestID matches the id of a request, however it is written.
+// beRequestID matches the id of a request in any JSON form.
 func beRequestID(id json.RawMessage) types.GomegaMatcher {
 	return check.Satisfy(string(id), func(tag any) bool { return driver.SameID(id, text.CompactJSON(tag)) })
 }

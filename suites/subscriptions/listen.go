@@ -35,10 +35,10 @@ var listenChecks = check.Suite{
 
 	"subscriptions/ack-first": check.Probe(func(t *check.T) {
 		requireAcknowledged(t)
-		told := slices.DeleteFunc(slices.Clone(trySubscriptions(t)), func(u *transcript.Subscription) bool {
+		selected := slices.DeleteFunc(slices.Clone(trySubscriptions(t)), func(u *transcript.Subscription) bool {
 			return u.Ack() == nil && !hasEndedWithoutAck(u)
 		})
-		check.Each(t, told, (*transcript.Subscription).Subject, func(t *check.T, u *transcript.Subscription) {
+		check.Each(t, selected, (*transcript.Subscription).Subject, func(t *check.T, u *transcript.Subscription) {
 			first := u.Messages[0].Method
 			if u.Messages[0].IsResponse() {
 				first = check.Got(u.Reply())
@@ -136,16 +136,16 @@ var listenChecks = check.Suite{
 	}),
 }
 
-// The subscriptions that are tried, one after the other.
+// These are the filters that are tried, one after the other.
 const (
-	filterAll = iota // what the server does not declare as well
+	filterAll = iota // includes what the server does not declare
 	filterTools
 	filterResources
-	filterUnknown // has a member that no server knows
+	filterUnknown // has an unknown member
 	filterNone
 )
 
-// triedFilters are what they ask for.
+// triedFilters returns the filters by the constants above.
 func triedFilters(t *check.T) []check.M {
 	all := transcript.FullFilter(t)
 	uris, _ := all["resourceSubscriptions"].([]any)
@@ -158,44 +158,45 @@ func triedFilters(t *check.T) []check.M {
 	}
 }
 
-// trySubscriptions asks for subscriptions in a session, one after the other, and takes each back before the next. The
-// first one is left for a moment, until later requests are answered; when it has no acknowledgment, there is no other.
-// A server over HTTP that takes its time is asked for the others together.
+// trySubscriptions opens subscriptions in a session one after the other, and cancels each before the next. The first
+// stays open until later requests are answered; if it is not acknowledged, the others are not tried. If the server is
+// slow and uses HTTP, the others are opened in parallel.
 func trySubscriptions(t *check.T) []*transcript.Subscription {
 	return check.Step(t, "subscriptions", func(t *check.T) []*transcript.Subscription {
 		s := t.Session()
-		var wishes []transcript.SubscriptionRequest
+		var requests []transcript.SubscriptionRequest
 		for n, filter := range triedFilters(t) {
 			id := any(s.NextID())
 			if n%2 == 0 {
 				id = fmt.Sprintf("mcpcheck-%d", id)
 			}
-			wishes = append(wishes, transcript.SubscriptionRequest{ID: id, Params: check.M{"notifications": filter}})
+			params := check.M{"notifications": filter}
+			requests = append(requests, transcript.SubscriptionRequest{ID: id, Params: params})
 		}
-		first := transcript.SubscribeAll(t, s, wishes[filterAll])
+		first := transcript.SubscribeAll(t, s, requests[filterAll])
 		check.Barrier(t, s, s.Mark())
 		first[0].Refresh()
 		first[0].Cancel()
 		if first[0].Ack() == nil {
 			return first
 		}
-		return append(first, subscribeInTurn(t, s, first[0].AckLatency(), wishes[filterAll+1:])...)
+		return append(first, subscribeInTurn(t, s, first[0].AckLatency(), requests[filterAll+1:])...)
 	})
 }
 
-// subscribeInTurn asks for subscriptions one after the other or, where each takes long and has a stream of its own, all
-// at a time. What is not a pass then is tried once more, one by one. One that asks for nothing is left for a moment: a
-// server may end it by itself.
+// subscribeInTurn opens subscriptions one after the other or, if each takes long and has its own stream, all in
+// parallel. Checks that then do not pass are repeated, one by one. A subscription with an empty filter stays open for a
+// while, since a server may end it itself.
 func subscribeInTurn(
-	t *check.T, s *driver.Session, took time.Duration, wishes []transcript.SubscriptionRequest,
+	t *check.T, s *driver.Session, took time.Duration, requests []transcript.SubscriptionRequest,
 ) (all []*transcript.Subscription) {
 	const long = time.Second
 	size := 1
 	if took >= long && t.Site() != nil && !t.Site().IsSerial() && !t.IsConfirmation() {
 		check.NeedsConfirmation(t)
-		size = len(wishes)
+		size = len(requests)
 	}
-	for some := range slices.Chunk(wishes, size) {
+	for some := range slices.Chunk(requests, size) {
 		begun := transcript.SubscribeAll(t, s, some...)
 		if slices.ContainsFunc(some, isEmptyRequest) {
 			check.Barrier(t, s, s.Mark())
@@ -213,7 +214,7 @@ func isEmptyRequest(w transcript.SubscriptionRequest) bool {
 	return !hasAnyMember(filter)
 }
 
-// requireAcknowledged are the subscriptions of try that have begun, the first of them for sure.
+// requireAcknowledged returns the tried subscriptions that were acknowledged. If the first was not, it ends the check.
 func requireAcknowledged(t *check.T) []*transcript.Subscription {
 	all := trySubscriptions(t)
 	if all[filterAll].Ack() == nil {
@@ -222,22 +223,22 @@ func requireAcknowledged(t *check.T) []*transcript.Subscription {
 	return slices.DeleteFunc(slices.Clone(all), func(u *transcript.Subscription) bool { return u.Ack() == nil })
 }
 
-// eachAcknowledged tries a check on them.
+// eachAcknowledged runs a check on the acknowledged subscriptions.
 func eachAcknowledged(t *check.T, run func(*check.T, *transcript.Subscription)) {
 	check.Each(t, requireAcknowledged(t), (*transcript.Subscription).Subject, run)
 }
 
-// hasEndedWithoutAck reports whether a subscription has ended with a result that no acknowledgment came before.
+// hasEndedWithoutAck reports whether a subscription ended with a result without an acknowledgment.
 func hasEndedWithoutAck(u *transcript.Subscription) bool {
 	return u.Ack() == nil && u.Reply().Result() != nil
 }
 
-// filterViolations are the rules that the filter in an acknowledgment breaks.
+// filterViolations returns the rules that the filter in an acknowledgment violates.
 func filterViolations(t *check.T, u *transcript.Subscription) []string {
 	return protocol.Violations(t, "subscriptions/ack-shape", "SubscriptionsAcknowledgedNotification", u.Ack().JSON())
 }
 
-// requireFilter is the filter in an acknowledgment, for a check that cannot do without.
+// requireFilter returns the filter in an acknowledgment. If it is invalid, it ends the check.
 func requireFilter(t *check.T, u *transcript.Subscription) check.M {
 	if len(filterViolations(t, u)) > 0 {
 		t.Yield("its notifications are not a filter")
@@ -245,7 +246,8 @@ func requireFilter(t *check.T, u *transcript.Subscription) check.M {
 	return u.AcknowledgedFilter()
 }
 
-// requireCapacity ends a check whose subscription was refused beside two others, and not for what it asks for.
+// requireCapacity ends the check if the subscription was refused while two others were open, and not because of its
+// params.
 func requireCapacity(t *check.T, u *transcript.Subscription) {
 	crowded := u.OpenOthers+u.ClosingOthers > 1
 	if code, _ := u.Reply().Code(); u.Ack() == nil && crowded && u.Reply().Error() != nil &&
@@ -254,10 +256,10 @@ func requireCapacity(t *check.T, u *transcript.Subscription) {
 	}
 }
 
-// filterMembers are those of a filter.
+// filterMembers are the members of a filter.
 var filterMembers = []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"}
 
-// filterCapabilities are the members of a filter, each with the flag of a capability that declares what it is for.
+// filterCapabilities maps the flags of capabilities to the members of a filter that they stand for.
 var filterCapabilities = []struct{ capability, flag, member string }{
 	{"tools", "listChanged", "toolsListChanged"},
 	{"prompts", "listChanged", "promptsListChanged"},
@@ -265,7 +267,7 @@ var filterCapabilities = []struct{ capability, flag, member string }{
 	{"resources", "subscribe", "resourceSubscriptions"},
 }
 
-// declaredMembers are the members of a filter for what the server declares that it announces.
+// declaredMembers returns the members of a filter that the server declares.
 func declaredMembers(t *check.T) (able []string) {
 	for _, a := range filterCapabilities {
 		if declared, _ := t.Server.Capabilities[a.capability].(check.M); declared[a.flag] == true {
@@ -275,20 +277,20 @@ func declaredMembers(t *check.T) (able []string) {
 	return able
 }
 
-// servesUndeclared reports whether the server has a feature that it does not declare: then it does support what it
-// announces of it.
+// servesUndeclared reports whether the server serves a feature that it does not declare, and so supports its
+// notifications.
 func servesUndeclared(t *check.T, family string) bool {
 	return !t.Server.Declares(family) && t.Request(t.SessionForInvalidInput(), family+"/list",
 		check.M{}).Result() != nil
 }
 
-// isInFilter reports whether a filter asks for something.
+// isInFilter reports whether a filter asks for a member.
 func isInFilter(filter check.M, member string) bool {
 	uris, _ := filter[member].([]any)
 	return filter[member] == true || len(uris) > 0
 }
 
-// unrequestedMembers are the members of a filter, and the resources in it, that another one does not ask for.
+// unrequestedMembers returns the members and resources of a filter that the requested one does not have.
 func unrequestedMembers(filter, asked check.M) (more []string) {
 	for _, member := range filterMembers {
 		if filter[member] == true && asked[member] != true {
@@ -305,19 +307,20 @@ func unrequestedMembers(filter, asked check.M) (more []string) {
 	return more
 }
 
-// subscribeTwice asks for a subscription beside another one, and calls tools in a session that has several.
+// subscribeTwice opens a subscription while another one is open, and calls tools in a session with several.
 func subscribeTwice(t *check.T) {
 	requireAcknowledged(t)
 	toolcall.CallTools(t)
 }
 
-// parallelSubscription is a subscription beside others of its session.
+// parallelSubscription is a subscription that was opened while others of its session were open.
 type parallelSubscription struct {
 	*transcript.Subscription
-	sessionSubscriptions []*transcript.Subscription // of the session
+	// sessionSubscriptions are all subscriptions of the session.
+	sessionSubscriptions []*transcript.Subscription
 }
 
-// parallelSubscriptions are the subscriptions of the run that were asked for while others were open.
+// parallelSubscriptions returns the subscriptions of the run that were opened while others were open.
 func parallelSubscriptions(t *check.T, w check.Wire) (all []parallelSubscription) {
 	for _, s := range transcript.UntruncatedSessions(t, w) {
 		list := transcript.SessionSubscriptions(s).List
@@ -330,7 +333,7 @@ func parallelSubscriptions(t *check.T, w check.Wire) (all []parallelSubscription
 	return all
 }
 
-// announcedMethods are the methods of what was announced to a subscription.
+// announcedMethods returns the methods of the notifications of a subscription.
 func announcedMethods(u *transcript.Subscription) map[string]bool {
 	methods := map[string]bool{}
 	for _, m := range u.Messages {
@@ -339,7 +342,7 @@ func announcedMethods(u *transcript.Subscription) map[string]bool {
 	return methods
 }
 
-// isSilentSince reports whether more was asked for in a session after a subscription, and nothing of that was answered.
+// isSilentSince reports whether requests were sent in a session after a subscription, and none was answered.
 func isSilentSince(u *transcript.Subscription) bool {
 	frames, asked := u.Session.ReceivedSince(0), false
 	for _, f := range frames[slices.Index(frames, u.Request)+1:] {
@@ -353,7 +356,8 @@ func isSilentSince(u *transcript.Subscription) bool {
 	return asked
 }
 
-// expectParallel wants a subscription to begin though there are others, and to be told what they are told.
+// expectParallel requires a subscription to begin although others are open, and to receive the notifications that the
+// others receive.
 func expectParallel(t *check.T, u parallelSubscription) {
 	requireCapacity(t, u.Subscription)
 	if code, _ := u.Reply().Code(); code == errcode.InvalidParams {
@@ -369,8 +373,8 @@ func expectParallel(t *check.T, u parallelSubscription) {
 	own := announcedMethods(u.Subscription)
 	for _, other := range u.sessionSubscriptions {
 		for _, m := range other.ChangeNotifications() {
-			isTold := own[m.Method] || !u.MustReceive(m, other)
-			t.Expect(isTold).To(check.BeTrue(m.Method+", as another subscription was told", "none"))
+			isReceived := own[m.Method] || !u.MustReceive(m, other)
+			t.Expect(isReceived).To(check.BeTrue(m.Method+", as another subscription was told", "none"))
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
-// cancelChecks are the checks of tasks that the client takes back.
+// cancelChecks are the checks of cancelled tasks.
 var cancelChecks = check.Suite{
 	"tasks-ext/cancel-ack": check.Probe(func(t *check.T) {
 		c := cancelTask(t)
@@ -64,7 +64,7 @@ var cancelChecks = check.Suite{
 	}),
 }
 
-// requireOwnRefusal ends a check of a refusal by tasks/cancel that other tasks meet with as well.
+// requireOwnRefusal ends the check if tasks/cancel fails with the same error for other tasks as well.
 func requireOwnRefusal(t *check.T, r driver.Reply) {
 	code, isRefused := r.Code()
 	if !isRefused || taskrun.IsUnknownTask(r) || len(runTasks(t).Runs) == 0 {
@@ -75,14 +75,16 @@ func requireOwnRefusal(t *check.T, r driver.Reply) {
 	}
 }
 
-// cancelledTask is a task that was asked after at once, and then cancelled.
+// cancelledTask is a task that was polled once and then cancelled.
 type cancelledTask struct {
 	*taskRun
-	GetReply    driver.Reply // to tasks/get
-	CancelReply driver.Reply // to tasks/cancel
+	// GetReply is the reply to tasks/get.
+	GetReply driver.Reply
+	// CancelReply is the reply to tasks/cancel.
+	CancelReply driver.Reply
 }
 
-// cancelTask makes such a task, and follows it to its end. Over HTTP it is asked after from another connection.
+// cancelTask creates a task, cancels it, and follows it to its end. Over HTTP, this is done on another connection.
 func cancelTask(t *check.T) cancelledTask {
 	before := slowestRun(t)
 	return check.Step(t, "cancelled task", func(t *check.T) cancelledTask {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// creationChecks are the checks of how calls are answered by tasks.
+// creationChecks are the checks of calls that are answered with a task.
 var creationChecks = check.Suite{
 	"tasks-ext/result-type-task": check.Probe(func(t *check.T) {
 		eachRun(t, requireRuns(t), func(t *check.T, c *taskRun) {
@@ -33,9 +33,9 @@ var creationChecks = check.Suite{
 	}),
 
 	"tasks-ext/no-hint-needed": check.Probe(func(t *check.T) {
-		told := runTasks(t)
+		all := runTasks(t)
 		hint := check.M{"task": check.M{"ttl": 60_000}}
-		for _, call := range refusedCalls(told.List) {
+		for _, call := range refusedCalls(all.List) {
 			hinted := repeatCall(t, t.Session(), call, taskCapabilities, hint)
 			t.Expect(!isTask(hinted.Reply)).To(check.BeTrue("the same outcome with and without `task`",
 				"with: %s; without: %s", hinted.Reply, call.Reply))
@@ -51,7 +51,7 @@ var creationChecks = check.Suite{
 		}
 		plain, hint := served[0], check.M{"task": check.M{"ttl": 60_000}}
 		hinted := repeatCall(t, t.Session(), plain, taskCapabilities, hint)
-		// and so it stays
+		// The outcome has to be the same when it is repeated.
 		if !isImmediateResult(hinted.Reply) && isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities,
 			nil).Reply) {
 			t.Expect(isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities,
@@ -119,28 +119,28 @@ var creationChecks = check.Suite{
 	}),
 
 	"tasks-ext/no-request-state": check.Probe(func(t *check.T) {
-		told := taskrun.Snapshots(requireRuns(t))
+		all := taskrun.Snapshots(requireRuns(t))
 		for _, c := range requireRuns(t) {
-			told = append(told, snapshot{TaskRun: c.TaskRun, Reply: c.CreateReply})
+			all = append(all, snapshot{TaskRun: c.TaskRun, Reply: c.CreateReply})
 		}
-		eachSnapshot(t, told,
+		eachSnapshot(t, all,
 			func(t *check.T, m snapshot) {
 				t.Expect(check.Member(m.State(), "requestState")).To(check.BeOneOf(check.Absent{}))
 			})
 	}),
 }
 
-// minIDBits is how much of an id somebody might try all of.
+// minIDBits is the number of random bits up to which somebody could try all ids.
 const minIDBits = 32
 
-// triggerTasks sees to it that there are tasks.
+// triggerTasks makes sure that there are tasks.
 func triggerTasks(t *check.T) {
 	if t.Server.Extension(extension) != nil {
 		runTasks(t)
 	}
 }
 
-// expectTaskShape wants a task to have all of its members.
+// expectTaskShape requires a task to have all of its members.
 func expectTaskShape(t *check.T, definition string, r driver.Reply) {
 	broken := protocol.Violations(t, "tasks-ext/create-shape", definition, r.Member("result"))
 	t.Expect(broken).To(check.BeEmptyList[string]("a task with all of its members"))
@@ -150,13 +150,12 @@ func expectTaskShape(t *check.T, definition string, r driver.Reply) {
 	}
 }
 
-// isImmediateResult reports whether a call was served at once, and well.
+// isImmediateResult reports whether a call was answered with a successful result instead of a task.
 func isImmediateResult(r driver.Reply) bool {
 	return r.Result() != nil && !isTask(r) && r.Result()["isError"] != true
 }
 
-// refusedCalls are the first calls that were answered with an error for another reason than that the client lacks
-// something.
+// refusedCalls returns the first calls that were answered with an error, except that of a missing capability.
 func refusedCalls(calls []toolcall.ToolCall) (some []toolcall.ToolCall) {
 	const most = 3
 	for _, call := range calls {
@@ -168,7 +167,7 @@ func refusedCalls(calls []toolcall.ToolCall) (some []toolcall.ToolCall) {
 	return some
 }
 
-// requestOtherMethods asks for what is not a call as a client that knows tasks.
+// requestOtherMethods sends other requests than calls as a client with the extension.
 func requestOtherMethods(t *check.T) {
 	if t.Server.Extension(extension) == nil {
 		return
@@ -191,14 +190,14 @@ func requestOtherMethods(t *check.T) {
 	}
 }
 
-// resultsForTaskClients are the results of requests whose client knows tasks.
+// resultsForTaskClients returns the results of requests that declare the extension.
 func resultsForTaskClients(t *check.T, w check.Wire) check.Messages {
 	return protocol.ModernResults(t, w).Filter("result for a client that knows tasks", func(m check.Message) bool {
 		return declaresTasks(m.Request)
 	})
 }
 
-// declaresTasks reports whether the client of a request knows tasks.
+// declaresTasks reports whether a request declares the extension.
 func declaresTasks(request *driver.Frame) bool {
 	params, _ := request.JSON()["params"].(check.M)
 	client, _ := protocol.MetaOf(params)[driver.MetaCapabilities].(check.M)

@@ -110,7 +110,7 @@ var inputChecks = check.Suite{
 // asksForInput reports whether a task has asked for input.
 func asksForInput(c *taskRun) bool { return len(c.Snapshots("input_required")) > 0 }
 
-// inputKeys are the keys of what a task asks for now, in their order.
+// inputKeys returns the keys of the current input requests of a task, sorted.
 func inputKeys(r driver.Reply) (keys []string) {
 	requests, _ := r.Result()["inputRequests"].(check.M)
 	for key := range requests {
@@ -119,7 +119,7 @@ func inputKeys(r driver.Reply) (keys []string) {
 	return protocol.Sorted(keys)
 }
 
-// reusedKey is a key of the task that came again after it was gone, or with another request; empty when there is none.
+// reusedKey returns a key that the task used again after its response, or for another request; empty if there is none.
 func (c *taskRun) reusedKey() string {
 	first, gone := map[string]uint64{}, map[string]bool{}
 	for _, m := range c.Snapshots() {
@@ -137,17 +137,22 @@ func (c *taskRun) reusedKey() string {
 	return ""
 }
 
-// invalidInputRun is a task that was given what it did not ask for, and then its input in parts.
+// invalidInputRun is a task that got a response that it had not asked for, and then its input in parts.
 type invalidInputRun struct {
 	*taskRun
-	firstKeys []string // of what it asked for at first
+	// firstKeys are the keys of its first input requests.
+	firstKeys []string
 
-	UnknownReply, GetAfterUnknown driver.Reply // a response to what was never asked for, and the task then
-	PartialReply, GetAfterPartial driver.Reply // one response of several, and the task once it has that
-	RepeatedReply                 driver.Reply // that response again; not tried where there is only one
+	// UnknownReply is the reply to the response that was not asked for, and GetAfterUnknown the task after it.
+	UnknownReply, GetAfterUnknown driver.Reply
+	// PartialReply is the reply to one response of several, and GetAfterPartial the task after that response was
+	// handled.
+	PartialReply, GetAfterPartial driver.Reply
+	// RepeatedReply is the reply to the same response again. It is not tried if there is only one input request.
+	RepeatedReply driver.Reply
 }
 
-// sendInvalidInput makes such a task, by a tool that is known to ask for input: best for several things at a time.
+// sendInvalidInput creates such a task with a tool that asks for input, preferably with several requests at a time.
 func sendInvalidInput(t *check.T) invalidInputRun {
 	asking := requireRunsWhere(t, "task that asks for input", asksForInput)
 	slices.SortStableFunc(asking, func(a, b *taskRun) int { return b.maxInputRequests() - a.maxInputRequests() })
@@ -172,7 +177,7 @@ func sendInvalidInput(t *check.T) invalidInputRun {
 	})
 }
 
-// maxInputRequests is how many things the task has asked for at a time.
+// maxInputRequests returns the largest number of simultaneous input requests of the task.
 func (c *taskRun) maxInputRequests() (most int) {
 	for _, m := range c.Snapshots("input_required") {
 		most = max(most, len(inputKeys(m.Reply)))
@@ -180,7 +185,7 @@ func (c *taskRun) maxInputRequests() (most int) {
 	return most
 }
 
-// provideInParts gives the task one response of several, and that one again once the task has it.
+// provideInParts sends one response of several, and sends it again after the task has handled it.
 func (p *invalidInputRun) provideInParts(responses check.M) {
 	first := p.firstKeys[0]
 	part := check.M{first: responses[first]}
@@ -194,7 +199,7 @@ func (p *invalidInputRun) provideInParts(responses check.M) {
 	p.RepeatedReply = p.send("tasks/update", check.M{"inputResponses": part})
 }
 
-// pollUntilInput asks after a task until it asks for input or ends, and answers nothing.
+// pollUntilInput polls a task until it asks for input or ends.
 func (c *taskRun) pollUntilInput() {
 	working := true
 	for working && c.HasTime() {

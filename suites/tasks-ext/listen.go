@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// listenChecks are the checks of what is told of tasks unasked.
+// listenChecks are the checks of notifications of tasks.
 var listenChecks = check.Suite{
 	"tasks-ext/listen-non-declaring": check.Probe(func(t *check.T) {
 		s := t.SessionForInvalidInput()
@@ -50,13 +50,13 @@ var listenChecks = check.Suite{
 
 	"tasks-ext/notification-shape": check.Probe(func(t *check.T) {
 		l := listenToTask(t)
-		var told []*driver.Frame
+		var taskFrames []*driver.Frame
 		for _, f := range l.notifications {
 			if f.Method == "notifications/tasks" {
-				told = append(told, f)
+				taskFrames = append(taskFrames, f)
 			}
 		}
-		check.Judge(t, "notification of a task", told, frameSubject, func(t *check.T, f *driver.Frame) {
+		check.Judge(t, "notification of a task", taskFrames, frameSubject, func(t *check.T, f *driver.Frame) {
 			var rules []string
 			for _, v := range schemas.ValidateMessage(t.Revision, "TaskStatusNotification", f.JSON()) {
 				rules = append(rules, v.String())
@@ -77,16 +77,16 @@ var listenChecks = check.Suite{
 	}),
 }
 
-// listenParams are the params of who listens for a task.
+// listenParams returns the params of subscriptions/listen for a task.
 func listenParams(id string) check.M { return check.M{"notifications": check.M{"taskIds": []any{id}}} }
 
-// isMethodNotFound reports whether an answer says that there is no such method.
+// isMethodNotFound reports whether a reply is the error for an unknown method.
 func isMethodNotFound(r driver.Reply) bool {
 	code, _ := r.Code()
 	return code == errcode.MethodNotFound
 }
 
-// frameSubject shows a frame.
+// frameSubject returns a subject that shows a frame.
 func frameSubject(f *driver.Frame) check.Subject { return check.Subject{Frames: []*driver.Frame{f}} }
 
 func paramsOf(f *driver.Frame) check.M {
@@ -94,7 +94,7 @@ func paramsOf(f *driver.Frame) check.M {
 	return params
 }
 
-// listen asks for news of a task, and waits until the subscription has begun or was refused.
+// listen subscribes to a task, and waits until the subscription is acknowledged or has ended.
 func listen(s *driver.Session, id string, client check.M) (p driver.Pending, ack *driver.Frame, r driver.Reply) {
 	mark := s.Mark()
 	p = s.OpenStream("subscriptions/listen", protocol.WithCapabilities(listenParams(id), client))
@@ -106,41 +106,42 @@ func listen(s *driver.Session, id string, client check.M) (p driver.Pending, ack
 	return p, nil, s.AwaitFor(p, 0)
 }
 
-// isAck reports whether a frame says that a subscription has begun.
+// isAck reports whether a frame acknowledges a subscription.
 func isAck(f *driver.Frame, p driver.Pending) bool {
 	const acknowledged = "notifications/subscriptions/acknowledged"
 	return f.Side == driver.FromServer && f.Method == acknowledged && (isTagged(f, p) || isOnStream(f, p))
 }
 
-// endsSubscription reports whether a frame answers a request for a subscription.
+// endsSubscription reports whether a frame is the response to the request for a subscription.
 func endsSubscription(f *driver.Frame, p driver.Pending) bool {
 	isResponse := f.Side == driver.FromServer && f.IsResponse() && driver.SameID(f.RequestID(), p.ID)
 	return isResponse || f.Side == driver.StatusOnly && isOnStream(f, p)
 }
 
-// isTagged reports whether a notification says that it belongs to a subscription.
+// isTagged reports whether a notification names a subscription.
 func isTagged(f *driver.Frame, p driver.Pending) bool {
 	id, has := protocol.MetaOf(paramsOf(f))[driver.MetaSubscription]
 	return has && driver.SameID(text.CompactJSON(id), p.ID)
 }
 
-// isOnStream reports whether over HTTP a frame came in answer to a request.
+// isOnStream reports whether a frame was received on the response stream of a request, over HTTP.
 func isOnStream(f *driver.Frame, p driver.Pending) bool {
 	return f.RoundTrip != nil && driver.SameID(f.RoundTrip.RequestID(), p.ID)
 }
 
-// taskListener is a task that somebody listens for.
+// taskListener is a task with a subscription to it.
 type taskListener struct {
 	*taskRun
-	subscription  driver.Pending
-	ack           *driver.Frame
-	notifications []*driver.Frame // notifications that came since the call was answered
+	subscription driver.Pending
+	ack          *driver.Frame
+	// notifications are the notifications since the response to the call.
+	notifications []*driver.Frame
 }
 
-// taskToken is the token of a call that makes a task and wants to hear of its progress.
+// taskToken is the progress token of the call.
 const taskToken = "mcpcheck-task"
 
-// listenToTask makes a task, listens for it, and follows it to its end. The call asks for progress and all log
+// listenToTask creates a task, subscribes to it, and follows it to its end. The call asks for progress and for all log
 // messages.
 func listenToTask(t *check.T) taskListener {
 	before := slowestRun(t)
@@ -166,11 +167,11 @@ func listenToTask(t *check.T) taskListener {
 	})
 }
 
-// isTagged reports whether a notification says that it belongs to the subscription.
+// isTagged reports whether a notification names the subscription.
 func (l taskListener) isTagged(f *driver.Frame) bool { return isTagged(f, l.subscription) }
 
-// taskNotifications are the notifications that are for the task: over HTTP on the stream, and over stdio with its id or
-// about the progress of its call.
+// taskNotifications returns the notifications of the task: those on its stream, those that name its subscription, and
+// progress of the call.
 func (l taskListener) taskNotifications() (all []*driver.Frame) {
 	for _, f := range l.notifications {
 		if l.isTagged(f) || isOnStream(f, l.subscription) || paramsOf(f)["progressToken"] == taskToken {

@@ -16,11 +16,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// legacyTasks is what a client of 2025-11-25 declares that knows the tasks of that revision.
+// legacyTasks are the capabilities of a client with the tasks of 2025-11-25.
 var legacyTasks = check.M{"tasks": check.M{"requests": check.M{"tools": check.M{"call": check.M{}}},
 	"cancel": check.M{}}}
 
-// negotiationChecks are the checks of who gets a task, and who does not.
+// negotiationChecks are the checks of which clients get tasks.
 var negotiationChecks = check.Suite{
 	"tasks-ext/advertised": check.WatchWithSetup(callWithAndWithoutTasks, func(t *check.T, w check.Wire) {
 		tasks := protocol.ModernResults(t, w).Filter("task", func(m check.Message) bool {
@@ -60,7 +60,7 @@ var negotiationChecks = check.Suite{
 		}
 		call, session := requireCallWithoutTask(t), t.Session
 		if t.IsConfirmation() {
-			session = t.ExclusiveSession // in which nobody has declared them before
+			session = t.ExclusiveSession // nobody has declared the extension in it
 		}
 		t.Expect(repeatCall(t, session(), call, client, nil).Reply).To(beNoTask())
 	}),
@@ -174,24 +174,24 @@ var negotiationChecks = check.Suite{
 	}),
 }
 
-// callWithAndWithoutTasks calls tools as clients with the extension and without it.
+// callWithAndWithoutTasks calls tools as clients with and without the extension.
 func callWithAndWithoutTasks(t *check.T) {
 	toolcall.CallTools(t)
 	triggerTasks(t)
 }
 
-// beNoTask matches an answer that is not a task.
+// beNoTask matches a reply that is not a task.
 func beNoTask() types.GomegaMatcher {
 	return check.Satisfy("an answer that is not a task", func(r driver.Reply) bool { return !isTask(r) })
 }
 
-// isMissingCapability reports whether an answer says that the client lacks something.
+// isMissingCapability reports whether a reply says that the client lacks a capability.
 func isMissingCapability(r driver.Reply) bool {
 	code, _ := r.Code()
 	return code == errcode.MissingRequiredClientCapability
 }
 
-// callsWithoutTasks are calls of tools that make tasks, by a client that does not know them and has all else.
+// callsWithoutTasks returns calls of tools that create tasks, by a client with all other capabilities.
 func callsWithoutTasks(t *check.T) (calls []toolcall.ToolCall) {
 	made := requireRuns(t)
 	for _, call := range toolcall.AnsweredCalls(toolcall.ValidCalls(t).List) {
@@ -205,7 +205,7 @@ func callsWithoutTasks(t *check.T) (calls []toolcall.ToolCall) {
 	return calls
 }
 
-// hasCompleted reports whether a tool is known to do its work as a task without input.
+// hasCompleted reports whether a tool has completed a task without input.
 func hasCompleted(t *check.T, tool string) bool {
 	return slices.ContainsFunc(requireRuns(t), func(c *taskRun) bool {
 		completed := c.ToolCall.Tool.Name == tool && c.FinalStatus == "completed"
@@ -213,8 +213,8 @@ func hasCompleted(t *check.T, tool string) bool {
 	})
 }
 
-// requireCallWithoutTask is a call of a tool that makes tasks, and none for a client that does not know them: best one
-// that serves such a client all the same.
+// requireCallWithoutTask returns a call of callsWithoutTasks, preferably one with a result. If such a client gets a
+// task, it ends the check.
 func requireCallWithoutTask(t *check.T) toolcall.ToolCall {
 	calls := callsWithoutTasks(t)
 	if slices.ContainsFunc(calls, func(call toolcall.ToolCall) bool { return isTask(call.Reply) }) {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// pollingChecks are the checks of what is told of tasks.
+// pollingChecks are the checks of the states that a server reports of tasks.
 var pollingChecks = check.Suite{
 	"tasks-ext/get-result-type": check.Probe(func(t *check.T) {
 		eachSnapshot(t, requireSnapshots(t, "answer to tasks/get"),
@@ -45,7 +45,7 @@ var pollingChecks = check.Suite{
 		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *check.T, m snapshot) {
 			broken := protocol.Violations(t, "tasks-ext/get-completed", "GetTaskResult", m.State())
 			t.Expect(broken).To(check.BeEmptyList[string]("a result"))
-			result := check.M{"resultType": "complete"} // whether it says so is open
+			result := check.M{"resultType": "complete"} // the specification does not say whether it has one
 			for name, v := range taskResult(m) {
 				result[name] = v
 			}
@@ -163,10 +163,10 @@ var pollingChecks = check.Suite{
 	}),
 }
 
-// lastSnapshot is what was told of the task at last.
+// lastSnapshot returns the last snapshot of the task.
 func (c *taskRun) lastSnapshot() snapshot { return snapshot{TaskRun: c.TaskRun, Reply: c.LastReply()} }
 
-// taskResult is the result that a task has.
+// taskResult returns the result in the state of a task.
 func taskResult(m snapshot) check.M {
 	result, _ := m.State()["result"].(check.M)
 	return result
@@ -174,14 +174,14 @@ func taskResult(m snapshot) check.M {
 
 func isToolError(result check.M) bool { return result["isError"] == true }
 
-// failsImmediately reports whether the tool of a task says of a call that is served at once that it went wrong.
+// failsImmediately reports whether the tool of a task returns isError when it is called without the extension.
 func failsImmediately(t *check.T, c *taskRun) bool {
 	return slices.ContainsFunc(toolcall.ValidCalls(t).List, func(call toolcall.ToolCall) bool {
 		return call.Tool.Name == c.ToolCall.Tool.Name && isToolError(call.Reply.Result())
 	})
 }
 
-// expectComplete wants the type of a result that is no task.
+// expectComplete requires the type of a result that is not a task.
 func expectComplete(t *check.T, result check.M) {
 	kind, isString := result["resultType"].(string)
 	switch {
@@ -193,10 +193,10 @@ func expectComplete(t *check.T, result check.M) {
 	t.Expect(kind).To(check.BeOneOf("complete"))
 }
 
-// taskMembers are members that tasks have.
+// taskMembers are the members of tasks.
 var taskMembers = strings.Fields("taskId status createdAt lastUpdatedAt ttlMs inputRequests result error")
 
-// expectEmpty wants an answer that says no more than that a request was understood.
+// expectEmpty requires a result without members of a task.
 func expectEmpty(t *check.T, result check.M) {
 	expectComplete(t, result)
 	var members []string
@@ -208,7 +208,7 @@ func expectEmpty(t *check.T, result check.M) {
 	t.Expect(protocol.Sorted(members)).To(check.BeEmptyList[string]("an empty result"))
 }
 
-// eachEnded tries a check on tasks that have ended.
+// eachEnded runs a check on the tasks that have ended.
 func eachEnded(t *check.T, run func(*check.T, endedTask)) {
 	all := runTasks(t).Ended
 	if len(all) == 0 {
@@ -222,7 +222,7 @@ func eachEnded(t *check.T, run func(*check.T, endedTask)) {
 	}, run)
 }
 
-// finalState is what of a task does not change once it has ended.
+// finalState returns the members of a task that must not change after its end.
 func finalState(state check.M) check.M {
 	return check.M{"status": state["status"], "result": state["result"], "error": state["error"]}
 }

@@ -11,18 +11,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// taskRun is a task that a call was answered by, and what was heard of it until its end.
+// taskRun is a task that a call has created, followed to its end.
 type taskRun struct {
 	*taskrun.TaskRun
-	UpdateReplies []driver.Reply // to tasks/update
+	// UpdateReplies are the replies to tasks/update.
+	UpdateReplies []driver.Reply
 
-	t                 *check.T
-	capabilities      check.M         // what requests about it declare
-	snapshotsAtUpdate int             // how many answers to tasks/get were heard when it was last given something
-	providedKeys      map[string]bool // the keys of what it has asked for and got
+	t *check.T
+	// capabilities are the capabilities that requests about the task declare.
+	capabilities check.M
+	// snapshotsAtUpdate is the number of snapshots at the last tasks/update.
+	snapshotsAtUpdate int
+	// providedKeys are the keys of the input requests that were answered.
+	providedKeys map[string]bool
 }
 
-// isTask reports whether a result is a task, by its type or, where that is wrong, by what it is made of.
+// isTask reports whether a result is a task, by its resultType or, if that is wrong, by its members.
 func isTask(r driver.Reply) bool {
 	result := r.Result()
 	_, hasID := result["taskId"].(string)
@@ -30,7 +34,7 @@ func isTask(r driver.Reply) bool {
 	return result["resultType"] == "task" || hasID && hasStatus && !check.HasMember(result, "content")
 }
 
-// newTaskRun is the task that a call in a session was answered by.
+// newTaskRun returns the run of the task that a call has created.
 func newTaskRun(t *check.T, s *driver.Session, call toolcall.ToolCall) *taskRun {
 	id, _ := call.Reply.Result()["taskId"].(string)
 	c := &taskRun{t: t, capabilities: taskCapabilities, providedKeys: map[string]bool{}}
@@ -50,14 +54,14 @@ func (c *taskRun) send(method string, more check.M) driver.Reply {
 	return c.Session.Call(method, protocol.WithCapabilities(params, c.capabilities))
 }
 
-// provideInput gives the task what it asks for now and has not got before.
+// provideInput responds to the current input requests that were not answered before.
 func (c *taskRun) provideInput() {
 	responses, err := toolcall.InputResponses(c.t, c.LastReply())
 	maps.DeleteFunc(responses, func(key string, _ any) bool { return c.providedKeys[key] })
 	switch {
 	case err != nil:
 		c.IncompleteReason = err.Error()
-	case len(responses) == 0: // the server may take its time
+	case len(responses) == 0: // the server may need some time
 	case len(c.UpdateReplies) == toolcall.MaxInputRounds:
 		c.IncompleteReason = fmt.Sprintf("it still asks for input after %d updates, mcpcheck's own limit",
 			toolcall.MaxInputRounds)
@@ -68,7 +72,7 @@ func (c *taskRun) provideInput() {
 	}
 }
 
-// update gives the task responses.
+// update sends responses to the task.
 func (c *taskRun) update(responses check.M) driver.Reply {
 	r := c.send("tasks/update", check.M{"inputResponses": responses})
 	c.UpdateReplies, c.snapshotsAtUpdate = append(c.UpdateReplies, r), len(c.GetReplies)
@@ -81,15 +85,15 @@ func (c *taskRun) update(responses check.M) driver.Reply {
 	return r
 }
 
-// snapshot is what was told of a task at one time.
+// snapshot is the state of a task at one time.
 type snapshot = taskrun.TaskSnapshot
 
-// eachSnapshot tries a check on moments.
-func eachSnapshot(t *check.T, moments []snapshot, run func(*check.T, snapshot)) {
-	check.Each(t, moments, snapshot.Subject, run)
+// eachSnapshot runs a check on every snapshot.
+func eachSnapshot(t *check.T, snapshots []snapshot, run func(*check.T, snapshot)) {
+	check.Each(t, snapshots, snapshot.Subject, run)
 }
 
-// eachRun tries a check on tasks.
-func eachRun(t *check.T, courses []*taskRun, run func(*check.T, *taskRun)) {
-	check.Each(t, courses, func(c *taskRun) check.Subject { return c.Subject() }, run)
+// eachRun runs a check on every task.
+func eachRun(t *check.T, runs []*taskRun, run func(*check.T, *taskRun)) {
+	check.Each(t, runs, func(c *taskRun) check.Subject { return c.Subject() }, run)
 }

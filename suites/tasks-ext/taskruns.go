@@ -12,13 +12,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// extension is the one that is judged.
+// extension is the identifier of the extension.
 const extension = "io.modelcontextprotocol/tasks"
 
-// taskCapabilities is what a client declares that knows tasks, and can answer all that they ask for.
+// taskCapabilities are the capabilities of a client with the extension that can respond to every input request.
 var taskCapabilities = withTasks(protocol.AllModernCapabilities)
 
-// withTasks are the capabilities of a client that knows tasks beside what else it can do.
+// withTasks returns capabilities with the extension added.
 func withTasks(others check.M) check.M {
 	all := protocol.ExtensionCapabilities(extension)
 	for name, capability := range others {
@@ -27,56 +27,56 @@ func withTasks(others check.M) check.M {
 	return all
 }
 
-// taskRuns is what came of calls of tools for a client that knows tasks.
+// taskRuns holds the calls of tools by a client with the extension.
 type taskRuns struct {
 	toolcall.ToolCalls
 	Runs  []*taskRun
 	Ended []endedTask
 }
 
-// endedTask is a task that has ended, asked after once more, cancelled, and asked after at last.
+// endedTask is a task that has ended, with the replies to a later tasks/get, a tasks/cancel and another tasks/get.
 type endedTask struct {
 	*taskRun
 	GetReply, CancelReply, GetAfterCancel driver.Reply
 }
 
-// maxEnded is how many tasks are looked at after their end.
+// maxEnded is the number of tasks that are polled after their end.
 const maxEnded = 3
 
-// runTasks calls the tools that may be called, each once, and follows the tasks that come of that to their end.
+// runTasks calls each tool that may be called once, and follows the created tasks to their end.
 func runTasks(t *check.T) *taskRuns {
 	return check.Step(t, "tasks", func(t *check.T) *taskRuns {
 		s := t.Session()
-		story := &taskRuns{ToolCalls: toolcall.CallsWithCapabilities(t, s, taskCapabilities,
+		r := &taskRuns{ToolCalls: toolcall.CallsWithCapabilities(t, s, taskCapabilities,
 			toolcall.ToolsInCallOrder(t))}
-		for _, call := range story.List {
+		for _, call := range r.List {
 			if isTask(call.Reply) {
-				story.Runs = append(story.Runs, newTaskRun(t, s, call))
+				r.Runs = append(r.Runs, newTaskRun(t, s, call))
 			}
 		}
-		taskrun.FollowTasks(story.Runs...)
-		for _, c := range story.Runs {
-			if c.FinalStatus != "" && len(story.Ended) < maxEnded {
+		taskrun.FollowTasks(r.Runs...)
+		for _, c := range r.Runs {
+			if c.FinalStatus != "" && len(r.Ended) < maxEnded {
 				e := endedTask{taskRun: c, GetReply: c.PollUnrecorded(), CancelReply: c.send("tasks/cancel", nil)}
 				e.GetAfterCancel = c.PollUnrecorded()
-				story.Ended = append(story.Ended, e)
+				r.Ended = append(r.Ended, e)
 			}
 		}
-		return story
+		return r
 	})
 }
 
-// requireRuns are those of the story; without any the check ends.
+// requireRuns returns the tasks of the run. Without any, it ends the check.
 func requireRuns(t *check.T) []*taskRun {
-	told := runTasks(t)
-	if len(told.Runs) == 0 {
-		toolcall.SkipNotObserved(t, "call was answered by a task", told.Uncalled, toolcall.AnyTool)
+	r := runTasks(t)
+	if len(r.Runs) == 0 {
+		toolcall.SkipNotObserved(t, "call was answered by a task", r.Uncalled, toolcall.AnyTool)
 	}
-	return told.Runs
+	return r.Runs
 }
 
-// requireRunsWhere are the tasks of a kind, and what the kind is. Without any the check ends: it could not be tried
-// where a task of the story was not followed to its end.
+// requireRunsWhere returns the tasks that is selects; kind names them. Without any, it ends the check, as inconclusive
+// if a task was not followed to its end.
 func requireRunsWhere(t *check.T, kind string, is func(*taskRun) bool) (all []*taskRun) {
 	everything := requireRuns(t)
 	for _, c := range everything {
@@ -91,7 +91,7 @@ func requireRunsWhere(t *check.T, kind string, is func(*taskRun) bool) (all []*t
 	return all
 }
 
-// requireSnapshots are the moments of a status; without any the check ends.
+// requireSnapshots returns the snapshots with one of the statuses. Without any, it ends the check.
 func requireSnapshots(t *check.T, kind string, status ...string) []snapshot {
 	all := taskrun.Snapshots(requireRuns(t), status...)
 	if len(all) == 0 {
@@ -101,13 +101,13 @@ func requireSnapshots(t *check.T, kind string, status ...string) []snapshot {
 	return all
 }
 
-// skipNotObserved ends a check for which there was nothing of a kind.
+// skipNotObserved ends a check that found nothing to judge.
 func skipNotObserved(t *check.T, kind string) {
-	told := runTasks(t)
-	taskrun.SkipNotObservedInTasks(t, kind+" was seen", told.Runs, told.Uncalled)
+	r := runTasks(t)
+	taskrun.SkipNotObservedInTasks(t, kind+" was seen", r.Runs, r.Uncalled)
 }
 
-// repeatCall calls a tool once more as a client with other capabilities, and with more params.
+// repeatCall repeats a call as a client with other capabilities, and with more params.
 func repeatCall(t *check.T, s *driver.Session, call toolcall.ToolCall, capabilities, more check.M) toolcall.ToolCall {
 	params := call.Params(s)
 	for name, v := range more {
@@ -122,7 +122,7 @@ func repeatCall(t *check.T, s *driver.Session, call toolcall.ToolCall, capabilit
 	return call
 }
 
-// startTask makes a task by a tool that has made one before, with more params.
+// startTask creates a task with a tool that has created one before, with more params.
 func startTask(t *check.T, s *driver.Session, call toolcall.ToolCall, more check.M) *taskRun {
 	again := repeatCall(t, s, call, taskCapabilities, more)
 	if !isTask(again.Reply) {
@@ -131,14 +131,14 @@ func startTask(t *check.T, s *driver.Session, call toolcall.ToolCall, more check
 	return newTaskRun(t, s, again)
 }
 
-// slowestRun is the task of the story that was seen to run for the longest, and asked for nothing if there is such a
-// one.
+// slowestRun returns the task that ran the longest, preferably without asking for input.
 func slowestRun(t *check.T) *taskRun {
 	working := func(c *taskRun) int {
 		if len(c.UpdateReplies) > 0 {
 			return -1
 		}
-		return bits.Len(uint(len(c.Snapshots("working")))) // about as long is as long: the first one is taken
+		// The logarithm makes durations of the same order equal, so that the choice is stable.
+		return bits.Len(uint(len(c.Snapshots("working"))))
 	}
 	c := slices.MaxFunc(requireRuns(t), func(a, b *taskRun) int { return working(a) - working(b) })
 	if c.FinalStatus == "" {

@@ -1,11 +1,14 @@
-// Package tasksext is the area of the extension of tasks: calls of tools that are answered at once by a task, which is
-// asked after until it has the result.
+// Package tasksext holds the checks of the tasks extension of the modern revisions: tool calls that are answered
+// immediately with a task, which the client polls until it has the result.
+//
+// runTasks creates the tasks once for all checks, with a client that declares the extension, and follows them to their
+// end. What a client without the extension gets is read from the calls of package toolcall.
 package tasksext
 
 import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(negotiationChecks, creationChecks, pollingChecks, inputChecks, cancelChecks,
 	listenChecks)

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
-// cancelChecks are the checks of tasks that the client takes back.
+// cancelChecks are the checks of cancelled tasks.
 var cancelChecks = check.Suite{
 	"tasks/cancel-result": check.Probe(func(t *check.T) {
 		c := cancelTask(t)
@@ -69,16 +69,20 @@ var cancelChecks = check.Suite{
 	}),
 }
 
-// cancelledTask is a task that was cancelled while it was at work, as far as the client could tell.
+// cancelledTask is a task that was cancelled while it was working, as far as the client could know.
 type cancelledTask struct {
 	*taskRun
-	CancelReply       driver.Reply   // to tasks/cancel
-	SecondCancelReply driver.Reply   // to another
-	LaterReplies      []driver.Reply // to tasks/get, until its work would have been done
-	ShortReason       string         // why not until then
+	// CancelReply is the reply to tasks/cancel.
+	CancelReply driver.Reply
+	// SecondCancelReply is the reply to a second tasks/cancel.
+	SecondCancelReply driver.Reply
+	// LaterReplies are the replies to tasks/get until the task would have been completed.
+	LaterReplies []driver.Reply
+	// ShortReason is why the task was not watched until then; empty if it was.
+	ShortReason string
 }
 
-// cancelTask makes such a task of the tool that was seen to work for the longest.
+// cancelTask creates a task of the slowest tool, and cancels it.
 func cancelTask(t *check.T) cancelledTask {
 	if !declaresCancel(t) {
 		t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.cancel")
@@ -104,7 +108,7 @@ func cancelTask(t *check.T) cancelledTask {
 	})
 }
 
-// requireLastingTask is the longest task; the check ends when the server cancels it by itself.
+// requireLastingTask returns the slowest task. If the server cancels it on its own, it ends the check.
 func requireLastingTask(t *check.T) *taskRun {
 	c := slowestRun(t)
 	if c.FinalStatus == "cancelled" {
@@ -114,7 +118,7 @@ func requireLastingTask(t *check.T) *taskRun {
 	return c
 }
 
-// requireCancelledInTime ends a check of a task that may have been done before it was cancelled.
+// requireCancelledInTime ends the check if the task may have ended before it was cancelled.
 func (c cancelledTask) requireCancelledInTime(t *check.T) {
 	taskrun.RequireAnswer(t, c.CancelReply)
 	c.SkipIfExpired(t, c.CancelReply)

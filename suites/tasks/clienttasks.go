@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
-// clientTaskChecks are the checks of servers that have their clients run something as a task.
+// clientTaskChecks are the checks of servers that have their clients run requests as tasks.
 var clientTaskChecks = check.Suite{
 	"tasks/server-augments-only-declared": check.WatchWithSetup(client.CollectServerRequests,
 		func(t *check.T, w check.Wire) {

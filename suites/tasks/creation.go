@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// creationChecks are the checks of how calls are answered by tasks.
+// creationChecks are the checks of calls that are answered with a task.
 var creationChecks = check.Suite{
 	"tasks/create-result": check.Probe(func(t *check.T) {
 		skipUnlessTaskCalls(t)
@@ -74,7 +74,7 @@ var creationChecks = check.Suite{
 		check.Each(t, made, reportedTask.Subject, func(t *check.T, x reportedTask) {
 			key := x.id()
 			if t.Site() == nil {
-				key = x.Session.Name() + " " + key // each is a server of its own
+				key = x.Session.Name() + " " + key // ids are unique within a server only
 			}
 			t.Expect(!first[key]).To(check.BeTrue("an id of its own for each task", "%s once more", check.Show(x.id())))
 			first[key] = true
@@ -95,7 +95,7 @@ var creationChecks = check.Suite{
 		}
 		guessable := invalid.PredictablePattern(ids, time.Now()) != "" || invalid.VaryingBits(ids) < minIDBits
 		want := check.BeTrue("ids that nobody can guess", "%s", check.Show(ids))
-		if t.Site() == nil { // whoever starts the process is the only one to ask
+		if t.Site() == nil { // only the parent of the process can send requests
 			t.DecidedBy(made).ExpectShould(!guessable).To(want)
 			return
 		}
@@ -103,19 +103,19 @@ var creationChecks = check.Suite{
 	}),
 }
 
-// minSlowCall is how long a call takes whose tool does its work first, at the least.
+// minSlowCall is the shortest duration of a call that shows that the tool did its work before it answered.
 const minSlowCall = 2 * time.Second
 
-// minIDBits is how much of an id somebody might try all of.
+// minIDBits is the number of random bits up to which somebody could try all ids.
 const minIDBits = 48
 
-// taskStatuses are those that a task can have.
+// taskStatuses are the statuses of tasks.
 var taskStatuses = append([]string{"working", "input_required"}, taskrun.TerminalStatuses...)
 
-// createTwoTasks sees to it that there are two tasks of one server, over HTTP in two sessions.
+// createTwoTasks makes sure that one server has two tasks, over HTTP in two sessions.
 func createTwoTasks(t *check.T) {
-	told := runTasks(t)
-	if len(told.Runs) == 0 || len(told.Runs) > 1 && t.Site() == nil {
+	r := runTasks(t)
+	if len(r.Runs) == 0 || len(r.Runs) > 1 && t.Site() == nil {
 		return
 	}
 	before := slowestRun(t)
@@ -124,7 +124,7 @@ func createTwoTasks(t *check.T) {
 	}
 }
 
-// createdTasks are the tasks that calls were answered by, those with an id.
+// createdTasks returns the tasks with an id that were created by calls.
 func createdTasks(t *check.T, w check.Wire) (made []reportedTask) {
 	for _, x := range reportedTasks(t, w) {
 		if x.source == "tools/call" && x.id() != "" {

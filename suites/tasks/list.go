@@ -35,7 +35,7 @@ var listChecks = check.Suite{
 
 	"tasks/list-complete": check.Probe(func(t *check.T) {
 		skipUnlessList(t)
-		before := slowestRun(t) // which others wait for: who has a session in the meantime would hurry it
+		before := slowestRun(t) // found first, since other checks wait for it
 		c := startTask(t, t.Session(), before)
 		defer cancelRuns(t, c)
 		first := c.PollUnrecorded()
@@ -65,7 +65,7 @@ var listChecks = check.Suite{
 		})
 		t.Each(methods, func(t *check.T, method check.Subject) {
 			if method.Name == "tasks/result" {
-				followRuns(c) // it might wait for the end
+				followRuns(c) // otherwise the server might wait for the task to end
 			}
 			if method.Name == "tasks/list" {
 				r, listed := other.findTask(t, c.ID)
@@ -78,7 +78,7 @@ var listChecks = check.Suite{
 	}),
 }
 
-// listReply is the answer to tasks/list.
+// listReply returns the reply to tasks/list.
 func listReply(t *check.T) driver.Reply {
 	if r := runTasks(t).ListReply; r.Request != nil {
 		return r
@@ -86,14 +86,14 @@ func listReply(t *check.T) driver.Reply {
 	return t.Request(t.Session(), "tasks/list", nil)
 }
 
-// skipUnlessList ends a check of a server that lists no tasks.
+// skipUnlessList ends the check as skip if the server does not list tasks.
 func skipUnlessList(t *check.T) {
 	if !declaresList(t) {
 		t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.list")
 	}
 }
 
-// taskIDs are the ids of tasks.
+// taskIDs returns the ids of tasks.
 func taskIDs(tasks []check.M) (ids []string) {
 	for _, task := range tasks {
 		id, _ := task["taskId"].(string)
@@ -102,7 +102,7 @@ func taskIDs(tasks []check.M) (ids []string) {
 	return ids
 }
 
-// isListed looks for the task on all pages of tasks/list, as far as it takes.
+// isListed follows tasks/list until the task is found.
 func (c *taskRun) isListed() (listed bool, err error) {
 	err = check.EachPage(c.Session, "tasks/list", "tasks", check.M{}, func(page check.M) {
 		listed = listed || slices.Contains(taskIDs(protocol.ObjectsIn(page["tasks"])), c.ID)
@@ -113,29 +113,29 @@ func (c *taskRun) isListed() (listed bool, err error) {
 	return listed, err
 }
 
-// principal is another one than the client's, in a session of its own where there are sessions.
+// principal is another principal than that of the client, with its own session if the server has sessions.
 type principal struct {
 	session *driver.Session
 	header  map[string][]string
 }
 
-// newOtherPrincipal begins a session as the other principal.
+// newOtherPrincipal opens a session with the second token.
 func newOtherPrincipal(t *check.T) principal {
 	s := t.NewProcess()
 	header := roundtrip.BearerHeader(t.Credentials.SecondPrincipal)
-	hello := roundtrip.PostConnect(t, s, header)
-	if r := hello.AwaitReply(); r.Result() == nil {
-		t.Retry("no session for the other principal: initialize was answered with %s", hello.Response())
+	connect := roundtrip.PostConnect(t, s, header)
+	if r := connect.AwaitReply(); r.Result() == nil {
+		t.Retry("no session for the other principal: initialize was answered with %s", connect.Response())
 	}
 	header.Set(roundtrip.VersionHeader, t.Revision)
-	if id := hello.Response().Header.Get(roundtrip.SessionIDHeader); id != "" {
+	if id := connect.Response().Header.Get(roundtrip.SessionIDHeader); id != "" {
 		header.Set(roundtrip.SessionIDHeader, id)
 	}
 	roundtrip.PostInitialized(s, header).AwaitEnd()
 	return principal{s, header}
 }
 
-// send makes a request as the principal.
+// send sends a request with the token of the principal.
 func (p principal) send(t *check.T, method string, params check.M) driver.Reply {
 	x := roundtrip.RetryWhileBusy(p.session, func() *driver.RoundTrip {
 		return roundtrip.PostRequest(p.session,
@@ -146,10 +146,10 @@ func (p principal) send(t *check.T, method string, params check.M) driver.Reply 
 	return check.RequireServerReply(t, r)
 }
 
-// maxPages is how many pages of tasks/list the other principal reads.
+// maxPages is the number of pages of tasks/list that the other principal reads.
 const maxPages = 100
 
-// findTask looks for a task on the pages that the principal may read, and returns the last of these.
+// findTask looks for a task on the pages that the principal may read, and returns the last page that was read.
 func (p principal) findTask(t *check.T, id string) (page driver.Reply, listed bool) {
 	params := check.M{}
 	for range maxPages {

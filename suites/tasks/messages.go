@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// messageChecks are the checks of what else a server sends for a task: what it says by itself, and what it asks.
+// messageChecks are the checks of other messages about tasks: notifications, and requests for input.
 var messageChecks = check.Suite{
 	"tasks/status-replies-without-related-meta": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
 		replies := w.Results().Negotiated(t.Revision).Filter("result of tasks/get, tasks/list or tasks/cancel",
@@ -28,9 +28,9 @@ var messageChecks = check.Suite{
 	}),
 
 	"tasks/status-notification": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
-		told := w.Notifications().Negotiated(t.Revision).Filter("notification of the status of a task",
+		notifications := w.Notifications().Negotiated(t.Revision).Filter("notification of the status of a task",
 			func(m check.Message) bool { return m.Method == statusMethod })
-		t.Judge(told, func(t *check.T, m check.Message) {
+		t.Judge(notifications, func(t *check.T, m check.Message) {
 			broken := protocol.Violations(t, "tasks/status-notification", "TaskStatusNotification", m.JSON())
 			t.Expect(broken).To(check.BeEmptyList[string]("the whole task"))
 			params, _ := m.JSON()["params"].(check.M)
@@ -78,20 +78,20 @@ var messageChecks = check.Suite{
 	}),
 
 	"tasks/progress-token-continues": check.Probe(func(t *check.T) {
-		told := runTasks(t)
-		if told.Session == nil {
+		runs := runTasks(t)
+		if runs.Session == nil {
 			skipNotObserved(t, "task was made")
 		}
 		var all []progressReport
-		for _, c := range told.Runs {
-			all = append(all, c.progressReports(told.Mark)...)
+		for _, c := range runs.Runs {
+			all = append(all, c.progressReports(runs.Mark)...)
 		}
 		if len(all) == 0 {
 			skipNotObserved(t, "progress of a task was reported")
 		}
 		taskrun.CaveatUnfinished(t, runTasks(t).Runs)
 		check.Each(t, all, progressReport.subject, func(t *check.T, r progressReport) {
-			const astray = time.Second // in which what came over another stream may have crossed
+			const astray = time.Second // in this time, a message of another stream may cross
 			switch {
 			case r.endFrame == nil || r.At <= r.endFrame.At:
 			case r.RoundTrip == r.endFrame.RoundTrip:
@@ -104,7 +104,7 @@ var messageChecks = check.Suite{
 	}),
 }
 
-// questions are what tasks asked the client for; without any the check ends.
+// requireTaskRequests returns the requests for input of tasks. If there are none, it ends the check.
 func requireTaskRequests(t *check.T) []*pendingRequest {
 	requireRuns(t)
 	asked := runTasks(t).Requests.all()
@@ -114,8 +114,8 @@ func requireTaskRequests(t *check.T) []*pendingRequest {
 	return asked
 }
 
-// blockedRun is the task that has not ended although a question, the last of those that it has asked, was answered; nil
-// when there is none, or the server had no way to ask for more.
+// blockedRun returns the task that did not end although its last request, q, was answered. It is nil if there is none,
+// or if the server had no way to ask for more.
 func blockedRun(t *check.T, q *pendingRequest, all []*pendingRequest) *taskRun {
 	for _, other := range slices.Backward(all) {
 		if other.taskID() != q.taskID() {
@@ -134,11 +134,12 @@ func blockedRun(t *check.T, q *pendingRequest, all []*pendingRequest) *taskRun {
 	return nil
 }
 
-// progressReport is a notification of the progress of a task.
+// progressReport is a progress notification of a task.
 type progressReport struct {
 	*taskRun
 	*driver.Frame
-	endFrame *driver.Frame // that has told that the task has ended; nil: none has
+	// endFrame is the message that reported the end of the task; nil if none did.
+	endFrame *driver.Frame
 }
 
 func (r progressReport) params() check.M {
@@ -151,7 +152,7 @@ func (r progressReport) subject() check.Subject {
 		Frames: []*driver.Frame{r.CreateReply.Request, r.endFrame, r.Frame}}
 }
 
-// progressReports are those of the progress of the task, which came since a mark.
+// progressReports returns the progress notifications of the task since a mark.
 func (c *taskRun) progressReports(mark int) (all []progressReport) {
 	var end *driver.Frame
 	if c.FinalStatus != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// negotiationChecks are the checks of what a server declares of tasks, and of what follows from that.
+// negotiationChecks are the checks of the declared capabilities of tasks, and of what follows from them.
 var negotiationChecks = check.Suite{
 	"tasks/capability-shape": check.Probe(func(t *check.T) {
 		declared := check.Member(t.Server.Capabilities, "tasks")
@@ -22,8 +22,8 @@ var negotiationChecks = check.Suite{
 			t.WithReason(check.NotDeclared).Skip("the server does not declare tasks")
 		}
 		t.DecidedBy(t.Server.ConnectReply).Expect(declared).To(check.BeObject(), "tasks")
-		welcome := t.Server.ConnectResult
-		broken := protocol.Violations(t, "tasks/capability-shape", "InitializeResult", welcome)
+		connectResult := t.Server.ConnectResult
+		broken := protocol.Violations(t, "tasks/capability-shape", "InitializeResult", connectResult)
 		t.DecidedBy(t.Server.ConnectReply).Expect(broken).To(check.BeEmptyList[string]("objects throughout"))
 	}),
 
@@ -130,7 +130,7 @@ var negotiationChecks = check.Suite{
 			isOptional)
 		toolcall.EachToolCall(t, optional, func(t *check.T, call toolcall.ToolCall) {
 			t.Expect(!isTask(call.Reply)).To(check.BeTrue("the result of the tool", "%s", call.Reply))
-			// which a receiver MAY answer by another sentence
+			// The specification says MAY in another sentence.
 			t.ExpectShould(call.Reply).NotTo(check.BeError(errcode.MethodNotFound, errcode.InvalidRequest))
 		})
 	}),
@@ -159,14 +159,14 @@ var negotiationChecks = check.Suite{
 	}),
 }
 
-// maxForbidden is how many tools are called as tasks that do not run as such.
+// maxForbidden is the number of tools without support of tasks that are called as tasks.
 const maxForbidden = 3
 
 var errNotSent = errors.New("it was not asked")
 
 func isForbidden(tool check.M) bool { return taskSupport(tool) == "forbidden" }
 
-// memberAt is what is in an object under names, one in the other; nil when it is not there.
+// memberAt returns the member at the path of names; nil if there is none.
 func memberAt(object check.M, names ...string) any {
 	var v any = object
 	for _, name := range names {
@@ -176,19 +176,19 @@ func memberAt(object check.M, names ...string) any {
 	return v
 }
 
-// supportsTaskCalls reports whether calls of tools may run as tasks.
+// supportsTaskCalls reports whether tool calls may run as tasks.
 func supportsTaskCalls(t *check.T) bool {
 	return t.Server.Declares("tasks") && memberAt(t.Server.Capabilities, "tasks", "requests", "tools", "call") != nil
 }
 
-// skipUnlessTaskCalls ends a check of a server that runs no calls as tasks.
+// skipUnlessTaskCalls ends the check as skip if the server does not run tool calls as tasks.
 func skipUnlessTaskCalls(t *check.T) {
 	if !supportsTaskCalls(t) {
 		t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.requests.tools.call")
 	}
 }
 
-// requireCapabilityObject ends a check of what is not declared where the capability makes no sense.
+// requireCapabilityObject ends a check of undeclared features if the capability is invalid.
 func requireCapabilityObject(t *check.T) {
 	if declared := check.Member(t.Server.Capabilities, "tasks"); declared != (check.Absent{}) && !isObject(declared) {
 		t.Yield("the capability tasks is not an object")
@@ -206,7 +206,7 @@ func declaresCancel(t *check.T) bool {
 
 func declaresList(t *check.T) bool { return memberAt(t.Server.Capabilities, "tasks", "list") != nil }
 
-// expectTaskIgnored wants a call of a tool that does not exist to be answered with the parameter task as without.
+// expectTaskIgnored requires a call of an unknown tool to have the same outcome with and without the parameter task.
 func expectTaskIgnored(t *check.T, s *driver.Session) {
 	invalid.RequireCallsAllowed(t)
 	params := check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}}
@@ -222,7 +222,7 @@ func expectTaskIgnored(t *check.T, s *driver.Session) {
 	}
 }
 
-// requireOwnCode ends a check of a method that has the code of any that the server does not know, be it the wrong one.
+// requireOwnCode ends the check if the reply has the wrong code that the server has for every unknown method.
 func requireOwnCode(t *check.T, r driver.Reply) {
 	unknown, coded := invalid.SendUnknownMethod(t).Reply.Code()
 	if code, _ := r.Code(); coded && code == unknown && code != errcode.MethodNotFound {

@@ -10,27 +10,32 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
-// pendingRequests is where the requests of a server lie for input that its tasks need, until they are answered: not
-// before the client has seen what the server tells of the task meanwhile, or that it tells nothing meanwhile.
+// pendingRequests holds the requests of a server for input that its tasks need. They are answered only after a later
+// tasks/get of the task, so that its status while it waits for input can be judged.
 type pendingRequests struct {
-	t          *check.T
-	session    *driver.Session
-	knownTasks map[string]bool // the ids of tasks that are followed
-	ownMethods map[string]bool // methods that the server asks for without a task as well
+	t       *check.T
+	session *driver.Session
+	// knownTasks are the ids of the tasks that are followed.
+	knownTasks map[string]bool
+	// ownMethods are the methods that the server also requests without a task.
+	ownMethods map[string]bool
 
-	mu        sync.Mutex
-	requests  []*pendingRequest
-	busyReply *driver.Reply // to tasks/get, where the server serves nothing else while it waits for answers
+	mu       sync.Mutex
+	requests []*pendingRequest
+	// busyReply is the reply to tasks/get of a server that serves nothing else while it waits for input; nil for
+	// others.
+	busyReply *driver.Reply
 }
 
-// pendingRequest is a request of the server, and what it told of tasks while that had no answer.
+// pendingRequest is a server request, with what the server reported of tasks while it was unanswered.
 type pendingRequest struct {
 	*driver.Frame
-	TaskReplies map[string]driver.Reply // the answers to tasks/get, by id
+	// TaskReplies are the replies to tasks/get by task id.
+	TaskReplies map[string]driver.Reply
 	answered    bool
 }
 
-// taskID is the id of the task that the question says to belong to; empty when it says none.
+// taskID returns the id of the task that the request names; empty if it names none.
 func (q *pendingRequest) taskID() string {
 	params, _ := q.JSON()["params"].(check.M)
 	related, _ := protocol.MetaOf(params)[taskrun.RelatedTaskKey].(check.M)
@@ -38,12 +43,12 @@ func (q *pendingRequest) taskID() string {
 	return id
 }
 
-// Subject shows the question.
+// Subject shows the request.
 func (q *pendingRequest) Subject() check.Subject {
 	return check.Subject{Name: q.Method, Frames: []*driver.Frame{q.Frame}}
 }
 
-// add takes requests for input.
+// add adds a server request if it asks for input, and reports whether it does.
 func (d *pendingRequests) add(request *driver.Frame) (taken bool) {
 	if request.Method != "elicitation/create" && request.Method != "sampling/createMessage" {
 		return false
@@ -58,8 +63,8 @@ func (d *pendingRequests) add(request *driver.Frame) (taken bool) {
 	return true
 }
 
-// answerNow has questions answered at once, from now on: the server has refused tasks/get, as it serves nothing else
-// before it has the answers. It reports whether there were any.
+// answerNow answers all requests immediately, including later ones, since the server refused tasks/get with busy until
+// it gets its input. It reports whether there were any.
 func (d *pendingRequests) answerNow(busy driver.Reply) (any bool) {
 	d.mu.Lock()
 	d.busyReply = &busy
@@ -71,20 +76,20 @@ func (d *pendingRequests) answerNow(busy driver.Reply) (any bool) {
 	return len(open) > 0
 }
 
-// waiting are the questions without an answer.
+// unanswered returns the requests without a response.
 func (d *pendingRequests) unanswered() []*pendingRequest {
 	return slices.DeleteFunc(d.all(), func(q *pendingRequest) bool { return q.answered })
 }
 
-// all are all questions.
+// all returns all requests.
 func (d *pendingRequests) all() []*pendingRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.requests)
 }
 
-// told is called with what the server has told of a task, and answers those of the questions that belong to it, or do
-// not say to which known one. It reports whether there were any.
+// onTaskReply records a reply to tasks/get. It answers those of the open requests that belong to the task, or to no
+// known task, and reports whether there were any.
 func (d *pendingRequests) onTaskReply(open []*pendingRequest, id string, reply driver.Reply) (any bool) {
 	for _, q := range open {
 		q.TaskReplies[id] = reply
@@ -96,13 +101,13 @@ func (d *pendingRequests) onTaskReply(open []*pendingRequest, id string, reply d
 	return any
 }
 
-// answerBusy answers a question of a server that is busy until then.
+// answerBusy answers a request of a server that is busy until then.
 func (d *pendingRequests) answerBusy(q *pendingRequest) {
 	q.TaskReplies[q.taskID()] = *d.busyReply
 	d.answer(q, q.taskID())
 }
 
-// answer answers a question for a task; empty: for none.
+// answer answers a request for the task with an id; an empty id means no task.
 func (d *pendingRequests) answer(q *pendingRequest, id string) {
 	q.answered = true
 	d.session.Respond(q.Frame, taskrun.AcceptedResponse(d.t, q.Frame, id))

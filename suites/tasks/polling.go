@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 )
 
-// pollingChecks are the checks of what is told of tasks.
+// pollingChecks are the checks of the states that a server reports of tasks.
 var pollingChecks = check.Suite{
 	"tasks/timestamps": check.WatchWithSetup(triggerTasks, func(t *check.T, w check.Wire) {
 		eachReportedTask(t, w, func(t *check.T, x reportedTask) {
@@ -133,8 +133,8 @@ var pollingChecks = check.Suite{
 	}),
 }
 
-// getWithMeta asks after the task with metadata. What has no answer soon is asked without before it fails, and is
-// waited for when that is confirmed.
+// getWithMeta sends tasks/get with metadata. The first attempt waits for a short time only; a failure is confirmed with
+// the full timeout.
 func (c *taskRun) getWithMeta(t *check.T, meta check.M) driver.Reply {
 	p := c.Session.Request("tasks/get", check.M{"taskId": c.ID, "_meta": meta})
 	if t.IsConfirmation() {
@@ -144,11 +144,11 @@ func (c *taskRun) getWithMeta(t *check.T, meta check.M) driver.Reply {
 	return c.Session.AwaitFor(p, max(protocol.ShortWait, 2*t.Server.Latency))
 }
 
-// expectOwnTask wants the answer to tasks/get with the metadata of another task to be that of the task, as it is
-// without.
+// expectOwnTask requires the reply to tasks/get with the metadata of another task to be about the requested task, as it
+// is without metadata.
 func (c *taskRun) expectOwnTask(t *check.T, r driver.Reply) {
 	if invalid.IsTimeout(r) {
-		taskrun.RequireAnswer(t, c.send("tasks/get", nil)) // where that is silent as well, another check says so
+		taskrun.RequireAnswer(t, c.send("tasks/get", nil)) // if that times out as well, another check reports it
 		t.Expect(r).To(check.BeAnswered(), "tasks/get with related-task metadata, which has one without it")
 	}
 	taskrun.RequireAnswer(t, r)
@@ -167,7 +167,7 @@ func (c *taskRun) expectOwnTask(t *check.T, r driver.Reply) {
 	t.Expect(r.Result()["taskId"]).To(check.BeOneOf[any](c.ID), "taskId")
 }
 
-// requireFlatTask ends a check of the members of a task that are not in the result itself.
+// requireFlatTask ends a check of the members of a task if they are not in the result itself.
 func requireFlatTask(t *check.T, told driver.Reply) {
 	if taskIn(told.Result()) != nil && !check.HasMember(told.Result(), "taskId") {
 		t.Yield("the task is a member of the result")
@@ -182,16 +182,16 @@ func isNumber(v any) bool {
 	return is
 }
 
-// cancelRuns takes tasks back that nobody waits for.
-func cancelRuns(t *check.T, courses ...*taskRun) {
-	for _, c := range courses {
+// cancelRuns cancels tasks that are no longer needed.
+func cancelRuns(t *check.T, runs ...*taskRun) {
+	for _, c := range runs {
 		if declaresCancel(t) && c.Session.IsUsable() {
 			c.send("tasks/cancel", nil)
 		}
 	}
 }
 
-// eachEnded tries a check on tasks that have ended.
+// eachEnded runs a check on the tasks that have ended.
 func eachEnded(t *check.T, run func(*check.T, endedTask)) {
 	all := runTasks(t).Ended
 	if len(all) == 0 {

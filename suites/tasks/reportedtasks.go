@@ -7,11 +7,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// told is a task as a message of the server has it.
+// reportedTask is the state of a task in a message of the server.
 type reportedTask struct {
 	check.Message
-	State  check.M
-	source string // the method of the message, or of what it answers
+	State check.M
+	// source is the method of the notification, or of the request that the message responds to.
+	source string
 }
 
 // statusMethod is the notification that the status of a task has changed.
@@ -24,21 +25,22 @@ func (x reportedTask) Subject() check.Subject {
 	return s
 }
 
-// id is the one of the task; empty when it has none that is a string.
+// id returns the id of the task; empty if it has none that is a string.
 func (x reportedTask) id() string {
 	id, _ := x.State["taskId"].(string)
 	return id
 }
 
-// maxReportedTasks is how many tasks a check looks at: more than any run has of a server that does not flood it.
+// maxReportedTasks is the number of reported tasks that a check judges. Only a flood has more.
 const maxReportedTasks = 5000
 
-// reportedTasks are the tasks in what the server has said, in the order of each session; without any the check ends.
+// reportedTasks returns the tasks in the messages of the server, in the order of each session. Without any, it ends the
+// check.
 func reportedTasks(t *check.T, w check.Wire) (all []reportedTask) {
 	meaningless := invalid.SameAsUnknownMethod(w)
 	for _, m := range w.Messages().Negotiated(t.Revision).List {
 		if m.IsResponse() && meaningless(protocol.ResultOf(m)) {
-			continue // tasks/unknown-id-get, tasks/cancel-terminal-rejected
+			continue // tasks/unknown-id-get and tasks/cancel-terminal-rejected judge it
 		}
 		all = append(all, reportedTasksIn(m)...)
 		if len(all) > maxReportedTasks {
@@ -52,7 +54,7 @@ func reportedTasks(t *check.T, w check.Wire) (all []reportedTask) {
 	return all
 }
 
-// reportedTasksIn are the tasks in a message.
+// reportedTasksIn returns the tasks in a message.
 func reportedTasksIn(m check.Message) (all []reportedTask) {
 	if m.Method == statusMethod {
 		params, _ := m.JSON()["params"].(check.M)
@@ -69,7 +71,7 @@ func reportedTasksIn(m check.Message) (all []reportedTask) {
 		}
 	case "tasks/get", "tasks/cancel":
 		if task := taskIn(result); task != nil && !check.HasMember(result, "taskId") {
-			return []reportedTask{{m, task, method}} // tasks/get-result-schema, tasks/cancel-result
+			return []reportedTask{{m, task, method}} // tasks/get-result-schema and tasks/cancel-result report it
 		}
 		return []reportedTask{{m, result, method}}
 	case "tasks/list":
@@ -80,12 +82,12 @@ func reportedTasksIn(m check.Message) (all []reportedTask) {
 	return all
 }
 
-// eachReportedTask tries a check on the tasks that the server has told of.
+// eachReportedTask runs a check on every reported task.
 func eachReportedTask(t *check.T, w check.Wire, run func(*check.T, reportedTask)) {
 	check.Each(t, reportedTasks(t, w), reportedTask.Subject, run)
 }
 
-// statusNotifications are notifications of the status of a task that came in a session since a mark.
+// statusNotifications returns the status notifications of a task that were received in a session since a mark.
 func statusNotifications(s *driver.Session, mark int, id string) (all []*driver.Frame) {
 	for _, f := range s.ReceivedSince(mark) {
 		params, _ := f.JSON()["params"].(check.M)

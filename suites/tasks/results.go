@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// resultChecks are the checks of what comes of tasks.
+// resultChecks are the checks of the results of tasks.
 var resultChecks = check.Suite{
 	"tasks/result-blocks": check.Probe(func(t *check.T) {
 		w := awaitResult(t)
@@ -87,7 +87,7 @@ var resultChecks = check.Suite{
 	}),
 }
 
-// finishedRuns are the tasks that have ended by themselves, and were asked for their results.
+// finishedRuns returns the tasks that were completed or failed, and whose results were requested.
 func finishedRuns(t *check.T) []*taskRun {
 	return requireRunsWhere(t, "task that has ended", func(c *taskRun) bool {
 		kept := !taskrun.IsUnknownTask(c.ResultReply) || !c.MayBeExpired(c.ResultReply)
@@ -95,7 +95,7 @@ func finishedRuns(t *check.T) []*taskRun {
 	})
 }
 
-// snapshotsOf are the moments of a status; without any the check ends.
+// snapshotsOf returns the snapshots with a status. Without any, it ends the check.
 func snapshotsOf(t *check.T, status string) []taskrun.TaskSnapshot {
 	all := taskrun.Snapshots(requireRuns(t), status)
 	if len(all) == 0 {
@@ -105,14 +105,16 @@ func snapshotsOf(t *check.T, status string) []taskrun.TaskSnapshot {
 	return all
 }
 
-// awaitedResult is a task whose result was asked for at once.
+// awaitedResult is a task whose result was requested immediately.
 type awaitedResult struct {
 	*taskRun
-	WorkingReplies []driver.Reply // to tasks/get, which told while tasks/result waited that it was at work
-	ReplyAfter     driver.Reply   // to tasks/get, which was sent once tasks/result was answered
+	// WorkingReplies are the replies to tasks/get that reported a running task while tasks/result waited.
+	WorkingReplies []driver.Reply
+	// ReplyAfter is the reply to the tasks/get that was sent after the response to tasks/result.
+	ReplyAfter driver.Reply
 }
 
-// awaitResult makes such a task.
+// awaitResult creates a task and requests its result immediately.
 func awaitResult(t *check.T) awaitedResult {
 	before := slowestRun(t)
 	return check.Step(t, "task whose result is awaited", func(t *check.T) awaitedResult {

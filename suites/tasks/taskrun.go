@@ -11,44 +11,53 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// taskRun is a task that a call was answered by, what was heard of it until its end, and what came of it.
+// taskRun is a task that a call has created, followed to its end, with its result.
 type taskRun struct {
 	*taskrun.TaskRun
-	ProgressToken       any          // of its progress
-	ResultReply         driver.Reply // to tasks/result; Err says why there is none
-	RepeatedResultReply driver.Reply // to another, where that was an error
+	// ProgressToken is the progress token of the call.
+	ProgressToken any
+	// ResultReply is the reply to tasks/result; its Err says why there is none.
+	ResultReply driver.Reply
+	// RepeatedResultReply is the reply to a second tasks/result, which is sent if the first reply was an error.
+	RepeatedResultReply driver.Reply
 
-	CanAsk bool // until mcpcheck gave up, the server had a way to ask, or it has told the result
+	// CanAsk reports that the server still had a way to ask for input when mcpcheck gave up, or that it returned the
+	// result.
+	CanAsk bool
 
-	requests       *pendingRequests // what the server asks meanwhile; nothing where the session answers it at once
-	pendingResult  driver.Pending   // tasks/result, which was sent before the end; without an id it was not
-	resultRequests int              // how often
-	polls          int
+	// requests are the server requests of the session. It is empty if the session responds to them immediately.
+	requests *pendingRequests
+	// pendingResult is the tasks/result that was sent before the end; its id is nil if none was.
+	pendingResult driver.Pending
+	// resultRequests counts the requests of tasks/result.
+	resultRequests int
+	// polls counts the requests of tasks/get.
+	polls int
 }
 
-// requestedTTL is how long tasks are wanted to be kept, in milliseconds.
+// requestedTTL is the requested lifetime of tasks, in milliseconds.
 const requestedTTL = 60_000
 
-// withTask are params of a call that is to run as a task.
+// withTask returns the params of a call that has to run as a task.
 func withTask(params check.M) check.M {
 	params = maps.Clone(params)
 	params["task"] = check.M{"ttl": requestedTTL}
 	return params
 }
 
-// taskIn is the task in the result of a call; nil when there is none.
+// taskIn returns the task in the result of a call; nil if there is none.
 func taskIn(result check.M) check.M {
 	task, _ := result["task"].(check.M)
 	return task
 }
 
-// isTask reports whether a call was answered by a task, be it one whose members are not where they belong.
+// isTask reports whether a call was answered with a task, even if the members of the task are in the wrong place.
 func isTask(r driver.Reply) bool {
 	result := r.Result()
 	return taskIn(result) != nil || check.HasMember(result, "taskId") && !check.HasMember(result, "content")
 }
 
-// newTaskRun is the task that a call in a session was answered by.
+// newTaskRun returns the run of the task that a call has created.
 func newTaskRun(t *check.T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) *taskRun {
 	c := &taskRun{requests: asked}
 	task := taskIn(call.Reply.Result())
@@ -67,21 +76,22 @@ func newTaskRun(t *check.T, s *driver.Session, call toolcall.ToolCall, asked *pe
 	return c
 }
 
-// maxPolls is how often a task is asked after before its result is: a server may not say that it waits for input.
+// maxPolls is the number of tasks/get after which tasks/result is sent. A server may wait for input without saying so,
+// and send its requests only then.
 const maxPolls = 10
 
-// send sends a request about the task. What the server has asked before, and waits for, is answered after that; but at
-// once where it serves nothing else meanwhile.
+// send sends a request about the task. Earlier server requests for input are answered after it, or immediately if the
+// server serves nothing else before.
 func (c *taskRun) send(method string, more check.M) driver.Reply {
 	params := check.M{"taskId": c.ID}
 	maps.Copy(params, more)
 	open := c.requests.unanswered()
 	var r driver.Reply
-	hurried := false
+	answered := false
 	c.Session.RetryWhileBusy(func() (busy bool) {
 		r = c.Session.Await(c.Session.Request(method, params))
 		if busy = r.IsBusy(); busy && c.requests.answerNow(r) {
-			hurried = true
+			answered = true
 		}
 		return busy
 	})
@@ -89,15 +99,15 @@ func (c *taskRun) send(method string, more check.M) driver.Reply {
 		if c.polls++; c.polls == maxPolls {
 			c.requestResult()
 		}
-		if c.requests.onTaskReply(open, c.ID, r) || hurried {
+		if c.requests.onTaskReply(open, c.ID, r) || answered {
 			c.ExtendDeadline()
 		}
 	}
 	return r
 }
 
-// requestResult asks for the result, which comes when the task has ended, and again when that was answered before. On
-// the way to it the server asks for input.
+// requestResult sends tasks/result, which is answered when the task has ended; it is sent again after an earlier
+// response. While it waits, the server may ask for input.
 func (c *taskRun) requestResult() {
 	if c.pendingResult.ID != nil && isSilent(c.Session.AwaitFor(c.pendingResult,
 		0)) || c.resultRequests == toolcall.MaxInputRounds {
@@ -107,10 +117,10 @@ func (c *taskRun) requestResult() {
 	c.pendingResult = c.Session.Request("tasks/result", check.M{"taskId": c.ID})
 }
 
-// isSilent reports whether an answer may come yet.
+// isSilent reports whether a response may still be received.
 func isSilent(r driver.Reply) bool { return errors.As(r.Err, new(*driver.TimeoutError)) }
 
-// fetchResult is the result of a task that has ended.
+// fetchResult returns the result of a task that has ended.
 func (c *taskRun) fetchResult() driver.Reply {
 	if c.pendingResult.ID != nil && !c.ResultReply.Answered() {
 		if r := c.Session.Await(c.pendingResult); !r.IsBusy() {
@@ -121,9 +131,9 @@ func (c *taskRun) fetchResult() driver.Reply {
 }
 
 // followRuns follows tasks to their end.
-func followRuns(courses ...*taskRun) {
-	taskrun.FollowTasks(courses...)
-	for _, c := range courses {
+func followRuns(runs ...*taskRun) {
+	taskrun.FollowTasks(runs...)
+	for _, c := range runs {
 		switch {
 		case c.FinalStatus == "" && c.pendingResult.ID != nil && c.Session.IsUsable():
 			r := c.Session.AwaitFor(c.pendingResult, 0)
@@ -133,14 +143,14 @@ func followRuns(courses ...*taskRun) {
 	}
 }
 
-// eachSnapshot tries a check on moments.
-func eachSnapshot(t *check.T, moments []taskrun.TaskSnapshot, run func(*check.T, taskrun.TaskSnapshot)) {
-	check.Each(t, moments, taskrun.TaskSnapshot.Subject, run)
+// eachSnapshot runs a check on every snapshot.
+func eachSnapshot(t *check.T, snapshots []taskrun.TaskSnapshot, run func(*check.T, taskrun.TaskSnapshot)) {
+	check.Each(t, snapshots, taskrun.TaskSnapshot.Subject, run)
 }
 
-// eachRun tries a check on tasks.
-func eachRun(t *check.T, courses []*taskRun, run func(*check.T, *taskRun)) {
-	check.Each(t, courses, func(c *taskRun) check.Subject {
+// eachRun runs a check on every task.
+func eachRun(t *check.T, runs []*taskRun, run func(*check.T, *taskRun)) {
+	check.Each(t, runs, func(c *taskRun) check.Subject {
 		s := c.Subject()
 		s.Frames = append(s.Frames, c.ResultReply.Request, c.ResultReply.Frame)
 		return s

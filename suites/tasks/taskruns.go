@@ -15,73 +15,79 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// taskRuns is what came of calls that were to run as tasks, in a session whose client can be asked for input.
+// taskRuns holds the calls that had to run as tasks, in a session whose client has all capabilities.
 type taskRuns struct {
-	Calls     []toolcall.ToolCall
-	Uncalled  []toolcall.Uncalled
-	Runs      []*taskRun
-	Ended     []endedTask
-	Requests  *pendingRequests
-	Session   *driver.Session
-	Mark      int          // in the session, from which on all belongs to these calls
-	ListReply driver.Reply // to tasks/list in the end, where the server declares it
+	Calls    []toolcall.ToolCall
+	Uncalled []toolcall.Uncalled
+	Runs     []*taskRun
+	Ended    []endedTask
+	Requests *pendingRequests
+	Session  *driver.Session
+	// Mark is the position in the session from which on all messages belong to these calls.
+	Mark int
+	// ListReply is the reply to tasks/list after the last task, if the server declares that.
+	ListReply driver.Reply
 }
 
-// endedTask is a task that has ended, asked after some more, and cancelled meanwhile.
+// endedTask is a task that has ended, with the replies to later requests.
 type endedTask struct {
 	*taskRun
-	LaterReplies []driver.Reply // to tasks/get
-	CancelReply  driver.Reply   // where the server declares tasks.cancel
+	// LaterReplies are the replies to tasks/get.
+	LaterReplies []driver.Reply
+	// CancelReply is the reply to tasks/cancel, if the server declares that.
+	CancelReply driver.Reply
 }
 
 const (
-	maxEnded      = 3 // how many tasks are looked at after their end
-	maxLaterPolls = 3 // how often each
+	// maxEnded is the number of tasks that are polled after their end.
+	maxEnded = 3
+	// maxLaterPolls is the number of these polls for each task.
+	maxLaterPolls = 3
 )
 
-// runTasks calls the tools as tasks that run as such and may be called, each once, and follows the tasks to their end.
+// runTasks calls each tool that supports tasks and may be called once as a task, and follows the tasks to their end.
 func runTasks(t *check.T) *taskRuns {
 	return check.Step(t, "tasks", func(t *check.T) *taskRuns {
-		story := &taskRuns{Requests: &pendingRequests{t: t, knownTasks: map[string]bool{}}}
+		r := &taskRuns{Requests: &pendingRequests{t: t, knownTasks: map[string]bool{}}}
 		if !supportsTaskCalls(t) {
-			return story
+			return r
 		}
 		s := clientSession(t)
-		story.Requests.session, story.Requests.ownMethods = s, unpromptedMethods(t, s)
-		s.HandleServerRequests(story.Requests.add)
-		story.Session, story.Mark = s, s.Mark()
-		story.callTools(t)
-		followRuns(story.Runs...)
-		for _, c := range story.Runs {
+		r.Requests.session, r.Requests.ownMethods = s, unpromptedMethods(t, s)
+		s.HandleServerRequests(r.Requests.add)
+		r.Session, r.Mark = s, s.Mark()
+		r.callTools(t)
+		followRuns(r.Runs...)
+		for _, c := range r.Runs {
 			if c.FinalStatus == "" {
 				continue
 			}
 			if c.ResultReply = c.fetchResult(); c.ResultReply.Error() != nil {
 				c.RepeatedResultReply = c.fetchResult()
 			}
-			if len(story.Ended) < maxEnded {
-				story.Ended = append(story.Ended, pollAfterEnd(t, c))
+			if len(r.Ended) < maxEnded {
+				r.Ended = append(r.Ended, pollAfterEnd(t, c))
 			}
 		}
 		if declaresList(t) {
-			story.ListReply = s.Call("tasks/list", nil)
+			r.ListReply = s.Call("tasks/list", nil)
 		}
-		return story
+		return r
 	})
 }
 
-// clientSession is a session whose client can be asked for everything. A quick run has one session, whose client
-// cannot.
+// clientSession returns a session whose client has all capabilities. In a quick run, it is the only session, whose
+// client has not.
 func clientSession(t *check.T) *driver.Session {
 	if t.IsQuick() {
 		return check.ExclusiveUnlessQuick(t)
 	}
-	// side by side with all others, since tasks take their time
+	// Tasks take their time, so that the session is used in parallel with all others.
 	return client.NewClient(t, protocol.AllCapabilities(t.Revision)).Session
 }
 
-// unpromptedMethods are the methods of what a server asks its client for before any tool is called: without more, it is
-// not a task that asks for that.
+// unpromptedMethods returns the methods that the server requests before any tool call. Later requests with these need
+// not come from a task.
 func unpromptedMethods(t *check.T, s *driver.Session) map[string]bool {
 	check.TryNoOp(t, s)
 	if t.IsConfirmation() {
@@ -90,14 +96,14 @@ func unpromptedMethods(t *check.T, s *driver.Session) map[string]bool {
 	own := map[string]bool{}
 	for _, f := range s.FramesSince(0) {
 		if f.Side == driver.FromClient && f.Method == "tools/call" {
-			break // of another check that has used the session
+			break // another check has used the session
 		}
 		own[f.Method] = own[f.Method] || f.Side == driver.FromServer && f.IsRequest()
 	}
 	return own
 }
 
-// pollAfterEnd asks after a task that has ended.
+// pollAfterEnd polls a task that has ended, and cancels it in between.
 func pollAfterEnd(t *check.T, c *taskRun) endedTask {
 	e := endedTask{taskRun: c, CancelReply: driver.Reply{Err: errNotSent}}
 	e.LaterReplies = append(e.LaterReplies, c.PollUnrecorded())
@@ -110,8 +116,8 @@ func pollAfterEnd(t *check.T, c *taskRun) endedTask {
 	return e
 }
 
-// callTools makes the calls, one after the other: each is to be answered before its task is done.
-func (story *taskRuns) callTools(t *check.T) {
+// callTools makes the calls one after the other. Each has to be answered before its task has ended.
+func (r *taskRuns) callTools(t *check.T) {
 	allowance := toolcall.NewCallBudget()
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		if taskSupport(tool.Value) != "optional" && taskSupport(tool.Value) != "required" {
@@ -121,30 +127,30 @@ func (story *taskRuns) callTools(t *check.T) {
 		if why := allowance.ExhaustedReason(); not == nil && why != "" {
 			not = &toolcall.Uncalled{Tool: tool, Detail: why}
 		}
-		if not == nil && !story.Session.IsUsable() {
+		if not == nil && !r.Session.IsUsable() {
 			not = &toolcall.Uncalled{Tool: tool, Detail: "the session did not last until it was called"}
 		}
 		if not != nil {
-			story.Uncalled = append(story.Uncalled, *not)
+			r.Uncalled = append(r.Uncalled, *not)
 			continue
 		}
 		call := toolcall.ToolCall{Tool: tool, Arguments: args}
-		call = callAsTask(t, story.Session, call, story.Requests)
+		call = callAsTask(t, r.Session, call, r.Requests)
 		allowance.Charge(call.Reply)
-		story.Calls = append(story.Calls, call)
+		r.Calls = append(r.Calls, call)
 		if !isTask(call.Reply) {
 			why := "its call was answered with " + check.Got(call.Reply)
-			story.Uncalled = append(story.Uncalled,
+			r.Uncalled = append(r.Uncalled,
 				toolcall.Uncalled{Tool: tool, Detail: why, Unanswered: !call.Reply.Answered()})
 			continue
 		}
-		c := newTaskRun(t, story.Session, call, story.Requests)
-		story.Requests.knownTasks[c.ID] = true
-		story.Runs = append(story.Runs, c)
+		c := newTaskRun(t, r.Session, call, r.Requests)
+		r.Requests.knownTasks[c.ID] = true
+		r.Runs = append(r.Runs, c)
 	}
 }
 
-// callAsTask calls a tool as a task. What the server asks while the call has no answer is answered before long.
+// callAsTask calls a tool as a task. Server requests that are received before the response are answered soon.
 func callAsTask(t *check.T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) toolcall.ToolCall {
 	const pause = 100 * time.Millisecond
 	begin := time.Now()
@@ -165,7 +171,7 @@ func callAsTask(t *check.T, s *driver.Session, call toolcall.ToolCall, asked *pe
 	return call
 }
 
-// taskSupport is what a tool says of tasks: forbidden, where it says nothing.
+// taskSupport returns the taskSupport of a tool; without one, it is "forbidden".
 func taskSupport(tool check.M) string {
 	execution, _ := tool["execution"].(check.M)
 	if text, isString := execution["taskSupport"].(string); isString {
@@ -174,22 +180,22 @@ func taskSupport(tool check.M) string {
 	return "forbidden"
 }
 
-// requireRuns are those of the story; without any the check ends.
+// requireRuns returns the tasks of the run. Without any, it ends the check.
 func requireRuns(t *check.T) []*taskRun {
-	told := runTasks(t)
-	if len(told.Runs) == 0 {
+	r := runTasks(t)
+	if len(r.Runs) == 0 {
 		skipNotObserved(t, "call was answered by a task")
 	}
-	return told.Runs
+	return r.Runs
 }
 
 // skipNotObserved ends a check that found nothing to judge.
 func skipNotObserved(t *check.T, what string) {
-	told := runTasks(t)
-	taskrun.SkipNotObservedInTasks(t, what, told.Runs, told.Uncalled)
+	r := runTasks(t)
+	taskrun.SkipNotObservedInTasks(t, what, r.Runs, r.Uncalled)
 }
 
-// requireRunsWhere are the tasks of a kind, and what the kind is. Without any the check ends.
+// requireRunsWhere returns the tasks that is selects; kind names them. Without any, it ends the check.
 func requireRunsWhere(t *check.T, kind string, is func(*taskRun) bool) (all []*taskRun) {
 	for _, c := range requireRuns(t) {
 		if is(c) {
@@ -203,7 +209,8 @@ func requireRunsWhere(t *check.T, kind string, is func(*taskRun) bool) (all []*t
 	return all
 }
 
-// requireSnapshots are what tasks/get has told; without any the check ends.
+// requireSnapshots returns the states that tasks/get reported, with one of the statuses if there are some. Without any,
+// it ends the check.
 func requireSnapshots(t *check.T, status ...string) []taskrun.TaskSnapshot {
 	all := taskrun.Snapshots(requireRuns(t), status...)
 	if len(all) == 0 {
@@ -213,7 +220,7 @@ func requireSnapshots(t *check.T, status ...string) []taskrun.TaskSnapshot {
 	return all
 }
 
-// startTask makes a task by a tool that has made one before.
+// startTask creates a task with a tool that has created one before.
 func startTask(t *check.T, s *driver.Session, before *taskRun) *taskRun {
 	nothing := new(pendingRequests)
 	call := callAsTask(t, s, before.ToolCall, nothing)
@@ -224,8 +231,7 @@ func startTask(t *check.T, s *driver.Session, before *taskRun) *taskRun {
 	return newTaskRun(t, s, call, nothing)
 }
 
-// slowestRun is the task of the story that was seen to run for the longest, and asked for nothing if there is such a
-// one.
+// slowestRun returns the task that ran the longest, preferably without asking for input.
 func slowestRun(t *check.T) *taskRun {
 	working := func(c *taskRun) int {
 		switch {
@@ -234,7 +240,8 @@ func slowestRun(t *check.T) *taskRun {
 		case c.pendingResult.ID != nil:
 			return -1
 		}
-		return bits.Len(uint(len(c.Snapshots("working")))) // about as long is as long: the first one is taken
+		// The logarithm makes durations of the same order equal, so that the choice is stable.
+		return bits.Len(uint(len(c.Snapshots("working"))))
 	}
 	c := slices.MaxFunc(requireRuns(check.WithoutConfirmation(t)),
 		func(a, b *taskRun) int { return working(a) - working(b) })
@@ -247,7 +254,7 @@ func slowestRun(t *check.T) *taskRun {
 	return c
 }
 
-// triggerTasks sees to it that there are tasks, and that it is known what the server says to whatever it does not know.
+// triggerTasks makes sure that there are tasks, and that the reply to an unknown method is known.
 func triggerTasks(t *check.T) {
 	if len(runTasks(t).Runs) > 0 {
 		invalid.SendUnknownMethod(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// callChecks are the checks of tools/call.
 var callChecks = check.Suite{
 	"tools/call-missing-name": check.Probe(func(t *check.T) {
 		replies, codes := []driver.Reply{namelessCall(t)}, []int{errcode.InvalidParams}
@@ -61,15 +62,15 @@ var callChecks = check.Suite{
 		invalid.RequireCallsAllowed(t)
 		s := t.Session()
 		plain := check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{"mcpcheck": "quoted"}}
-		dressed := maps.Clone(plain)
-		dressed["_meta"] = check.M{"progressToken": 1, "com.example/x": true}
+		withMeta := maps.Clone(plain)
+		withMeta["_meta"] = check.M{"progressToken": 1, "com.example/x": true}
 		want := invalid.RequestInvalid(t, s, "tools/call", plain)
 		usual := protocol.AskFunc(t, s, "tools/call", plain)
-		r, same := protocol.Compare(t, protocol.SameKind, want, usual, protocol.AskFunc(t, s, "tools/call", dressed))
+		r, same := protocol.Compare(t, protocol.SameKind, want, usual, protocol.AskFunc(t, s, "tools/call", withMeta))
 		t.Expect(same).To(check.BeTrue(protocol.ReplyKind(want)+", as without _meta", "%s", r))
 		complaint := regexp.MustCompile(`_meta|com\.example/x|progressToken`)
 		complains := complaint.MatchString(r.MessageText()) && !complaint.MatchString(want.MessageText())
-		quotes := strings.Contains(want.MessageText(), "quoted") // the text has whatever was in the params
+		quotes := strings.Contains(want.MessageText(), "quoted") // the text quotes whatever is in the params
 		t.Expect(!complains || quotes).To(check.BeTrue("no complaint about _meta", "%s", r))
 	}),
 
@@ -101,7 +102,7 @@ var callChecks = check.Suite{
 
 	"tools/tool-failure-is-tool-error": check.Probe(func(t *check.T) {
 		calls := toolcall.ValidCalls(t)
-		if t.Revision < "2025-11-25" { // arguments may be refused in either way, whatever is wrong with them
+		if t.Revision < "2025-11-25" { // before, both kinds of errors are allowed for arguments
 			calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
 				code, _ := c.Reply.Code()
 				return code == errcode.InvalidParams
@@ -132,7 +133,7 @@ var callChecks = check.Suite{
 	}),
 }
 
-// malformedCall is what comes of tools/call with params that name no tool.
+// malformedCall returns the reply to a tools/call whose params name no tool.
 func malformedCall(t *check.T, params check.M) driver.Reply {
 	invalid.RequireCallsAllowed(t)
 	r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "tools/call", params)
@@ -141,13 +142,13 @@ func malformedCall(t *check.T, params check.M) driver.Reply {
 	return r
 }
 
-// namelessCall is what comes of tools/call with arguments and no name.
+// namelessCall returns the reply to a tools/call with arguments and without a name.
 func namelessCall(t *check.T) driver.Reply {
 	return check.Step(t, "a call without a name",
 		func(t *check.T) driver.Reply { return malformedCall(t, check.M{"arguments": check.M{}}) })
 }
 
-// callableTool is the name of a tool that may be called with invalid arguments.
+// callableTool returns the name of a tool that may be called with invalid arguments.
 func callableTool(t *check.T) (name string) {
 	var why []toolcall.Uncalled
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
@@ -157,7 +158,7 @@ func callableTool(t *check.T) (name string) {
 		}
 		why = append(why, *not)
 	}
-	// Without any tool, the plan skips what needs one.
+	// Without any tool, checks of tools are skipped before.
 	t.Inconclusive("no tool may be called with invalid arguments (%v)", why[0])
 	return ""
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// contentChecks are the checks of the results of tools.
 var contentChecks = check.Suite{
 	"tools/call-result-schema": check.Probe(func(t *check.T) {
 		eachResult(t, "tool result", isAnyResult, func(t *check.T, result check.M) {
@@ -112,7 +113,7 @@ var contentChecks = check.Suite{
 	}),
 
 	"tools/structured-content-mirrored": check.Probe(func(t *check.T) {
-		plain := func(result check.M) bool { // other values are tools/structured-content-object
+		plain := func(result check.M) bool { // tools/structured-content-object judges other values
 			_, object := result["structuredContent"].(check.M)
 			return (object || t.IsModern() && isStructured(result)) && !isError(result)
 		}
@@ -124,7 +125,8 @@ var contentChecks = check.Suite{
 				return isText(block) && sameJSON(driver.Decode([]byte(text)), value)
 			}
 			want, got := "a text block with "+check.Show(value), check.Show(check.Member(result, "content"))
-			if t.IsModern() && slices.ContainsFunc(contentBlocks(result), isText) { // the page has an example in prose
+			// The example of the specification has prose here.
+			if t.IsModern() && slices.ContainsFunc(contentBlocks(result), isText) {
 				t.ExpectAdvice(slices.ContainsFunc(contentBlocks(result), repeats)).To(check.BeTrue(want, "%s", got))
 				return
 			}
@@ -133,8 +135,8 @@ var contentChecks = check.Suite{
 	}),
 }
 
-// toolResults are the results of all tool calls of the run, those provoked by invalid arguments and unknown names
-// included, as far as they are final.
+// toolResults returns the final results of all tool calls of the run, including those of invalid arguments and unknown
+// names.
 func toolResults(t *check.T) (results []check.Subject) {
 	name, unknown := invalid.CallUnknownTool(t)
 	calls := slices.Concat(toolcall.ValidCalls(t).List, toolcall.InvalidCalls(t).List)
@@ -147,7 +149,7 @@ func toolResults(t *check.T) (results []check.Subject) {
 	return results
 }
 
-// isUnfinished reports whether a result is not what the tool comes to, but a task, or asks for something first.
+// isUnfinished reports whether a result is a task or asks for input, and not the result of the tool.
 func isUnfinished(result check.M) bool {
 	_, task := result["task"].(check.M)
 	return (task || toolcall.ResultType(result) != "complete") && !check.HasMember(result, "content")
@@ -159,7 +161,7 @@ func isError(result check.M) bool { return result["isError"] == true }
 
 func isStructured(result check.M) bool { return check.HasMember(result, "structuredContent") }
 
-// eachResult tries a check on the tool results of a kind.
+// eachResult runs a check on the tool results that of selects.
 func eachResult(t *check.T, what string, of func(check.M) bool, run func(*check.T, check.M)) {
 	var seen []check.Subject
 	for _, result := range toolResults(t) {
@@ -171,13 +173,13 @@ func eachResult(t *check.T, what string, of func(check.M) bool, run func(*check.
 	t.Each(seen, func(t *check.T, result check.Subject) { run(t, result.Value) })
 }
 
-// contentBlocks are the content blocks of a result that are objects.
+// contentBlocks returns the content blocks of a result that are objects.
 func contentBlocks(result check.M) []check.M {
 	content, _ := result["content"].([]any)
 	return check.Objects(content)
 }
 
-// eachBlock tries a check on the content blocks of a type in all tool results; the empty type means every block.
+// eachBlock runs a check on the content blocks of a type in all tool results; the empty type selects every block.
 func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
 	var seen []check.Subject
 	for _, result := range toolResults(t) {
@@ -192,7 +194,7 @@ func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
 	t.Each(seen, func(t *check.T, block check.Subject) { run(t, block.Value) })
 }
 
-// eachStructured tries a check on the results of successful calls of tools that declare an outputSchema.
+// eachStructured runs a check on the results of successful calls of tools with an outputSchema.
 func eachStructured(t *check.T, run func(t *check.T, schema, result check.M)) {
 	schemaOf := func(tool check.M) check.M { schema, _ := tool["outputSchema"].(check.M); return schema }
 	calls := toolcall.ValidCalls(t)
@@ -207,11 +209,11 @@ func eachStructured(t *check.T, run func(t *check.T, schema, result check.M)) {
 		func(t *check.T, c toolcall.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
 }
 
-// validateOutput says in what way a value does not satisfy an outputSchema.
+// validateOutput returns how a value violates an outputSchema; nil if it does not.
 func validateOutput(t *check.T, schema check.M, value any) error {
 	compiled, err := schemas.Compile(schema, t.Revision)
 	if err != nil {
-		// tools/output-schema-valid, tools/input-schema-refs-resolve
+		// tools/output-schema-valid and tools/input-schema-refs-resolve report it.
 		t.Yield("the outputSchema cannot be used: %v", err)
 	}
 	err = compiled.Validate(value)
@@ -221,7 +223,7 @@ func validateOutput(t *check.T, schema check.M, value any) error {
 	return err
 }
 
-// sameJSON reports whether two values are equal, numbers by their value.
+// sameJSON reports whether two values are equal; numbers are compared by their value.
 func sameJSON(a, b any) bool {
 	switch a := a.(type) {
 	case check.M:

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// definitionChecks are the checks of the definitions of tools.
 var definitionChecks = check.Suite{
 	"tools/name-is-string": check.Probe(func(t *check.T) {
 		eachTool(t, func(t *check.T, tool check.M) { t.Expect(check.Member(tool, "name")).To(check.BeString()) })
@@ -26,7 +27,7 @@ var definitionChecks = check.Suite{
 	}),
 
 	"tools/name-charset": check.Probe(func(t *check.T) {
-		allowed := regexp.MustCompile(`^[A-Za-z0-9_.-]*$`) // how many, tools/name-length judges
+		allowed := regexp.MustCompile(`^[A-Za-z0-9_.-]*$`) // tools/name-length judges the length
 		eachName(t, func(t *check.T, name string) {
 			t.Expect(name).To(check.Satisfy("only ASCII letters, digits, _, - and .", allowed.MatchString))
 		})
@@ -38,8 +39,9 @@ var definitionChecks = check.Suite{
 
 	"tools/input-schema-valid": check.Probe(func(t *check.T) {
 		eachInputSchema(t, func(t *check.T, schema check.M) {
-			schema = withoutType(schema)                            // tools/input-schema-object
-			if !t.IsModern() && !isStringList(schema["required"]) { // tools/input-schema-required-strings
+			schema = withoutType(schema) // tools/input-schema-object reports another type
+			// tools/input-schema-required-strings reports others.
+			if !t.IsModern() && !isStringList(schema["required"]) {
 				delete(schema, "required")
 			}
 			expectValidSchema(t, schema)
@@ -53,7 +55,7 @@ var definitionChecks = check.Suite{
 				t.WithReason(check.NotOffered).Skip("no tool has properties")
 			}
 			for _, name := range slices.Sorted(maps.Keys(properties)) {
-				_, boolean := properties[name].(bool) // any other type is not a valid schema
+				_, boolean := properties[name].(bool) // other types are invalid schemas
 				t.Expect(!boolean).To(check.BeTrue("an object as the schema of "+name, "%v", properties[name]))
 			}
 		})
@@ -72,7 +74,7 @@ var definitionChecks = check.Suite{
 	"tools/input-schema-refs-resolve": check.Probe(func(t *check.T) {
 		eachTool(t, func(t *check.T, tool check.M) {
 			refs := refsOf(t, tool)
-			if t.IsModern() { // tools/schema-no-external-refs
+			if t.IsModern() { // tools/schema-no-external-refs judges it
 				refs = slices.DeleteFunc(refs, needsFetch)
 			}
 			if len(refs) == 0 {
@@ -136,7 +138,7 @@ var definitionChecks = check.Suite{
 				t.Expect(tool["outputSchema"]).To(check.BeObject())
 			case !ok:
 				t.WithReason(check.NotOffered).Skip("no tool has an outputSchema that is an object")
-			default: // tools/output-schema-object
+			default: // tools/output-schema-object reports it
 				schema = withoutType(schema)
 			}
 			expectValidSchema(t, schema)
@@ -187,7 +189,7 @@ var definitionChecks = check.Suite{
 	"tools/title-type": check.Probe(func(t *check.T) { expectOptionalString(t, "title") }),
 }
 
-// eachTool tries a check on the definition of every tool that is listed.
+// eachTool runs a check on the definition of every listed tool.
 func eachTool(t *check.T, run func(*check.T, check.M)) {
 	list := toolcall.ListedTools(t)
 	if len(list) == 0 {
@@ -206,8 +208,8 @@ func eachName(t *check.T, run func(*check.T, string)) {
 	})
 }
 
-// eachInputSchema tries a check on every inputSchema that is an object. A type that tools/input-schema-object reports
-// is left out.
+// eachInputSchema runs a check on every inputSchema that is an object. A type that tools/input-schema-object reports is
+// removed.
 func eachInputSchema(t *check.T, run func(*check.T, check.M)) {
 	eachTool(t, func(t *check.T, tool check.M) {
 		schema, ok := tool["inputSchema"].(check.M)
@@ -218,7 +220,7 @@ func eachInputSchema(t *check.T, run func(*check.T, check.M)) {
 	})
 }
 
-// publishedSchemas are the schemas of a tool that the revision knows and that are objects.
+// publishedSchemas returns the schemas of a tool that the revision defines and that are objects.
 func publishedSchemas(t *check.T, tool check.M) (published []check.M) {
 	members := []any{tool["inputSchema"]}
 	if t.Revision >= "2025-06-18" {
@@ -234,7 +236,7 @@ func expectObjectSchema(t *check.T, tool check.M, member string) {
 		func(v string) bool { return v == "object" }))
 }
 
-// refsOf are the references in the schemas of a tool.
+// refsOf returns the references in the schemas of a tool.
 func refsOf(t *check.T, tool check.M) (refs []schemas.Ref) {
 	for _, schema := range publishedSchemas(t, tool) {
 		refs = append(refs, schemas.Refs(schema)...)
@@ -242,11 +244,11 @@ func refsOf(t *check.T, tool check.M) (refs []schemas.Ref) {
 	return refs
 }
 
-// needsFetch reports whether a reference leads to what would have to be fetched. The metaschemas of known dialects need
-// not be.
+// needsFetch reports whether a reference leads to a document that would have to be fetched. The metaschemas of known
+// dialects need not be.
 func needsFetch(ref schemas.Ref) bool { return ref.External && !ref.Resolves }
 
-// withoutType is a copy of a schema without a type that another entry reports.
+// withoutType returns a copy of a schema without a type that another entry reports.
 func withoutType(schema check.M) check.M {
 	schema = maps.Clone(schema)
 	if schema["type"] != "object" {
@@ -255,7 +257,7 @@ func withoutType(schema check.M) check.M {
 	return schema
 }
 
-// expectValidSchema wants a schema to be valid. What its references are worth, other entries judge.
+// expectValidSchema requires a schema to be valid. Other entries judge its references.
 func expectValidSchema(t *check.T, schema check.M) {
 	_, err := schemas.Compile(schema, t.Revision)
 	var unknown *schemas.UnknownDialectError
@@ -283,7 +285,7 @@ func isStringList(v any) bool {
 	return ok && !slices.ContainsFunc(list, func(item any) bool { _, is := item.(string); return !is })
 }
 
-// takesArguments reports whether a schema declares arguments or allows any on purpose.
+// takesArguments reports whether a schema declares arguments or explicitly allows any.
 func takesArguments(schema check.M) bool {
 	properties, _ := schema["properties"].(check.M)
 	required, _ := schema["required"].([]any)

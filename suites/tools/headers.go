@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
+// headerChecks are the checks of x-mcp-header in the schemas of tools.
 var headerChecks = check.Suite{
 	"tools/x-mcp-header-name": check.Probe(func(t *check.T) { expectHeaders(t, schemas.HeaderName) }),
 
@@ -29,13 +30,13 @@ var headerChecks = check.Suite{
 	}),
 }
 
-// secretNamePattern is a name that is hardly ever given to what everybody may see.
+// secretNamePattern matches names that are hardly ever given to public values.
 var secretNamePattern = regexp.MustCompile(
 	`(?i)password|passwd|secret|api[-_]?key|credential|(^|access|auth|bearer|refresh)[-_]?token$|^ssn$`,
 )
 
-// expectHeaders wants what is marked with x-mcp-header to keep a rule. Where the rule can be read in two ways, breaking
-// it is a lesser deviation.
+// expectHeaders requires the arguments with x-mcp-header to follow a rule. A violation of an ambiguous rule is a lesser
+// deviation.
 func expectHeaders(t *check.T, rule schemas.HeaderRule) {
 	eachMarked(t, func(t *check.T, _ []schemas.ParamHeader, faults []schemas.HeaderViolation) {
 		var broken, arguable []string
@@ -53,7 +54,7 @@ func expectHeaders(t *check.T, rule schemas.HeaderRule) {
 	})
 }
 
-// eachMarked tries a check on the tools that mark an argument with x-mcp-header.
+// eachMarked runs a check on the tools with x-mcp-header.
 func eachMarked(t *check.T, run func(t *check.T, headers []schemas.ParamHeader, faults []schemas.HeaderViolation)) {
 	eachTool(t, func(t *check.T, tool check.M) {
 		headers, faults := schemas.ParamHeaders(tool["inputSchema"])

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
+// inputChecks are the checks of how servers validate arguments.
 var inputChecks = check.Suite{
 	"tools/inputs-validated-required": check.Probe(func(t *check.T) { expectRefusal(t, "required") }),
 
@@ -29,7 +30,7 @@ var inputChecks = check.Suite{
 	}),
 }
 
-// expectRefusal wants the calls to be refused whose arguments break one of the keywords.
+// expectRefusal requires calls to be rejected whose arguments violate one of the keywords.
 func expectRefusal(t *check.T, keywords ...string) {
 	calls, uncalled := callsBreaking(toolcall.InvalidCalls(t), keywords)
 	what := "tool was called with arguments that break " + strings.Join(keywords, " or ")
@@ -54,13 +55,13 @@ func expectRefusal(t *check.T, keywords ...string) {
 	})
 }
 
-// isErrorOfAnotherType reports whether a result has an isError that does not say whether it is one.
+// isErrorOfAnotherType reports whether a result has an isError that is not a boolean.
 func isErrorOfAnotherType(result check.M) bool {
 	_, isBoolean := result["isError"].(bool)
 	return check.HasMember(result, "isError") && !isBoolean
 }
 
-// callsBreaking keeps the calls whose arguments break one of the keywords, and those that were not made.
+// callsBreaking returns the calls whose arguments violate one of the keywords, and those that were not made.
 func callsBreaking(
 	all toolcall.ToolCalls, keywords []string,
 ) (calls []toolcall.ToolCall, uncalled []toolcall.Uncalled) {
@@ -77,14 +78,14 @@ func callsBreaking(
 	return calls, uncalled
 }
 
-// usesKeyword reports whether one of the keywords is somewhere in the inputSchema of a tool.
+// usesKeyword reports whether one of the keywords occurs in the inputSchema of a tool.
 func usesKeyword(tool check.M, keywords []string) bool {
 	schema := text.CompactJSON(tool["inputSchema"])
 	return slices.ContainsFunc(keywords, func(k string) bool { return bytes.Contains(schema, []byte(`"`+k+`":`)) })
 }
 
-// failsAnyway reports whether a tool fails with valid arguments as it does with these, for want of a network, say, or
-// each time in other words. Its failure tells nothing of validation.
+// failsAnyway reports whether a tool fails with valid arguments in the same way as with these, for example without a
+// network, or differently each time. Such a failure says nothing about validation.
 func failsAnyway(t *check.T, c toolcall.ToolCall) bool {
 	calls := toolcall.ValidCalls(t).List
 	i := slices.IndexFunc(calls, func(valid toolcall.ToolCall) bool { return valid.Tool.Name == c.Tool.Name })
@@ -94,7 +95,7 @@ func failsAnyway(t *check.T, c toolcall.ToolCall) bool {
 	return protocol.SameText(calls[i].Reply, c.Reply) || !protocol.SameText(calls[i].Reply, secondReply(t, calls[i]))
 }
 
-// secondReply is the answer to a call when it is made once more.
+// secondReply returns the reply to a repeated call.
 func secondReply(t *check.T, c toolcall.ToolCall) driver.Reply {
 	return check.Step(t, "second call of "+c.Tool.Name, func(t *check.T) driver.Reply {
 		params := toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments})
@@ -102,7 +103,7 @@ func secondReply(t *check.T, c toolcall.ToolCall) driver.Reply {
 	})
 }
 
-// isWrappable reports whether one value came in place of an array: some servers make an array of it, and lose nothing.
+// isWrappable reports whether a single value replaced an array. Some servers wrap it in an array, and lose nothing.
 func isWrappable(c toolcall.ToolCall) bool {
 	schema, _ := c.Tool.Value["inputSchema"].(check.M)
 	properties, _ := schema["properties"].(check.M)
@@ -110,8 +111,8 @@ func isWrappable(c toolcall.ToolCall) bool {
 	return c.Counterexample.Keyword == "type" && property["type"] == "array"
 }
 
-// isClientError reports whether a call was refused for something that the client has to do first: to let the user visit
-// a URL or, without a handshake, to repeat arguments in headers or to declare a capability.
+// isClientError reports whether a call was refused for something that the client has to do first: let the user visit a
+// URL or, in the modern revisions, repeat arguments in headers or declare a capability.
 func isClientError(t *check.T, r driver.Reply) bool {
 
 	code, _ := r.Code()
@@ -119,8 +120,8 @@ func isClientError(t *check.T, r driver.Reply) bool {
 		code == errcode.MissingRequiredClientCapability)
 }
 
-// expectToolErrors wants refused calls to be answered with isError. A tool that the server does not know is the
-// business of tools/listed-tool-callable.
+// expectToolErrors requires rejected calls to be answered with isError. Tools that the server does not know are left to
+// tools/listed-tool-callable.
 func expectToolErrors(t *check.T, what string, calls toolcall.ToolCalls) {
 	unknown := requireUnknownToolReply(t)
 	var failed []toolcall.ToolCall
@@ -141,8 +142,8 @@ func expectToolErrors(t *check.T, what string, calls toolcall.ToolCalls) {
 		func(t *check.T, c toolcall.ToolCall) { t.Expect(c.Reply).To(check.BeToolError()) })
 }
 
-// requireSameAlone ends a check when a call is answered in another way where no other call was made before: what it
-// came to may be a limit for calls, of which the answer need not say so.
+// requireSameAlone ends the check if a call has another outcome when no other call was made before: the server may have
+// a rate limit, without saying so.
 func requireSameAlone(t *check.T, c toolcall.ToolCall) {
 	r := t.TryRequest(t.ExclusiveSession(), "tools/call",
 		toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments}))

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// listChecks are the checks of tools/list.
 var listChecks = check.Suite{
 	"tools/capability-declared": check.Probe(func(t *check.T) { toolcall.ExpectDeclared(t, "tools") }),
 
@@ -82,31 +83,36 @@ var listChecks = check.Suite{
 	}),
 }
 
-// toolPosition is where a tool was listed, and its definition.
+// toolPosition is the page on which a tool was listed, with the fingerprint of its definition.
 type toolPosition struct {
 	page        int
 	fingerprint uint64
 }
 
-// toolList is what the pages of a list say.
+// toolList holds what the pages of a list contain.
 type toolList struct {
-	pageCount      int // of pages
-	items          int
-	pages          []listPage
+	pageCount int
+	items     int
+	pages     []listPage
+	// firstPositions are the first positions of the tools by name.
 	firstPositions map[string]toolPosition
-	duplicateNames []string // names of several tools
-	repeatedNames  []string // names of one tool that is on several pages
-	digest         uint64   // of all tools in their places
-	err            error    // why the list was not read to its end
+	// duplicateNames are the names of several different tools.
+	duplicateNames []string
+	// repeatedNames are the names of tools that are on several pages.
+	repeatedNames []string
+	// digest is a fingerprint of all tools in their order.
+	digest uint64
+	// err is why the list was not read to its end; nil if it was.
+	err error
 }
 
-// readAllPages reads the list, once for all checks that judge it. The error is that its end was not reached.
+// readAllPages reads the list once for all checks. The error says why its end was not reached.
 func readAllPages(t *check.T) (toolList, error) {
 	l := check.Step(t, "pages of tools/list", readList)
 	return l, l.err
 }
 
-// requireWholeList is readAllPages for checks that cannot do without the end.
+// requireWholeList returns the list. If it was not read to its end, it ends the check.
 func requireWholeList(t *check.T) toolList {
 	l, err := readAllPages(t)
 	if err != nil {
@@ -115,7 +121,7 @@ func requireWholeList(t *check.T) toolList {
 	return l
 }
 
-// readList goes through all pages.
+// readList follows the list through all pages.
 func readList(t *check.T) (l toolList) {
 	if l.err = check.KnownUnanswered(t, "tools/list"); l.err == nil {
 		l.err = check.EachPage(t.Session(), "tools/list", "tools", check.M{}, func(page check.M) { l.add(t, page) })
@@ -123,7 +129,7 @@ func readList(t *check.T) (l toolList) {
 	return l
 }
 
-// add notes what the next page says.
+// add adds the next page.
 func (l *toolList) add(t *check.T, page check.M) {
 	l.pageCount++
 	l.items += len(page["tools"].([]any))
@@ -131,7 +137,7 @@ func (l *toolList) add(t *check.T, page check.M) {
 		"ListToolsResult",
 		page)}
 	if judged.violations != nil {
-		judged.result = page // a long list is not kept for nothing
+		judged.result = page // the items of valid pages are not kept, since lists may be long
 	}
 	l.pages = append(l.pages, judged)
 	for _, tool := range protocol.ObjectsIn(page["tools"]) {
@@ -154,10 +160,11 @@ func (l *toolList) add(t *check.T, page check.M) {
 	}
 }
 
-// listPage is a page of a list and the rules of its schema that it breaks.
+// listPage is a page of a list with the rules of the schema that it violates.
 type listPage struct {
-	number     int
-	result     check.M // nil when it breaks none
+	number int
+	// result is nil if there are no violations.
+	result     check.M
 	violations []string
 }
 

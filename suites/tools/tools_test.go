@@ -11,20 +11,21 @@ func newReply(message string) driver.Reply {
 	return driver.Reply{Frame: &driver.Frame{Raw: driver.Text(message)}, Synthetic: m}
 }
 
-// Answers to unknown tools, and whether an equal answer to a listed one means that the server does not know it.
+// TestUnknownToolReply proves whether a reply to a listed tool equals that to an unknown one, and whether the latter
+// says that the tool is unknown.
 func TestUnknownToolReply(t *testing.T) {
 	for _, c := range []struct {
 		name, unknown, listed string
 		same, plain           bool
 	}{
 		{"protocol error",
-			`{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`,
+			`{"error":{"code":-32602,"message":"Unknown tool: missing_tool"}}`,
 			`{"error":{"code":-32602,"message":"Unknown tool: add"}}`, true, true},
 		{"tool error",
-			`{"result":{"content":[{"type":"text","text":"Tool stranger not found"}],"isError":true}}`,
+			`{"result":{"content":[{"type":"text","text":"Tool missing_tool not found"}],"isError":true}}`,
 			`{"result":{"content":[{"type":"text","text":"Tool add not found"}],"isError":true}}`, true, true},
 		{"other cause",
-			`{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`,
+			`{"error":{"code":-32602,"message":"Unknown tool: missing_tool"}}`,
 			`{"error":{"code":-32602,"message":"a is missing"}}`, false, true},
 		{"other channel",
 			`{"error":{"code":-32602,"message":"Not found"}}`,
@@ -36,7 +37,7 @@ func TestUnknownToolReply(t *testing.T) {
 			`{"error":{"code":-32001,"message":"Unauthorized"}}`,
 			`{"error":{"code":-32001,"message":"Unauthorized"}}`, true, false},
 	} {
-		s := unknownToolReply{"stranger", newReply(c.unknown)}
+		s := unknownToolReply{"missing_tool", newReply(c.unknown)}
 		if got := s.matches(newReply(c.listed), "add"); got != c.same {
 			t.Errorf("%s: same is %v", c.name, got)
 		}
@@ -63,7 +64,8 @@ func TestSameJSON(t *testing.T) {
 	}
 }
 
-// What is closed already, or takes arguments in a way of its own, is no tool without parameters.
+// TestTakesArguments proves that a schema that is closed, or that takes arguments in another way, does not count as one
+// without parameters.
 func TestTakesArguments(t *testing.T) {
 	for schema, takes := range map[string]bool{
 		`{"type":"object"}`: false,

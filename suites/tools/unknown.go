@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
+// unknownToolChecks are the checks of calls of unknown tools.
 var unknownToolChecks = check.Suite{
 	"tools/unknown-tool-not-success": check.Probe(func(t *check.T) {
 		_, r := invalid.CallUnknownTool(t)
@@ -88,7 +89,8 @@ var unknownToolChecks = check.Suite{
 	}),
 }
 
-// otherCase is the name of a tool that may be called, and the same in the other letter case, which no tool has.
+// otherCase returns the name of a tool that may be called, and the same name with the case of its letters swapped,
+// which no tool has.
 func otherCase(t *check.T) (name, swapped string) {
 	var refused []toolcall.Uncalled
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
@@ -106,6 +108,7 @@ func otherCase(t *check.T) (name, swapped string) {
 	return "", ""
 }
 
+// swapCase swaps the case of an ASCII letter.
 func swapCase(r rune) rune {
 	switch {
 	case r > unicode.MaxASCII:
@@ -116,7 +119,7 @@ func swapCase(r rune) rune {
 	return unicode.ToUpper(r)
 }
 
-// unknownToolReply is the answer to the call of an unknown tool, which is refused.
+// unknownToolReply is the reply to a call of an unknown tool.
 type unknownToolReply struct {
 	name  string
 	reply driver.Reply
@@ -134,19 +137,19 @@ func requireUnknownToolReply(t *check.T) unknownToolReply {
 	return unknownToolReply{name, r}
 }
 
-// matches reports whether an answer says of the tool what the server says of unknown ones.
+// matches reports whether a reply says the same of a tool as the server says of unknown ones.
 func (s unknownToolReply) matches(r driver.Reply, tool string) bool {
 	return protocol.SameKind(r, s.reply) && r.MessageText() == strings.ReplaceAll(s.reply.MessageText(), s.name, tool)
 }
 
-// isMissing reports whether a listed tool was answered as if it did not exist. A tool may hand on the -32601 with which
-// mcpcheck has refused a request of the server.
+// isMissing reports whether a listed tool was answered as if it did not exist. A tool may pass on the -32601 with which
+// mcpcheck has rejected a server request.
 func (s unknownToolReply) isMissing(c toolcall.ToolCall) bool {
 	code, _ := c.Reply.Code()
 	return code == errcode.MethodNotFound && !hasServerRequest(c) || s.matches(c.Reply, c.Tool.Name)
 }
 
-// hasServerRequest reports whether the server requested something while it served the call.
+// hasServerRequest reports whether the server sent a request while the call was running.
 func hasServerRequest(c toolcall.ToolCall) bool {
 	asked := false
 	for _, f := range c.Session.FramesSince(0) {
@@ -162,12 +165,13 @@ func hasServerRequest(c toolcall.ToolCall) bool {
 	return asked
 }
 
+// unknownPattern matches a text that says that something is unknown.
 var unknownPattern = regexp.MustCompile(
 	`(?i)unknown|not found|no such|not exist|n't exist|not recogni[sz]ed|unrecogni[sz]ed|not registered|` +
 		`not available|unsupported|invalid tool`,
 )
 
-// isExplicit reports whether the answer says that the tool is unknown. Some servers hide all causes behind one text.
+// isExplicit reports whether the reply says that the tool is unknown. Some servers use one text for all causes.
 func (s unknownToolReply) isExplicit() bool {
 	text := s.reply.MessageText()
 	about := strings.Contains(text, s.name) || strings.Contains(strings.ToLower(text), "tool")

@@ -1,4 +1,7 @@
-// Package version is the area of the versions and eras of the protocol that a server answers for, request by request.
+// Package version holds the checks of the protocol version of each request in the modern revisions: unsupported
+// versions, the error for them, and servers that support both eras.
+//
+// The checks read steps of package handshake, which send requests in versions that no server supports.
 package version
 
 import (
@@ -16,7 +19,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Checks are those of the area.
+// Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"version/unsupported-newer":         check.Probe(func(t *check.T) { expectRefused(t, handshake.NewerVersion) }),
 	"version/unsupported-older-unknown": check.Probe(func(t *check.T) { expectRefused(t, handshake.OlderVersion) }),
@@ -139,33 +142,32 @@ var Checks = check.Suite{
 	}),
 }
 
-// unsupportedVersions are versions that no server has. What is answered alike in two of them has one cause, which the
-// check of the first reports.
+// unsupportedVersions are versions that no server supports. If two of them are answered alike, only the check of the
+// first reports it.
 var unsupportedVersions = []string{handshake.NewerVersion, handshake.OlderVersion, handshake.NonDateVersion}
 
-// expectRefused wants requests in a version that no server has to be refused as such.
+// expectRefused requires requests in a version that no server supports to be refused because of the version.
 func expectRefused(t *check.T, version string) {
-	claims := handshake.AllVersionProbes(t, version)
+	probes := handshake.AllVersionProbes(t, version)
 	for _, other := range unsupportedVersions {
 		if other == version {
 			break
 		}
 		known := handshake.AllVersionProbes(t, other)
-		claims = slices.DeleteFunc(claims, func(c handshake.VersionProbe) bool {
+		probes = slices.DeleteFunc(probes, func(c handshake.VersionProbe) bool {
 			return !c.IsRefused() && !invalid.AcceptsAnything(t, c.Reply) && slices.ContainsFunc(known, c.IsEquivalent)
 		})
-		if len(claims) == 0 {
+		if len(probes) == 0 {
 			t.Yield("it is answered as %s is", check.Show(other))
 		}
 	}
-	check.Each(t, claims, handshake.VersionProbe.Subject, func(t *check.T, c handshake.VersionProbe) {
+	check.Each(t, probes, handshake.VersionProbe.Subject, func(t *check.T, c handshake.VersionProbe) {
 		invalid.SkipUnlessServerRejects(t, c.Reply)
 		t.Expect(c.Reply).To(check.BeError(errcode.UnsupportedProtocolVersion))
 	})
 }
 
-// modernVersions are the versions without a handshake in a list, in their order. Drafts have names that come after
-// dates.
+// modernVersions returns the modern versions in a list, sorted. Drafts have names that sort after dates.
 func modernVersions(versions []any) (modern []string) {
 	for _, v := range versions {
 		if version, _ := v.(string); version > catalogue.NewestLegacy {
@@ -176,7 +178,7 @@ func modernVersions(versions []any) (modern []string) {
 	return slices.Compact(modern)
 }
 
-// errorBytes is what an error says: itself or, of an HTTP answer that is no message, all of the body.
+// errorBytes returns the error of a reply or, for an HTTP response that is not a message, the whole body.
 func errorBytes(r driver.Reply) []byte {
 	if r.IsStatusOnly() {
 		return r.Frame.RoundTrip.Response().Body.Bytes()
