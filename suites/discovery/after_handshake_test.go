@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A server that is silent after the handshake is not taken for one that runs one process at a time, and costs no more
-// than the first answers may take, beside the moment in which it leaves server/discover unanswered.
+// TestSilentAfterTheHandshake checks that a server that is silent after the handshake is not taken for one that runs
+// one process at a time. It must not cost more time than the first responses and the wait for server/discover.
 func TestSilentAfterTheHandshake(t *testing.T) {
 	silent := driver.Target{Serve: fakeServer{"initialize": initializeResult}.serve}
 	for name, ask := range map[string]func(context.Context) (Found, error){
@@ -33,11 +33,12 @@ func TestSilentAfterTheHandshake(t *testing.T) {
 	}
 }
 
-// initializeWithTools is the answer to initialize of a server that has tools.
+// initializeWithTools is the result of initialize of a server that has tools.
 const initializeWithTools = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},` +
 	`"serverInfo":{"name":"o"}}`
 
-// A server each process of which ends right after the handshake can start more than once.
+// TestEndsAfterTheHandshake checks that a server whose processes all end right after the handshake is not taken for one
+// that starts only once.
 func TestEndsAfterTheHandshake(t *testing.T) {
 	const want = "the server exited with status 1 at the first request after the handshake"
 	for _, discover := range []string{methodNotFound, `"error":{"code":-32600,"message":"not initialized"}`, "-"} {
@@ -61,7 +62,8 @@ func TestEndsAfterTheHandshake(t *testing.T) {
 	}
 }
 
-// Neither is one that hangs at a list, where it is asked nothing else any more.
+// TestListUnanswered checks that a server that hangs at a list request is not taken for one that runs one process at a
+// time.
 func TestListUnanswered(t *testing.T) {
 	const early = `"error":{"code":-32600,"message":"not initialized"}`
 	answers := fakeServer{"initialize": initializeWithTools, "ping": `"result":{}`, "server/discover": early}

@@ -1,4 +1,12 @@
-// Package discovery learns what a server is: its transport, its revision, its capabilities and its lists.
+// Package discovery finds out what a server is: its transport, the revisions and the era that it supports, its
+// capabilities and its lists.
+//
+// It sends only what any client sends, and judges nothing: checks report what is wrong with a server's responses. It
+// returns the sessions that others can use, and ends all others that it opened.
+//
+// Begin with Find, which selects the revision and returns a Found, and Inspect, which does the same for a given
+// revision. Both return a check.Server also for a server that answers incorrectly; its field Failure says how. An error
+// means that the server cannot be tested, or not in the requested revision.
 package discovery
 
 import (
@@ -17,24 +25,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// Inspect learns what a plan depends on: the revision that the server grants when asked for one, its capabilities, and
-// what it lists. The session it used comes back for others to use.
+// Inspect finds out what a plan depends on: the revision that the server grants when a client requests one, its
+// capabilities, and its lists. It also returns the session in which it did, for others to use.
 //
-// An error means that the server could not be talked to at all, or not in such a revision, which is
-// *UnsupportedRevisionError; without a server, that there is no such command. A server that answers the first request
-// with something else than a good result is described by Inspect.Failure. One that refuses to shake hands in a revision
-// and names another is asked for that.
+// An error means that the server did not answer, or does not support the revision (*UnsupportedRevisionError). The
+// server is nil if its command cannot be started. For a server that answers the first request with something else than
+// a valid result, Server.Failure says what is wrong. A server that rejects initialize and names another revision is
+// asked for that one.
 func Inspect(ctx context.Context, t driver.Target, requested string) (*check.Server, *driver.Session, error) {
 	return inspect(ctx, t, requested, nil, func() {})
 }
 
-// ask is Inspect in a session that was opened before, unless there is none. It says so once a server without a
-// handshake has been shown to speak the revision: only what it lists is missing then.
+// inspect is Inspect in a session that was opened before, unless that is nil. It calls onSupported when a server
+// without a handshake has proved to support the revision, so that only its lists are missing.
 func inspect(
-	ctx context.Context, t driver.Target, requested string, opened *driver.Session, spoken func(),
+	ctx context.Context, t driver.Target, requested string, opened *driver.Session, onSupported func(),
 ) (*check.Server, *driver.Session, error) {
 	if catalogue.IsModern(requested) {
-		return inspectModern(ctx, t, newServer(t, requested), opened, spoken)
+		return inspectModern(ctx, t, newServer(t, requested), opened, onSupported)
 	}
 	server, s, err := inspectLegacy(ctx, t, newServer(t, requested), opened)
 	if err != nil || server.Failure == "" {
@@ -48,7 +56,7 @@ func inspect(
 	return inspectLegacy(ctx, t, newServer(t, offered), nil)
 }
 
-// newServer is a server of which nothing was learnt yet.
+// newServer returns a server of which only the transport is known.
 func newServer(t driver.Target, requested string) *check.Server {
 	server := &check.Server{
 		Transport: "stdio", Requested: requested, Revision: requested,
@@ -60,15 +68,16 @@ func newServer(t driver.Target, requested string) *check.Server {
 	return server
 }
 
-// UnsupportedRevisionError says that a server does not speak a revision, whatever else it may speak.
+// UnsupportedRevisionError says that a server does not support a revision.
 type UnsupportedRevisionError struct {
-	Reason    string
-	Supported []string // what it speaks in its place, as far as somebody has asked
+	Reason string
+	// Supported holds the revisions that the server supports, as far as they are known.
+	Supported []string
 }
 
 func (e *UnsupportedRevisionError) Error() string { return e.Reason }
 
-// inspectLegacy asks a server for a revision with a handshake.
+// inspectLegacy requests a revision with a handshake.
 func inspectLegacy(
 	ctx context.Context, t driver.Target, server *check.Server, opened *driver.Session,
 ) (*check.Server, *driver.Session, error) {
@@ -99,7 +108,7 @@ func inspectLegacy(
 	server.Sessionless = server.Transport == "http" && s.HTTP().SessionID() == ""
 	s.FinishConnect()
 	pong := s.Call("ping", nil)
-	// what it sends after the handshake may have kept it
+	// The server may have been busy with what it sends after the handshake.
 	if server.Latency = latency(pong); server.Latency >= check.SlowLatency {
 		server.Latency = min(server.Latency, latency(s.Call("ping", nil)))
 	}
@@ -122,8 +131,8 @@ func inspectLegacy(
 	return listFeatures(ctx, t, s, server)
 }
 
-// serverWithoutSession is a server with which no session could be had: over stdio there is none, since its command does
-// not start.
+// serverWithoutSession returns a server with which no session could be opened. It is nil over stdio, since the command
+// cannot be started.
 func serverWithoutSession(t driver.Target, server *check.Server) *check.Server {
 	if t.Site == nil {
 		return nil
@@ -131,24 +140,25 @@ func serverWithoutSession(t driver.Target, server *check.Server) *check.Server {
 	return server
 }
 
-// connectError is why nothing can be said of a server that has been greeted: it was silent, or is not one of MCP.
+// connectError returns why nothing is known about a server to which the client has tried to connect: it did not answer,
+// or is not an MCP server. It returns nil if the server answered.
 func connectError(t driver.Target, s *driver.Session, r driver.Reply) error {
-	if away := unfollowableRedirect(t.Site, r); away != nil {
-		return away
+	if redirectErr := unfollowableRedirect(t.Site, r); redirectErr != nil {
+		return redirectErr
 	}
-	switch none := noEndpointReason(t.Site, r); {
-	case requiresTLS(t, r): // which some web servers say by a page
+	switch reason := noEndpointReason(t.Site, r); {
+	case requiresTLS(t, r): // before the others, because some web servers answer with a page
 		return fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?", t.Site.URL())
-	case none != "":
-		return errors.New(none)
+	case reason != "":
+		return errors.New(reason)
 	case r.Err != nil:
 		return noAnswerError(s, exitError(t, s, r.Err))
 	}
 	return nil
 }
 
-// exitError is how the process of a server at a URL has ended, where mcpcheck has started it and the connection was
-// closed before: it may take a moment to exit. Otherwise it is the error of the connection.
+// exitError returns how the process of a server at a URL ended, if this run started it and the connection was closed
+// before the response. Otherwise it returns err. A process may take up to two seconds to exit.
 func exitError(t driver.Target, s *driver.Session, err error) error {
 	var unanswered *driver.NoResponseError
 	switch {
@@ -161,7 +171,7 @@ func exitError(t driver.Target, s *driver.Session, err error) error {
 	return cmp.Or(s.EndErr(), err)
 }
 
-// listFeatures learns what a server lists that serves a session, and whether it serves two.
+// listFeatures reads the lists of a server that serves a session, and finds out whether it serves a second one.
 func listFeatures(
 	ctx context.Context, t driver.Target, s *driver.Session, server *check.Server,
 ) (*check.Server, *driver.Session, error) {
@@ -175,14 +185,14 @@ func listFeatures(
 	server.OneClient = true
 	s, err := reopen(ctx, t, server)
 	if err == nil {
-		readLists(s, server) // the first session may have ended before they were there
+		readLists(s, server) // the first session may have ended before they were read
 	} else if !markRunsOnce(err) {
 		err = fmt.Errorf("the server serves one session and no other: %w", err)
 	}
 	return server, s, err
 }
 
-// latency is how long an answer took; 0 when there was none.
+// latency returns the time that a response took, or 0 if there was none.
 func latency(r driver.Reply) time.Duration {
 	if !r.Answered() || r.Request == nil {
 		return 0
@@ -190,7 +200,7 @@ func latency(r driver.Reply) time.Duration {
 	return r.Frame.At - r.Request.SentAt()
 }
 
-// initializeFailure says what is wrong with the answer to initialize; empty when a session can be had.
+// initializeFailure returns what is wrong with the response to initialize, or "" if the client can continue.
 func initializeFailure(r driver.Reply) string {
 	if r.Result() == nil {
 		return "initialize was answered with " + check.Got(r)
@@ -203,45 +213,45 @@ func initializeFailure(r driver.Reply) string {
 	return ""
 }
 
-// noAnswerError says why there was no answer to the greeting: what the server did, and what that looks like. It ends
-// the session.
+// noAnswerError returns an error that says why there was no response to the first request: what the server did, and a
+// hint. It ends the session.
 func noAnswerError(s *driver.Session, err error) error {
-	var silence *driver.TimeoutError
-	silent := errors.As(err, &silence)
-	death := &driver.SessionEndError{Cause: err.Error()}
-	if !silent && (!errors.As(err, &death) || death.LimitErr != nil) {
+	var timeout *driver.TimeoutError
+	silent := errors.As(err, &timeout)
+	ended := &driver.SessionEndError{Cause: err.Error()}
+	if !silent && (!errors.As(err, &ended) || ended.LimitErr != nil) {
 		return err
 	}
 	if sent := s.HTTP().RoundTrips(); silent && len(sent) > 0 {
-		death.Cause += "; so far: " + responseProgress(sent)
+		ended.Cause += "; so far: " + responseProgress(sent)
 	}
-	if came := s.ReceivedSince(0); silent && len(came) > 0 {
-		death.Cause += "; instead the server wrote " + lineText(came[0])
+	if received := s.ReceivedSince(0); silent && len(received) > 0 {
+		ended.Cause += "; instead the server wrote " + lineText(received[0])
 	}
 	if p := s.Stdio(); p != nil {
 		symptoms := p.EndAndCollectOutput()
-		death.Hint = symptoms.Hint()
+		ended.Hint = symptoms.Hint()
 		switch {
 		case !silent:
-			death.Stdout = symptoms.StdoutLines()
-			if death.Hint == "" && death.Cause == driver.CleanExit {
-				death.Hint = "a server over stdio has to stay until its stdin is closed"
+			ended.Stdout = symptoms.StdoutLines()
+			if ended.Hint == "" && ended.Cause == driver.CleanExit {
+				ended.Hint = "a server over stdio has to stay until its stdin is closed"
 			}
-			if !strings.HasSuffix(death.Cause, " still running") {
-				death.Cause += " before it answered"
+			if !strings.HasSuffix(ended.Cause, " still running") {
+				ended.Cause += " before it answered"
 			}
-		case death.Hint == "" && len(symptoms.Stdout) == 0:
-			death.Hint = "it is running and wrote nothing to stdout: is it an MCP server over stdio? " +
+		case ended.Hint == "" && len(symptoms.Stdout) == 0:
+			ended.Hint = "it is running and wrote nothing to stdout: is it an MCP server over stdio? " +
 				"If it is slow to start: --start-timeout 60s"
-		case death.Hint == "" && silence.PartialBytes > 0 && !bytes.Contains(symptoms.Stdout, []byte("\n")):
-			death.Cause += "; instead the server wrote " + quoted(symptoms.Stdout)
+		case ended.Hint == "" && timeout.PartialBytes > 0 && !bytes.Contains(symptoms.Stdout, []byte("\n")):
+			ended.Cause += "; instead the server wrote " + quoted(symptoms.Stdout)
 		}
 	}
-	death.Stderr = s.StderrTail()
-	return death
+	ended.Stderr = s.StderrTail()
+	return ended
 }
 
-// lineText is a line that is not the answer, for a message.
+// lineText returns a line that is not the response, for a message to people.
 func lineText(line *driver.Frame) string {
 	if line.Kind == driver.NotJSON {
 		return quoted(line.Raw.Bytes())
@@ -251,9 +261,9 @@ func lineText(line *driver.Frame) string {
 
 func quoted(raw []byte) string { return driver.Brief([]byte(strconv.Quote(driver.Brief(raw)))) }
 
-// findNoOp finds a list that a server answers which leaves ping unanswered. If ping has ended the server, it is
-// started once more; if that ends it as well, it cannot be tested. answers reports whether the server answers anything
-// at all.
+// findNoOp finds a list request that a server answers which leaves ping unanswered. If ping ended the server, it starts
+// the server again; a server that ends again cannot be tested. It returns the session that is open then. answers
+// reports whether the server answers any request.
 func findNoOp(
 	ctx context.Context,
 	t driver.Target,
@@ -269,7 +279,7 @@ func findNoOp(
 			return s, false, err
 		}
 	}
-	var asked []driver.Pending // all at once: a silent server is not waited for several times
+	var asked []driver.Pending // all at once, to wait only once for a silent server
 	for _, capability := range []string{"tools", "prompts", "resources"} {
 		if server.Declares(capability) {
 			asked = append(asked, s.Request(capability+"/list", nil))
@@ -282,15 +292,15 @@ func findNoOp(
 			return s, true, nil
 		}
 	}
-	var death *driver.SessionEndError
-	if errors.As(s.EndErr(), &death) {
-		death.Cause += " at the first request after the handshake"
-		return s, false, death
+	var ended *driver.SessionEndError
+	if errors.As(s.EndErr(), &ended) {
+		ended.Cause += " at the first request after the handshake"
+		return s, false, ended
 	}
 	return s, false, nil
 }
 
-// readLists fills in what the server lists.
+// readLists fills in the server's lists.
 func readLists(s *driver.Session, server *check.Server) {
 	server.Tools, server.HasAllTools = listedObjects(s, server, "tools", "tools/list", "tools")
 	server.Prompts, _ = listedObjects(s, server, "prompts", "prompts/list", "prompts")
@@ -298,7 +308,7 @@ func readLists(s *driver.Session, server *check.Server) {
 	server.Templates, _ = listedObjects(s, server, "resources", "resources/templates/list", "resourceTemplates")
 }
 
-// listedObjects are the objects in a list, as far as it can be read, and whether they are all that there are.
+// listedObjects returns the objects in a list, as far as it can be read. all reports whether there are no others.
 func listedObjects(
 	s *driver.Session, server *check.Server, capability, method, member string,
 ) (objects []check.M, all bool) {
@@ -308,7 +318,7 @@ func listedObjects(
 	case !s.IsAlive():
 		return nil, false
 	}
-	items, err := check.ListAll(s, method, member, nil) // what is wrong with it, a check says
+	items, err := check.ListAll(s, method, member, nil) // checks report an invalid list
 	if errors.Is(err, check.ErrTooManyPages) {
 		if server.TooLongLists == nil {
 			server.TooLongLists = map[string]error{}
@@ -322,13 +332,13 @@ func listedObjects(
 	return objects, err == nil && len(objects) == len(items)
 }
 
-// withoutDuplicates leaves out of a list what came before.
+// withoutDuplicates returns the items of a list without repeated ones.
 func withoutDuplicates(items []any) []any {
-	came := map[uint64]bool{}
+	seen := map[uint64]bool{}
 	return slices.DeleteFunc(items, func(item any) bool {
 		fingerprint := driver.Fingerprint(item)
-		again := came[fingerprint]
-		came[fingerprint] = true
+		again := seen[fingerprint]
+		seen[fingerprint] = true
 		return again
 	})
 }

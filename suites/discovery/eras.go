@@ -11,14 +11,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// preferredRevision is the revision by which a server is judged that speaks it, whatever else it speaks.
+// preferredRevision is the revision by which a server is judged that supports it, whatever else it supports.
 var preferredRevision = catalogue.ModernRevisions[len(catalogue.ModernRevisions)-1]
 
-// Found is a server, and the sessions that were opened to learn what it is, for others to use.
+// Found is a server, with the sessions that were opened to find out what it is, for others to use.
 type Found struct {
-	Server  *check.Server
-	Session *driver.Session // in the revision that is judged; nil when there is none
-	Unused  *driver.Session // another one in that revision, which nobody has used; nil when there is none
+	Server *check.Server
+	// Session is in the revision by which the server is judged; nil if there is none.
+	Session *driver.Session
+	// Unused is another session in that revision that nothing has used; nil if there is none.
+	Unused *driver.Session
 }
 
 // Close ends the sessions.
@@ -30,15 +32,16 @@ func (f Found) Close() {
 	}
 }
 
-// Find is Inspect for a revision or, without one, for the newest that the server speaks: it is asked for
-// preferredRevision and, where that is refused, shakes hands. What else it speaks is in Inspect.Speaks then.
+// Find is Inspect for a revision or, if revision is empty, for the newest one that the server supports: it sends
+// server/discover for preferredRevision and, if the server rejects that, initialize. Server.Revisions then holds all
+// revisions that the server is known to support.
 //
-// Over stdio a further process is started at the same time, which is asked where the first one dies or stays silent, or
-// for the other era, or stays for others to use: a server that does not serve both runs one at a time. With further
-// false there is one process only, unless the server does not survive server/discover, or leaves it unanswered; the
-// session counts as ordinary whatever revision was granted then, and the server is not asked what else it speaks.
-func Find(ctx context.Context, t driver.Target, revision string, further bool) (Found, error) {
-	d := &search{ctx: ctx, target: t, revision: revision, useSecondProcess: further}
+// Over stdio it starts a second process at the same time. It uses that if the first one ends or does not answer, for
+// the other era, or keeps it for others to use. If the server does not serve both, Find uses one at a time. Without
+// useSecondProcess there is one process only, unless the server ends at server/discover or leaves it unanswered. The
+// session then counts as ordinary whatever revision was granted, and Find does not look for other revisions.
+func Find(ctx context.Context, t driver.Target, revision string, useSecondProcess bool) (Found, error) {
+	d := &search{ctx: ctx, target: t, revision: revision, useSecondProcess: useSecondProcess}
 	judged := d.run()
 	defer d.close(judged, d.unused)
 	found := Found{Server: judged.server, Session: judged.session}
@@ -47,7 +50,7 @@ func Find(ctx context.Context, t driver.Target, revision string, further bool) (
 	}
 	if judged.isUsable() {
 		judged.server.OneClient = judged.server.OneClient || d.singleProcess
-		if !further {
+		if !useSecondProcess {
 			judged.session.AcceptRevision()
 		}
 	}
@@ -62,45 +65,53 @@ func Find(ctx context.Context, t driver.Target, revision string, further bool) (
 	return found, judged.err
 }
 
-// Revisions are those that a server is to be asked for one after the other, when all are wanted: those of the eras that
-// it speaks. An era that a server is slow in would be left out, and nobody would hear of it: it has as long as an
-// answer may take. undiscovered is what Inspect.Undiscovered says.
+// Revisions returns the revisions to request one after the other when all are to be tested: those of the eras that the
+// server supports. It waits for an era as long as a response may take, because a slow one would be left out silently.
+// undiscovered is what Server.DiscoverError would be.
 func Revisions(ctx context.Context, t driver.Target) (revisions []string, undiscovered string, err error) {
 	d := &search{ctx: ctx, target: t, useSecondProcess: true, allRevisions: true}
 	judged := d.run()
 	defer d.close()
-	newer, older := d.first, d.second
+	modern, legacy := d.first, d.second
 	switch {
-	case older.server == nil:
-		return nil, "", older.err
-	case older.isGranted(), !newer.hadSession && judged == older:
+	case legacy.server == nil:
+		return nil, "", legacy.err
+	case legacy.isGranted(), !modern.hadSession && judged == legacy:
 		revisions = slices.Clone(catalogue.LegacyRevisions)
-	case !newer.hadSession:
-		revisions = []string{preferredRevision} // what came of that is said
+	case !modern.hadSession:
+		revisions = []string{preferredRevision} // a run in it reports what went wrong
 	}
-	revisions = append(revisions, slices.DeleteFunc(newer.supportedRevisions(), func(revision string) bool {
+	revisions = append(revisions, slices.DeleteFunc(modern.supportedRevisions(), func(revision string) bool {
 		return !catalogue.IsModern(revision)
 	})...)
-	return revisions, newer.discoverError(), nil
+	return revisions, modern.discoverError(), nil
 }
 
-// search is how a server is asked, in sequence, until it is known by which revision it is judged.
+// search finds out, step by step, by which revision a server is judged.
 type search struct {
-	ctx              context.Context
-	target           driver.Target
-	revision         string // that is asked for; empty: the newest that is spoken
-	useSecondProcess bool   // a second process is started ahead, and what else is spoken is asked for
-	allRevisions     bool   // all revisions are wanted
+	ctx    context.Context
+	target driver.Target
+	// revision is the requested revision; empty stands for the newest that the server supports.
+	revision string
+	// useSecondProcess starts a second process in advance, and looks for other revisions.
+	useSecondProcess bool
+	// allRevisions waits longer for an era, because all revisions are wanted.
+	allRevisions bool
 
-	first         *revisionProbe // at the revision or, without one, at preferredRevision
-	second        *revisionProbe // at the revision or, without one, at the handshake
-	prestarted    *revisionProbe // in a process that may become the spare one; nil when there is none
-	unused        *revisionProbe // whose session is served beside the one that is judged
-	singleProcess bool           // the server runs one process at a time
+	// first is the probe of the requested revision or, without one, of preferredRevision.
+	first *revisionProbe
+	// second is the probe of the requested revision or, without one, of the newest with a handshake.
+	second *revisionProbe
+	// prestarted is a probe whose process may become the unused one; nil if there is none.
+	prestarted *revisionProbe
+	// unused is the probe whose session is served at the same time as the one that is judged.
+	unused *revisionProbe
+	// singleProcess reports whether the server runs one process at a time.
+	singleProcess bool
 	probes        []*revisionProbe
 }
 
-// run asks the server and returns the attempt by which it is judged.
+// run probes the server and returns the probe by which it is judged.
 func (d *search) run() *revisionProbe {
 	if d.revision != "" && (!d.useSecondProcess || d.target.Site != nil) {
 		a := d.newProbe(d.revision)
@@ -132,7 +143,7 @@ func (d *search) run() *revisionProbe {
 	return judged
 }
 
-// startProcesses makes both attempts, and starts their processes.
+// startProcesses creates both probes, and starts their processes.
 func (d *search) startProcesses() {
 	if d.first, d.second = d.newProbe(d.revision), d.newProbe(d.revision); d.revision == "" {
 		d.first.revision, d.second.revision = preferredRevision, catalogue.NewestLegacy
@@ -144,7 +155,8 @@ func (d *search) startProcesses() {
 	}
 }
 
-// ask asks the first process and, where that is silent or not served, or for the other era, the second one.
+// connect connects to the first process. It connects to the second one if the first does not answer or is not served,
+// or for the other era.
 func (d *search) connect() {
 	d.first.connect()
 	if !d.first.isDoneWithin(secondProbeDelay) {
@@ -156,7 +168,7 @@ func (d *search) connect() {
 	case good && d.useSecondProcess && d.revision == "":
 		d.second.connect()
 		d.second.waitOrCancel(d.timeoutFor(catalogue.NewestLegacy, d.first.duration))
-	case good && d.useSecondProcess, !good && d.fallBackToLegacy(): // the second process may become the spare one
+	case good && d.useSecondProcess, !good && d.fallBackToLegacy(): // the second process may become the unused one
 	case !good && (d.revision == "" || d.first.hasExited()):
 		d.first.close()
 		d.second.connect()
@@ -166,12 +178,12 @@ func (d *search) connect() {
 	}
 }
 
-// secondProbeDelay is how long the first process is silent before the second one is asked as well: a third of the time
-// that a server has for preferredRevision. One that had started long before is not taken for slow then.
+// secondProbeDelay is how long the first process may be silent before the second one is probed as well: a third of the
+// time that a server has for preferredRevision. A process that was started long before has no excuse to be slow then.
 const secondProbeDelay = 2 * time.Second / 3
 
-// awaitFirst waits for the first attempt beside the second one. When that brought a session, the first one has as long
-// as patience says; when it did not, its process is in the way after that time.
+// awaitFirst waits for the first probe while the second one runs. If the second one gets a session, the first has the
+// time of timeoutFor. If it does not, the first process is ended after that time, because it may block the second.
 func (d *search) awaitFirst() {
 	select {
 	case <-d.first.done:
@@ -186,9 +198,9 @@ func (d *search) awaitFirst() {
 	}
 }
 
-// fallBackToLegacy asks for the handshake in the process that has refused preferredRevision, as clients of both eras
-// do, and reports whether it is served well there. What was asked before is no part of the session then. A process that
-// owes an answer is not asked, since that might come after the greeting.
+// fallBackToLegacy sends initialize in the process that has rejected preferredRevision, as clients of both eras do, and
+// reports whether the server works there. Earlier requests do not count as part of that session. A process that still
+// owes a response is not used, because the response might arrive after initialize.
 func (d *search) fallBackToLegacy() bool {
 	refused := d.first.session
 	if d.revision != "" || refused == nil || refused.Stdio() == nil || !refused.IsAlive() || !d.first.isRefused() ||
@@ -208,15 +220,15 @@ func (d *search) fallBackToLegacy() bool {
 	return true
 }
 
-// servesTwoProcesses reports whether the server serves a further process beside that of an attempt. That becomes the
-// spare one, unless the other era has been asked for in one. Where the server is silent, or hangs, it tells nothing
-// that another one is not served.
+// servesTwoProcesses reports whether the server serves another process at the same time as that of a probe. The other
+// one becomes the unused one, unless it has the other era. If the server does not answer or hangs, a second process
+// that is not served either proves nothing.
 func (d *search) servesTwoProcesses(judged *revisionProbe) bool {
 	shown := judged == d.first && d.revision == "" && d.second.isAnswered() && d.second.session.IsAlive()
 	if shown || judged.server.SilentAfterConnect || d.revision != "" && judged.server.Revision != d.revision {
 		return true
 	}
-	stuck := isBlocked(judged.session)
+	blocked := isBlocked(judged.session)
 	other := d.prestarted
 	if other == nil || other == judged || other.hasBegun() && other.isDoneWithin(0) && !other.isUsable() {
 		other = d.newProbe(judged.server.Revision)
@@ -227,18 +239,18 @@ func (d *search) servesTwoProcesses(judged *revisionProbe) bool {
 		d.unused = other
 		return true
 	}
-	return stuck || d.ctx.Err() != nil
+	return blocked || d.ctx.Err() != nil
 }
 
-// isBlocked reports whether a server has left a request of a session unanswered before another was begun: it may serve
-// nothing any more there, as one does that hangs at tools/list.
+// isBlocked reports whether a server has left a request of a session unanswered before another session was begun. Such
+// a server may answer nothing more in it, as one that hangs at tools/list.
 func isBlocked(s *driver.Session) bool {
 	silent, _ := s.UnansweredMethods()
 	return len(silent) > 0
 }
 
-// retryInSequence asks once more, one process at a time: for the handshake and for preferredRevision and, where that is
-// not spoken, for the handshake again.
+// retryInSequence probes the server again, one process at a time: with a handshake, with preferredRevision and, if that
+// is not supported, with a handshake again.
 func (d *search) retryInSequence() (judged *revisionProbe) {
 	if d.revision != "" {
 		d.first = d.retryAlone(d.revision)
@@ -252,8 +264,8 @@ func (d *search) retryInSequence() (judged *revisionProbe) {
 	return d.judged()
 }
 
-// retryAlone makes an attempt when nothing else runs. When there was a session, it is not waited for as long as a
-// server may take to start.
+// retryAlone probes a revision while no other process runs. If there was a session before, it waits less than the start
+// timeout.
 func (d *search) retryAlone(revision string) *revisionProbe {
 	d.close()
 	a := d.newProbe(revision)
@@ -265,27 +277,28 @@ func (d *search) retryAlone(revision string) *revisionProbe {
 		}
 	}
 	<-a.done
-	met := func(before *revisionProbe) bool {
+	wasServed := func(before *revisionProbe) bool {
 		return before.hadSession || before.revision == revision && before.isAnswered()
 	}
-	if !a.isGranted() && slices.ContainsFunc(d.probes, met) {
+	if !a.isGranted() && slices.ContainsFunc(d.probes, wasServed) {
 		markRunsOnce(a.err)
 	}
 	return a
 }
 
-// markRunsOnce names the cause where a process has ended though one before it was served, and reports whether it has.
+// markRunsOnce adds the cause to the error of a process that ended although one before it was served. It reports
+// whether err is such an error.
 func markRunsOnce(err error) bool {
-	var death *driver.SessionEndError
-	if !errors.As(err, &death) {
+	var ended *driver.SessionEndError
+	if !errors.As(err, &ended) {
 		return false
 	}
-	death.Cause = check.RunsOncePrefix + death.Cause
+	ended.Cause = check.RunsOncePrefix + ended.Cause
 	return true
 }
 
-// hasSameFailure reports whether the second process has died with the same last words as one before it: neither was in
-// the way of the other.
+// hasSameFailure reports whether the second process ended with the same error as one before it, so that neither blocked
+// the other.
 func (d *search) hasSameFailure() bool {
 	return d.second.hasExited() && slices.ContainsFunc(d.probes, func(before *revisionProbe) bool {
 		return before != d.second && before.hasExited() && before.err != nil && d.second.err != nil &&
@@ -293,8 +306,8 @@ func (d *search) hasSameFailure() bool {
 	})
 }
 
-// judged is the attempt by which the server is judged. Where the server says that it has no handshake, that is the one
-// without, whatever came of it: if it does not speak that either, it says what it offers.
+// judged returns the probe by which the server is judged. If the server says that it has no handshake, that is the one
+// without, whatever its result: if it does not support that revision either, its answer says what it supports.
 func (d *search) judged() *revisionProbe {
 	refused := d.revision != "" || d.second.isRefused() && d.first.server != nil
 	if d.first.isUsable() || refused && !d.second.isUsable() {
@@ -303,10 +316,10 @@ func (d *search) judged() *revisionProbe {
 	return d.second
 }
 
-// timeoutFor is how long an attempt at a revision may take after the other has brought a session in that time. What
-// else a server speaks is worth a moment. The revision by which it is judged if it speaks it must not depend on how
-// busy the machine is: a server of the handshake that leaves server/discover unanswered costs two seconds, and more
-// when it is slow to start.
+// timeoutFor returns how long a probe of a revision may take after the other one got a session in the given time. Other
+// revisions are worth only a short wait. The revision by which a server is judged must not depend on how busy the
+// machine is: a server with a handshake that leaves server/discover unanswered costs two seconds, and more if it starts
+// slowly.
 func (d *search) timeoutFor(revision string, other time.Duration) time.Duration {
 	switch {
 	case d.allRevisions:
@@ -317,7 +330,7 @@ func (d *search) timeoutFor(revision string, other time.Duration) time.Duration 
 	return max(other, 250*time.Millisecond)
 }
 
-// close ends the processes of all attempts but some.
+// close ends the processes of all probes except some.
 func (d *search) close(but ...*revisionProbe) {
 	for _, a := range d.probes {
 		if !slices.Contains(but, a) {

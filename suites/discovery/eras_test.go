@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// More answers of servers of both eras.
+// These are further responses of servers of both eras.
 const (
 	unsupportedLegacy = `"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],` +
 		`"requested":"2025-11-25"}}`
@@ -25,16 +25,21 @@ const (
 	emptyResult = `"result":{}`
 )
 
-// findCase is what a test wants to be found.
+// findCase is a server, with what Find and Revisions must return for it.
 type findCase struct {
-	name      string
-	serves    fakeServer
-	revision  string   // by which the server is judged
-	supported []string // that is known
-	revisions []string // that Revisions says
+	name   string
+	serves fakeServer
+	// revision is the one by which the server is judged.
+	revision string
+	// supported holds the revisions that are known to be supported.
+	supported []string
+	// revisions is what Revisions returns.
+	revisions []string
 	hasUnused bool
-	failure   string // the beginning
-	err       string // a part
+	// failure is the beginning of Server.Failure.
+	failure string
+	// err is a part of the error.
+	err string
 
 	discoverError string
 }
@@ -47,7 +52,7 @@ var (
 	allRevisions  = append(slices.Clone(allLegacy), "2026-07-28")
 )
 
-// findCases are servers of both eras, and of either.
+// findCases are servers of both eras, and of one of them.
 var findCases = []findCase{
 	{
 		name: "both eras",
@@ -157,7 +162,7 @@ var findCases = []findCase{
 	},
 }
 
-// findStdioCases are those that leave something unanswered, or die of it.
+// findStdioCases are servers that leave a request unanswered, or exit at one.
 var findStdioCases = []findCase{
 	{
 		name:     "handshake, silent before it",
@@ -165,17 +170,17 @@ var findStdioCases = []findCase{
 		revision: "2025-11-25", supported: legacyOnly, revisions: allLegacy, hasUnused: true,
 	},
 	{
-		name:     "handshake, dies before it",
+		name:     "handshake, exits before it",
 		serves:   fakeServer{"server/discover": "-", "initialize": initializeResult, "ping": emptyResult},
 		revision: "2025-11-25", supported: legacyOnly, revisions: allLegacy, hasUnused: true,
 	},
 	{
-		name:     "modern, silent about initialize",
+		name:     "modern, initialize unanswered",
 		serves:   fakeServer{"server/discover": discoverWithoutVersions, "tools/list": toolsResult},
 		revision: "2026-07-28", supported: modernOnly, revisions: modernOnly, hasUnused: true,
 	},
 	{
-		name:     "modern, dies of initialize",
+		name:     "modern, exits at initialize",
 		serves:   fakeServer{"server/discover": discoverWithoutVersions, "initialize": "-", "tools/list": toolsResult},
 		revision: "2026-07-28", supported: modernOnly, revisions: modernOnly, hasUnused: true,
 	},
@@ -185,19 +190,19 @@ var findStdioCases = []findCase{
 		revision: "2025-11-25", revisions: allLegacy, err: "no answer to initialize within 15s (--start-timeout)",
 	},
 	{
-		name:     "dies of anything",
+		name:     "exits at any request",
 		serves:   fakeServer{"server/discover": "-", "initialize": "-"},
 		revision: "2025-11-25", revisions: allLegacy, err: "the server exited with status 1",
 	},
 	{
-		name: "modern, silent about server/discover",
+		name: "modern, server/discover unanswered",
 		serves: fakeServer{"initialize": unsupportedLegacy,
 			"tools/list": `"result":{"resultType":"complete","tools":[]}`},
 		revision: "2026-07-28", revisions: modernOnly, err: "no answer to server/discover within 15s (--start-timeout)",
 	},
 }
 
-// want wants what was found to be as the test says.
+// want checks the result of Find.
 func (w findCase) want(t *testing.T, f Found, err error) {
 	t.Helper()
 	switch {
@@ -213,24 +218,24 @@ func (w findCase) want(t *testing.T, f Found, err error) {
 		t.Errorf("judged by %s of %q, want %s of %q", f.Server.Revision, f.Server.Revisions, w.revision, w.supported)
 	}
 	if f.Server.DiscoverError != w.discoverError {
-		t.Errorf("not discovered for %q, want %q", f.Server.DiscoverError, w.discoverError)
+		t.Errorf("the discover error is %q, want %q", f.Server.DiscoverError, w.discoverError)
 	}
 	usable := w.err == "" && w.failure == ""
 	if usable && (!f.Session.IsOrdinary() || f.Session.HasInvalidInput() || f.Session.Revision != w.revision) {
-		t.Errorf("the first session is not of use: it has agreed to %q", f.Session.Revision)
+		t.Errorf("the first session is not usable: it has negotiated %q", f.Session.Revision)
 	}
 	if (f.Unused != nil) != w.hasUnused {
-		t.Errorf("a spare session: %v, want %v", f.Unused != nil, w.hasUnused)
+		t.Errorf("an unused session: %v, want %v", f.Unused != nil, w.hasUnused)
 	}
 	if f.Unused == nil {
 		return
 	}
 	if f.Unused.NegotiatedRevision() != w.revision || !f.Unused.IsOrdinary() || f.Unused.HasInvalidInput() {
-		t.Errorf("the spare session is not of use: it has agreed to %q", f.Unused.NegotiatedRevision())
+		t.Errorf("the unused session is not usable: it has negotiated %q", f.Unused.NegotiatedRevision())
 	}
 }
 
-// asked asks a server both ways.
+// run checks both Find and Revisions.
 func (w findCase) run(t *testing.T, target driver.Target) {
 	t.Helper()
 	f, err := Find(t.Context(), target, "", true)
@@ -252,13 +257,13 @@ func TestFind(t *testing.T) {
 
 func TestFindOverHTTP(t *testing.T) {
 	for _, tt := range findCases {
-		tt.hasUnused = false // a session costs nothing
+		tt.hasUnused = false // Find keeps none over HTTP
 		t.Run(tt.name, func(t *testing.T) { tt.run(t, httpTarget(t, tt.serves)) })
 	}
 }
 
-// A process of one era that is silent in the other costs no more than two seconds; one that dies of it costs a further
-// process, which others use.
+// TestFindTimeouts checks that a server of one era costs no more than two seconds if it is silent in the other, and one
+// further process if it exits.
 func TestFindTimeouts(t *testing.T) {
 	for _, tt := range slices.Concat(findStdioCases[:4], findStdioCases[5:6]) {
 		t.Run(tt.name, func(t *testing.T) {
@@ -282,15 +287,15 @@ func TestFindTimeouts(t *testing.T) {
 	}
 }
 
-// oneAtATime is a server that allows one process at a time, and gives the first turn to the one that is greeted so. The
-// others wait for their turn, or die.
+// singleProcessServer returns a server that allows one process at a time. The first turn is that of the process whose
+// first line contains first. The others wait for their turn, or exit.
 func singleProcessServer(serves fakeServer, first string, wait bool) driver.InProcessServer {
 	turn, began := make(chan struct{}, 1), make(chan struct{})
 	begin := sync.OnceFunc(func() { close(began) })
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
 		lines := bufio.NewReader(in)
-		greeting, _ := lines.ReadBytes('\n')
-		if !bytes.Contains(greeting, []byte(first)) {
+		firstLine, _ := lines.ReadBytes('\n')
+		if !bytes.Contains(firstLine, []byte(first)) {
 			<-began
 		}
 		select {
@@ -307,15 +312,16 @@ func singleProcessServer(serves fakeServer, first string, wait bool) driver.InPr
 			}
 		}
 		defer func() { <-turn }()
-		return serves.serve(ctx, io.MultiReader(bytes.NewReader(greeting), lines), out, errs, term)
+		return serves.serve(ctx, io.MultiReader(bytes.NewReader(firstLine), lines), out, errs, term)
 	}
 }
 
-// What is said of a server that allows one process at a time does not depend on which of them has the first turn.
+// TestFindWithOneProcess checks that the result for a server that allows one process at a time does not depend on which
+// process has the first turn.
 func TestFindWithOneProcess(t *testing.T) {
 	for _, first := range []string{"initialize", "server/discover"} {
 		for _, tt := range append(findCases[:4:4], findStdioCases[:4]...) {
-			t.Run(tt.name+", the others die, first "+first, func(t *testing.T) {
+			t.Run(tt.name+", the others exit, first "+first, func(t *testing.T) {
 				tt.runSingleProcess(t, first, false)
 			})
 		}
@@ -327,7 +333,7 @@ func TestFindWithOneProcess(t *testing.T) {
 	}
 }
 
-// runSingleProcess asks a server both ways that allows one process at a time.
+// runSingleProcess checks a server that allows one process at a time.
 func (w findCase) runSingleProcess(t *testing.T, first string, wait bool) {
 	w.hasUnused = false
 	synctest.Test(t, func(t *testing.T) {
@@ -339,16 +345,17 @@ func (w findCase) runSingleProcess(t *testing.T, first string, wait bool) {
 	})
 }
 
-// wantSingleProcess wants it to be known that there is one process at a time.
+// wantSingleProcess checks that the server is known to allow one process at a time.
 func wantSingleProcess(t *testing.T, f Found) {
 	t.Helper()
 	if !f.Server.OneClient || !f.Session.IsAlive() || f.Unused != nil {
-		t.Errorf("it is not known that there is one at a time: %+v", f.Server)
+		t.Errorf("the server is not known to allow one process at a time: %+v", f.Server)
 	}
 	f.Close()
 }
 
-// A server that starts once only is named so, whichever process was the first, and whichever era is asked for.
+// TestServerThatStartsOnce checks that the error for a server that starts only once says so, whichever process was the
+// first, and whichever era is requested.
 func TestServerThatStartsOnce(t *testing.T) {
 	const want = "no session could be opened after the first one, as if the server could run only once: " +
 		"the server exited"
@@ -358,11 +365,11 @@ func TestServerThatStartsOnce(t *testing.T) {
 			ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{},
 		) int {
 			lines := bufio.NewReader(in)
-			greeting, _ := lines.ReadBytes('\n')
-			if !bytes.Contains(greeting, []byte(first)) || !started.CompareAndSwap(0, 1) {
+			firstLine, _ := lines.ReadBytes('\n')
+			if !bytes.Contains(firstLine, []byte(first)) || !started.CompareAndSwap(0, 1) {
 				return 2
 			}
-			in = io.MultiReader(bytes.NewReader(greeting), lines)
+			in = io.MultiReader(bytes.NewReader(firstLine), lines)
 			return findCases[1].serves.serve(ctx, in, out, errs, term)
 		}}
 	}
@@ -380,7 +387,7 @@ func TestServerThatStartsOnce(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	for _, revision := range bothRevisions { // the process that was started ahead is the one
+	for _, revision := range bothRevisions { // the only process was started in advance
 		synctest.Test(t, func(t *testing.T) {
 			target := driver.Target{Serve: prestartedOnlyServer()}
 			_, err := Find(t.Context(), target, revision, true)
@@ -391,24 +398,25 @@ func TestServerThatStartsOnce(t *testing.T) {
 	}
 }
 
-// prestartedOnlyServer is a server of which the process that is started ahead serves, and no other: the second that is
-// asked something. Which of two that are started together runs first, nobody knows.
+// prestartedOnlyServer returns a server that serves only the process that was started in advance, the second one to get
+// a request. The order in which two processes start is not defined.
 func prestartedOnlyServer() driver.InProcessServer {
 	var asked atomic.Int32
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
 		lines := bufio.NewReader(in)
-		greeting, _ := lines.ReadBytes('\n')
+		firstLine, _ := lines.ReadBytes('\n')
 		if asked.Add(1) != 2 {
 			return 2
 		}
-		in = io.MultiReader(bytes.NewReader(greeting), lines)
+		in = io.MultiReader(bytes.NewReader(firstLine), lines)
 		return findCases[1].serves.serve(ctx, in, out, errs, term)
 	}
 }
 
-// It is known as well when one revision is asked for.
+// TestFindARevisionWithOneProcess checks that a server is known to allow one process at a time also when one revision
+// is requested.
 func TestFindARevisionWithOneProcess(t *testing.T) {
-	for name, wait := range map[string]bool{"the others wait": true, "the others die": false} {
+	for name, wait := range map[string]bool{"the others wait": true, "the others exit": false} {
 		for _, revision := range bothRevisions {
 			t.Run(revision+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -425,7 +433,7 @@ func TestFindARevisionWithOneProcess(t *testing.T) {
 	}
 }
 
-// A server that runs any number has a further session for others to use.
+// TestFindARevisionWithManyProcesses checks that there is an unused session of a server that allows several processes.
 func TestFindARevisionWithManyProcesses(t *testing.T) {
 	for _, revision := range bothRevisions {
 		synctest.Test(t, func(t *testing.T) {
@@ -439,7 +447,7 @@ func TestFindARevisionWithManyProcesses(t *testing.T) {
 	}
 }
 
-// newestProcessServer is a server whose new process ends the old one.
+// newestProcessServer returns a server of which each new process ends the previous one.
 func newestProcessServer(serves fakeServer) driver.InProcessServer {
 	var last atomic.Pointer[context.CancelFunc]
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
@@ -459,7 +467,7 @@ func newestProcessServer(serves fakeServer) driver.InProcessServer {
 	}
 }
 
-// contextWriter is what a process writes before its end.
+// contextWriter is the output of a process, which ends with its context.
 type contextWriter struct {
 	context.Context
 	io.Writer
@@ -472,7 +480,8 @@ func (w contextWriter) Write(p []byte) (int, error) {
 	return w.Writer.Write(p)
 }
 
-// A server whose new process ends the old one is asked in line as well.
+// TestFindWithTheNewestProcess checks that a server of which each new process ends the previous one is probed one
+// process at a time.
 func TestFindWithTheNewestProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := findCases[1]
@@ -484,12 +493,12 @@ func TestFindWithTheNewestProcess(t *testing.T) {
 	})
 }
 
-// The process that starts beside the one that is asked first may be in its way: then that one is asked once more.
+// TestFindWithSecondProcess checks that a process that is blocked by the second one is probed again.
 func TestFindWithSecondProcess(t *testing.T) {
 	serves := findCases[0].serves
 	for name, serve := range map[string]func() driver.InProcessServer{
 		"the new process ends the old one": func() driver.InProcessServer { return newestProcessServer(serves) },
-		"the first to start, the others die": func() driver.InProcessServer {
+		"the first to start, the others exit": func() driver.InProcessServer {
 			return firstProcessServer(serves,
 				false)
 		},
@@ -497,7 +506,7 @@ func TestFindWithSecondProcess(t *testing.T) {
 			return firstProcessServer(serves,
 				true)
 		},
-		"the second to start, the first one dies": func() driver.InProcessServer { return exceptFirstServer(serves) },
+		"the second to start, the first one exits": func() driver.InProcessServer { return exceptFirstServer(serves) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -505,7 +514,7 @@ func TestFindWithSecondProcess(t *testing.T) {
 				if err != nil || f.Server.Failure != "" || !f.Session.IsAlive() {
 					t.Fatalf("got %+v, %v", f.Server, err)
 				}
-				if name != "the second to start, the first one dies" {
+				if name != "the second to start, the first one exits" {
 					wantSingleProcess(t, f)
 				}
 				f.Close()
@@ -514,7 +523,7 @@ func TestFindWithSecondProcess(t *testing.T) {
 	}
 }
 
-// firstProcessServer is a server that allows one process at a time, whatever is said to it: the others wait or die.
+// firstProcessServer returns a server that allows one process at a time, the first to start. The others wait or exit.
 func firstProcessServer(serves fakeServer, wait bool) driver.InProcessServer {
 	turn := make(chan struct{}, 1)
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
@@ -535,20 +544,20 @@ func firstProcessServer(serves fakeServer, wait bool) driver.InProcessServer {
 	}
 }
 
-// exceptFirstServer is a server whose first process dies.
+// exceptFirstServer returns a server whose first process exits at its first request.
 func exceptFirstServer(serves fakeServer) driver.InProcessServer {
 	var started atomic.Int32
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
 		lines := bufio.NewReader(in)
-		greeting, _ := lines.ReadBytes('\n')
-		if len(greeting) > 0 && started.Add(1) == 1 {
+		firstLine, _ := lines.ReadBytes('\n')
+		if len(firstLine) > 0 && started.Add(1) == 1 {
 			return 2
 		}
-		return serves.serve(ctx, io.MultiReader(bytes.NewReader(greeting), lines), out, errs, term)
+		return serves.serve(ctx, io.MultiReader(bytes.NewReader(firstLine), lines), out, errs, term)
 	}
 }
 
-// A server that takes its time to start takes it once: its two processes start side by side.
+// TestFindStartsBothAtOnce checks that two processes of a server that starts slowly start at the same time.
 func TestFindStartsBothAtOnce(t *testing.T) {
 	for _, revision := range bothRevisions {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// initialize opens the first session of a run and sends initialize in it. Of a server at a URL it finds out which
-// transport it speaks: first Streamable HTTP is tried, then HTTP+SSE, as the specification has clients do it.
+// initialize opens the first session of a run and sends initialize in it. For a server at a URL it finds out which
+// transport the server supports: it tries Streamable HTTP first, then HTTP+SSE, as the specification asks of clients.
 func initialize(
 	ctx context.Context,
 	t driver.Target,
@@ -26,15 +26,15 @@ func initialize(
 	if err != nil || t.Site == nil || !mayBeSSE(s, r) {
 		return s, r, err
 	}
-	old, err := driver.Start(ctx, t, driver.Options{SSE: true})
+	sse, err := driver.Start(ctx, t, driver.Options{SSE: true})
 	var broken *driver.EndpointError
 	switch {
 	case err == nil:
 		s.Close()
-		s, r = old, old.Connect(driver.ConnectParams(server.Requested))
-	case errors.As(err, &broken) && broken.IsSSE: // the checks of the area sse say what is wrong
+		s, r = sse, sse.Connect(driver.ConnectParams(server.Requested))
+	case errors.As(err, &broken) && broken.IsSSE: // the checks of the area sse report what is wrong
 		server.Failure = err.Error()
-	default: // neither transport: what the first one said counts
+	default: // neither transport works: the answer to the first one counts
 		return s, r, nil
 	}
 	server.Transport = "sse"
@@ -42,8 +42,8 @@ func initialize(
 	return s, r, nil
 }
 
-// connect opens the first session of a run, unless one was opened over stdio, and greets the server. It goes where a
-// server at a URL redirects it, and waits until that is there.
+// connect opens the first session of a run, unless one was opened over stdio, and sends the first request in it. For a
+// server at a URL it follows redirects, and waits until the server is ready.
 func connect(
 	ctx context.Context,
 	t driver.Target,
@@ -75,8 +75,8 @@ func connect(
 	return nil, r, fmt.Errorf("%s redirects more than %d times", t.Site.URL(), maxRedirects)
 }
 
-// connectWhenReady greets the server again while something in front of the server says that it is not there yet, at
-// most as long as a server may take to start.
+// connectWhenReady tries to connect again while something in front of the server answers that the server is not ready,
+// at most for the start timeout.
 func connectWhenReady(
 	ctx context.Context,
 	t driver.Target,
@@ -99,9 +99,9 @@ func connectWhenReady(
 	return s, r, nil
 }
 
-// openSecondSession opens a second session beside the first one; the returned function reports whether the server
-// serves both. Some serve the newest client only, and do not answer the others or do not know their sessions any more;
-// some give both the same id, or send each what is for the other.
+// openSecondSession opens a second session while the first one is open. The returned function reports whether the
+// server serves both. Some servers serve only the newest client, and do not answer the others or no longer know their
+// sessions; some issue the same id to both, or send responses to the wrong one.
 func openSecondSession(ctx context.Context, t driver.Target, first *driver.Session) (both func() bool) {
 	if t.Site == nil {
 		return func() bool { return true } // each session has a process of its own
@@ -113,27 +113,28 @@ func openSecondSession(ctx context.Context, t driver.Target, first *driver.Sessi
 			served <- false
 			return
 		}
-		well := second.Open(driver.ConnectParams(first.Revision)) == nil && isServed(second) &&
+		ok := second.Open(driver.ConnectParams(first.Revision)) == nil && isServed(second) &&
 			!second.HasCrossTalk() && !haveSameSessionID(first, second)
-		second.Close() // which ends some servers
-		served <- well
+		second.Close() // this ends some servers
+		served <- ok
 	}()
 	return func() bool { return <-served && isServed(first) && !first.HasCrossTalk() }
 }
 
-// haveSameSessionID reports whether the server has issued one session id for two sessions.
+// haveSameSessionID reports whether the server issued the same session id for two sessions.
 func haveSameSessionID(a, b *driver.Session) bool {
 	id := a.HTTP().SessionID()
 	return id != "" && id == b.HTTP().SessionID()
 }
 
-// isServed reports whether a session gets an answer; that there is no such session is none, whatever the words.
+// isServed reports whether a session gets a response to a no-op request. HTTP 404, which means that there is no such
+// session, does not count, whatever its body says.
 func isServed(s *driver.Session) bool {
 	r := s.Call(s.NoOp())
 	return r.Answered() && (r.Frame.RoundTrip == nil || r.Frame.RoundTrip.Response().StatusCode != http.StatusNotFound)
 }
 
-// reopen opens a session once more, as the one before.
+// reopen opens another session of a server that is known.
 func reopen(ctx context.Context, t driver.Target, server *check.Server) (*driver.Session, error) {
 	s, err := driver.Start(ctx, t, driver.Options{})
 	if err != nil {
@@ -142,7 +143,7 @@ func reopen(ctx context.Context, t driver.Target, server *check.Server) (*driver
 	return s, openKnown(s, server)
 }
 
-// OpenWithCapabilities opens a further session of a server that is known, of a client with these capabilities.
+// OpenWithCapabilities opens another session of a server that is known, for a client with these capabilities.
 func OpenWithCapabilities(
 	ctx context.Context, t driver.Target, server *check.Server, capabilities check.M,
 ) (*driver.Session, error) {
@@ -151,18 +152,17 @@ func OpenWithCapabilities(
 		return nil, err
 	}
 	s.SetEra(server.Era)
-	hello := driver.ConnectParams(server.Revision)
-	hello["capabilities"] = capabilities
-	if err := s.Open(hello); err != nil {
+	params := driver.ConnectParams(server.Revision)
+	params["capabilities"] = capabilities
+	if err := s.Open(params); err != nil {
 		s.Close()
 		return nil, err
 	}
-	s.Call(s.NoOp()) // what the server does once the session is established, it has done then
+	s.Call(s.NoOp()) // after its response, the server has handled the end of the handshake
 	return s, nil
 }
 
-// ToolsForCapabilities are the tools that a server lists to a client with these capabilities, and has not listed
-// without.
+// ToolsForCapabilities returns the tools that a server lists only to clients with these capabilities.
 func ToolsForCapabilities(
 	ctx context.Context, t driver.Target, server *check.Server, capabilities check.M,
 ) (others []check.M) {
@@ -180,19 +180,19 @@ func ToolsForCapabilities(
 	})
 }
 
-// openKnown establishes a session as the one by which the server was learnt to know.
+// openKnown opens a session in the era and revision in which the server is known.
 func openKnown(s *driver.Session, server *check.Server) error {
 	s.SetEra(server.Era)
 	return s.Open(driver.ConnectParams(server.Revision))
 }
 
-// noEndpointReason says that nothing of MCP is at the URL, and what to do: there is nothing at all, a web page, or an
-// API of another kind; empty when there may be.
+// noEndpointReason returns why there is no MCP server at the URL, and what to do: the path does not exist, or a web
+// page or an API of another kind is there. It returns "" if there may be a server.
 func noEndpointReason(site *driver.Site, r driver.Reply) string {
 	a := httpResponseOf(r)
 	var found string
 	switch page := a.MediaType() == "text/html" && !a.IsFromIntermediary(); {
-	case a.StatusCode == http.StatusUnauthorized: // whatever the page says, it may be one
+	case a.StatusCode == http.StatusUnauthorized: // whatever its body is, it may be an MCP server
 		return ""
 	case page && a.OK():
 		found = "but a web page"
@@ -209,14 +209,15 @@ func noEndpointReason(site *driver.Site, r driver.Reply) string {
 	return fmt.Sprintf("there is no MCP endpoint at %s, %s: %s\n%s", site.URL(), found, a, remedy)
 }
 
-// looksLikeMessage reports whether a body may be meant as a message, if only the beginning of one.
+// looksLikeMessage reports whether a body may be meant as a message, or as the beginning of one.
 func looksLikeMessage(body []byte) bool {
 	return slices.ContainsFunc([]string{`"jsonrpc"`, `"result"`, `"error"`}, func(member string) bool {
 		return bytes.Contains(body, []byte(member))
 	})
 }
 
-// httpResponseOf is the HTTP answer to a request; none over stdio, or where it carried a message.
+// httpResponseOf returns the HTTP response to a request, or the zero value over stdio and for a response that carried a
+// message.
 func httpResponseOf(r driver.Reply) (none driver.HTTPResponse) {
 	var unanswered *driver.NoResponseError
 	switch {
@@ -228,23 +229,23 @@ func httpResponseOf(r driver.Reply) (none driver.HTTPResponse) {
 	return none
 }
 
-// isNotFound reports whether the URL is the address of nothing.
+// isNotFound reports whether the response is HTTP 404 without a message.
 func isNotFound(r driver.Reply) bool {
 	return r.IsStatusOnly() && r.Frame.RoundTrip.Response().StatusCode == http.StatusNotFound
 }
 
-// maxRedirects bounds how far redirects are followed.
+// maxRedirects limits how many redirects are followed.
 const maxRedirects = 5
 
-// redirectLocation is where an HTTP redirect points that keeps the method.
+// redirectLocation returns the target of an HTTP redirect that keeps the method (307, 308).
 func redirectLocation(r driver.Reply) (location string, redirected bool) {
 	a := httpResponseOf(r)
 	redirected = a.StatusCode == http.StatusTemporaryRedirect || a.StatusCode == http.StatusPermanentRedirect
 	return a.Header.Get("Location"), redirected
 }
 
-// unfollowableRedirect is the error of a server that redirects where no client follows: to another origin, or in a way
-// that makes a GET of the message. It is nil where the server does not.
+// unfollowableRedirect returns the error for a redirect that no client follows: to another origin, or with a status
+// that turns the POST into a GET. It returns nil for any other response.
 func unfollowableRedirect(site *driver.Site, r driver.Reply) error {
 	a := httpResponseOf(r)
 	location := a.Header.Get("Location")
@@ -262,13 +263,13 @@ func unfollowableRedirect(site *driver.Site, r driver.Reply) error {
 	}
 }
 
-// RedirectError says that a server redirects within its origin in a way that makes a GET of the message.
+// RedirectError says that a server redirects within its origin with a status that turns the POST into a GET.
 type RedirectError struct{ Reason, To string }
 
 func (e *RedirectError) Error() string { return e.Reason }
 
-// internalServerError is the error of a server that answers the greeting with HTTP 500 and no message; nil where it
-// does not.
+// internalServerError returns the error for a server that answers the first request with HTTP 500 and no message, and
+// nil for any other response.
 func internalServerError(s *driver.Session, r driver.Reply) error {
 	if !r.IsStatusOnly() || r.Frame.RoundTrip.Response().StatusCode != http.StatusInternalServerError {
 		return nil
@@ -279,20 +280,20 @@ func internalServerError(s *driver.Session, r driver.Reply) error {
 	}
 }
 
-// mayBeSSE reports whether a server may be one of the transport of 2024-11-05: there is no JSON-RPC message in its
-// answer to initialize. Clients try that transport for fewer statuses; that a server uses one of those, a check says.
+// mayBeSSE reports whether a server may support only the transport of 2024-11-05: its response to initialize has no
+// JSON-RPC message. Clients try that transport for fewer statuses; a check reports a server that uses another one.
 func mayBeSSE(s *driver.Session, r driver.Reply) bool {
 	var none *driver.NoResponseError
 	var silent *driver.TimeoutError
 	switch {
-	case driver.AsLimitError(r.Err) != nil: // nobody knows what the rest of it is
+	case driver.AsLimitError(r.Err) != nil: // the rest is unknown
 		return false
 	case r.IsStatusOnly():
 		status := r.Frame.RoundTrip.Response().StatusCode
 		return status != http.StatusUnauthorized && status != http.StatusForbidden
 	case errors.As(r.Err, &none):
 		return none.RoundTrip.Response().StatusCode != 0
-	case errors.As(r.Err, &silent): // the stream is opened for a POST, too
+	case errors.As(r.Err, &silent): // some servers open the stream for a POST, too
 		return slices.ContainsFunc(s.HTTP().RoundTrips(), func(x *driver.RoundTrip) bool {
 			return slices.ContainsFunc(x.Response().Events, driver.StreamEvent.IsEndpoint)
 		})
@@ -300,7 +301,8 @@ func mayBeSSE(s *driver.Session, r driver.Reply) bool {
 	return false
 }
 
-// requiresTLS reports whether what came is how servers of TLS answer plain HTTP: some say so, others send a TLS alert.
+// requiresTLS reports whether the response is that of a TLS server to plain HTTP: some explain it, others send a TLS
+// alert.
 func requiresTLS(t driver.Target, r driver.Reply) bool {
 	if t.Site == nil || !strings.HasPrefix(t.Site.URL(), "http://") {
 		return false
@@ -314,8 +316,8 @@ func requiresTLS(t driver.Target, r driver.Reply) bool {
 	return r.Err != nil && strings.Contains(r.Err.Error(), alert)
 }
 
-// answersInBody reports whether a server of HTTP+SSE has put a message where no client looks for it: into the body of a
-// POST.
+// answersInBody reports whether a server over HTTP+SSE has put a message into the body of the response to a POST, where
+// no client looks for it.
 func answersInBody(s *driver.Session) bool {
 	return slices.ContainsFunc(s.HTTP().RoundTrips(), func(x *driver.RoundTrip) bool {
 		m, _ := driver.Decode(x.Response().Body.Bytes()).(check.M)
@@ -323,7 +325,7 @@ func answersInBody(s *driver.Session) bool {
 	})
 }
 
-// requiresSessionID reports whether a server that has issued no session id refuses all that follows initialize, as if
+// requiresSessionID reports whether a server that has issued no session id rejects everything after initialize, as if
 // it had.
 func requiresSessionID(server *check.Server, s *driver.Session, pong driver.Reply) bool {
 	refused := func(a driver.HTTPResponse) bool {
@@ -342,8 +344,8 @@ func requiresSessionID(server *check.Server, s *driver.Session, pong driver.Repl
 	})
 }
 
-// checkAuthorized finds out whether the server has answered anything with 401. Then nothing can be said of the rest of
-// it.
+// checkAuthorized notes whether the server has answered any request with 401, so that nothing more can be found out
+// about it.
 func checkAuthorized(server *check.Server, s *driver.Session) {
 	for _, x := range s.HTTP().RoundTrips() {
 		switch {
@@ -358,7 +360,7 @@ func checkAuthorized(server *check.Server, s *driver.Session) {
 	}
 }
 
-// responseProgress says how far the answer over HTTP has got.
+// responseProgress describes how far the response over HTTP has got.
 func responseProgress(sent []*driver.RoundTrip) string {
 	last := sent[len(sent)-1]
 	a := last.Response()

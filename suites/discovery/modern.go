@@ -12,9 +12,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// inspectModern asks a server in a revision without a handshake, and says so once it is shown to speak that.
+// inspectModern requests a revision without a handshake, and calls onSupported when the server has proved to support
+// it.
 func inspectModern(
-	ctx context.Context, t driver.Target, server *check.Server, opened *driver.Session, spoken func(),
+	ctx context.Context, t driver.Target, server *check.Server, opened *driver.Session, onSupported func(),
 ) (*check.Server, *driver.Session, error) {
 	era := driver.Modern{Revision: server.Requested}
 	server.Era, t.Era = era, era
@@ -47,7 +48,7 @@ func inspectModern(
 		server.Failure = "server/discover was answered with " + check.Got(r)
 		return server, s, nil
 	}
-	spoken()
+	onSupported()
 	server.ConnectResult, server.Capabilities, server.Sessionless = s.ConnectResult, s.Capabilities, t.Site != nil
 	server.Revisions = publishedRevisions(append(server.Revisions, server.Requested))
 	s.FinishConnect()
@@ -63,10 +64,10 @@ func inspectModern(
 	return server, s, err
 }
 
-// measureLatency is the pace of a server that was greeted. One that has taken long for the greeting may have had to
-// start: it is asked once more. The error says that it is slower than --timeout allows.
-func measureLatency(s *driver.Session, greeted driver.Reply) (time.Duration, error) {
-	if took := latency(greeted); took < check.SlowLatency {
+// measureLatency returns the time that the server takes for a response. If the first one was slow, the server may have
+// had to start, so that a second request is measured. It returns an error if that takes longer than the reply timeout.
+func measureLatency(s *driver.Session, first driver.Reply) (time.Duration, error) {
+	if took := latency(first); took < check.SlowLatency {
 		return took, nil
 	}
 	again := s.Call(s.NoOp())
@@ -80,9 +81,10 @@ func measureLatency(s *driver.Session, greeted driver.Reply) (time.Duration, err
 // maxShownRevisions is how many revisions a message names.
 const maxShownRevisions = 8
 
-// isSupported reports whether a server speaks the revision in which it was asked server/discover. One that does not may
-// answer all the same, or refuse in any way; and one that does may be wrong in what it answers, and serve the revision
-// in what else it is asked. One that refuses a revision and offers the same contradicts itself: it means to speak it.
+// isSupported reports whether a server supports the revision in which it was sent server/discover. A server that does
+// not may nevertheless answer, or reject the request in any way; one that does may answer it wrongly and still serve
+// the revision in other requests. A server that rejects a revision and names the same as supported contradicts itself,
+// and counts as supporting it.
 func isSupported(s *driver.Session, r driver.Reply, revision string) bool {
 	lists, result := supportedVersions(r), r.Result()
 	switch {
@@ -94,16 +96,16 @@ func isSupported(s *driver.Session, r driver.Reply, revision string) bool {
 	return check.IsModernOnly(r) || servesModernLists(s)
 }
 
-// isDiscoverResult reports whether a result has anything of one of server/discover. Some servers have the same for
-// whatever they do not know.
+// isDiscoverResult reports whether a result has a member of a server/discover result. Some servers send the same result
+// for all unknown methods.
 func isDiscoverResult(result check.M) bool {
 	return slices.ContainsFunc([]string{"supportedVersions", "capabilities", "resultType"},
 		func(member string) bool { return check.HasMember(result, member) })
 }
 
-// servesModernLists reports whether the server answers a list as only servers of a revision without a handshake do.
+// servesModernLists reports whether the server answers a list request as only servers of the modern era do.
 func servesModernLists(s *driver.Session) bool {
-	var asked []driver.Pending // all at once: a silent server is not waited for several times
+	var asked []driver.Pending // all at once, to wait only once for a silent server
 	for _, list := range []string{"tools/list", "prompts/list", "resources/list"} {
 		asked = append(asked, s.Request(list, nil))
 	}
@@ -112,8 +114,8 @@ func servesModernLists(s *driver.Session) bool {
 	})
 }
 
-// supportedVersions are the revisions that a server names in its answer to server/discover, in a result or in an error;
-// nil when it names none.
+// supportedVersions returns the revisions that a server names in its response to server/discover, in the result or in
+// an error, or nil if it names none.
 func supportedVersions(r driver.Reply) (revisions []string) {
 	listed, _ := r.Result()["supportedVersions"].([]any)
 	if data, ok := r.Error()["data"].(check.M); ok {
@@ -127,7 +129,7 @@ func supportedVersions(r driver.Reply) (revisions []string) {
 	return revisions
 }
 
-// publishedRevisions are those of revisions that were published, in their order and each once.
+// publishedRevisions returns those of revisions that were published, in order and without duplicates.
 func publishedRevisions(revisions []string) (all []string) {
 	for _, revision := range catalogue.Revisions {
 		if slices.Contains(revisions, revision) {

@@ -17,11 +17,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// fakeServer is a server: what it answers to a method with, a result or an error as JSON. Methods that are not in it
-// are left unanswered; "-" ends the server.
+// fakeServer is a server: it holds the results or errors, as JSON members, by method. Other methods are left
+// unanswered; "-" ends the server.
 type fakeServer map[string]string
 
-// The answers of servers of both eras.
+// These are responses of servers of both eras.
 const (
 	discoverResult = `"result":{"resultType":"complete","supportedVersions":["2025-11-25","2026-07-28","2099-01-01"],` +
 		`"capabilities":{"tools":{}},"instructions":"Do.",` +
@@ -40,7 +40,7 @@ const (
 	legacyToolsResult = `"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
 )
 
-// reply is the answer to a message, as JSON; empty when there is none.
+// reply returns the response to a message as JSON, or "" if there is none.
 func (s fakeServer) reply(msg driver.M) string {
 	method, _ := msg["method"].(string)
 	answer := s[method]
@@ -67,7 +67,7 @@ func (s fakeServer) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <
 	}
 }
 
-// ServeHTTP is the server over HTTP, where "401" is that status.
+// ServeHTTP is the server over HTTP, for which "401" is that status.
 func (s fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	msg, _ := driver.Decode(raw).(driver.M)
@@ -86,17 +86,20 @@ func (s fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// inspectCase is what a test wants of a server.
+// inspectCase is a server, with what Inspect must return for it.
 type inspectCase struct {
-	name        string
-	serves      fakeServer
-	supported   []string
-	failure     string // the beginning
-	err         string // a part
-	isSupported bool   // the error does not say that the revision is not spoken
+	name      string
+	serves    fakeServer
+	supported []string
+	// failure is the beginning of Server.Failure.
+	failure string
+	// err is a part of the error.
+	err string
+	// isSupported reports whether the error is not an UnsupportedRevisionError.
+	isSupported bool
 }
 
-// inspectCases are servers that are asked in the modern era.
+// inspectCases are servers of which a revision of the modern era is requested.
 var inspectCases = []inspectCase{
 	{"modern", fakeServer{"server/discover": discoverResult, "tools/list": toolsResult},
 		[]string{"2025-11-25", "2026-07-28"}, "", "", true},
@@ -112,12 +115,12 @@ var inspectCases = []inspectCase{
 		[]string{"2025-11-25"}, "", "the server does not speak 2026-07-28", false},
 	{"refuses the version", fakeServer{"server/discover": unsupportedVersion, "tools/list": toolsResult},
 		[]string{"2025-11-25"}, "", "the server does not speak 2026-07-28", false},
-	{"of the handshake", fakeServer{"server/discover": methodNotFound, "tools/list": legacyToolsResult,
+	{"legacy", fakeServer{"server/discover": methodNotFound, "tools/list": legacyToolsResult,
 		"initialize": initializeResult},
 		nil, "", "the server does not speak 2026-07-28", false},
 }
 
-// want wants what discovery has learnt of a server to be as the test says.
+// want checks the result of Inspect.
 func (l inspectCase) want(t *testing.T, server *check.Server, err error) {
 	t.Helper()
 	var none *UnsupportedRevisionError
@@ -133,7 +136,7 @@ func (l inspectCase) want(t *testing.T, server *check.Server, err error) {
 		t.Errorf("got the failure %q, want %q", server.Failure, l.failure)
 	}
 	if !slices.Equal(server.Revisions, l.supported) {
-		t.Errorf("the server speaks %q, want %q", server.Revisions, l.supported)
+		t.Errorf("the server supports %q, want %q", server.Revisions, l.supported)
 	}
 }
 
@@ -156,7 +159,7 @@ func TestModernServer(t *testing.T) {
 	}
 }
 
-// wantServed wants a server to be known, and its session to be of use.
+// wantServed checks that a server is known and that its session is usable.
 func wantServed(t *testing.T, server *check.Server, s *driver.Session) {
 	t.Helper()
 	if !server.Declares("tools") || len(server.Tools) != 1 || server.Revision != "2026-07-28" {
@@ -166,7 +169,7 @@ func wantServed(t *testing.T, server *check.Server, s *driver.Session) {
 		t.Errorf("got the era %+v", server.Era)
 	}
 	if !s.IsOrdinary() || s.Revision != "2026-07-28" {
-		t.Errorf("the session is not ordinary: it has agreed to %q", s.Revision)
+		t.Errorf("the session is not ordinary: it has negotiated %q", s.Revision)
 	}
 }
 
@@ -196,7 +199,7 @@ func TestModernServerOverHTTP(t *testing.T) {
 	})
 }
 
-// httpTarget is a target at the URL of a server.
+// httpTarget returns a target at the URL of a server.
 func httpTarget(t *testing.T, serves http.Handler) driver.Target {
 	t.Helper()
 	host := httptest.NewServer(serves)
@@ -208,7 +211,7 @@ func httpTarget(t *testing.T, serves http.Handler) driver.Target {
 	return driver.Target{Site: site, Limits: driver.Limits{ReplyTimeout: time.Second}}
 }
 
-// What a server says of itself in the modern era is known.
+// TestModernIdentity checks that name, version and instructions of a server of the modern era are known.
 func TestModernIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serves := fakeServer{"server/discover": discoverResult, "tools/list": toolsResult}

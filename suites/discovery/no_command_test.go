@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// Without such a command there is no server.
+// TestFindWithoutACommand checks that there is no server if its command does not exist.
 func TestFindWithoutACommand(t *testing.T) {
 	target := driver.Target{Command: []string{"/there/is/no/such/command"}}
 	if f, err := Find(t.Context(), target, "", true); f.Server != nil || err == nil {

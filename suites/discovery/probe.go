@@ -12,27 +12,33 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 )
 
-// attempt is a server that is asked for a revision in a process, or over HTTP in a session. What came of it is there
-// once it is done.
+// revisionProbe requests one revision of a server, in a process or, over HTTP, in a session. Its results may be read
+// when done is closed.
 type revisionProbe struct {
-	ctx         context.Context
-	cancel      context.CancelFunc // ends the process
-	target      driver.Target
-	revision    string
-	startedAt   time.Time
-	done        chan struct{} // nil before the server is asked
-	isSupported atomic.Bool   // it is known that the server speaks the revision
+	ctx context.Context
+	// cancel ends the process.
+	cancel   context.CancelFunc
+	target   driver.Target
+	revision string
+	// startedAt is when the process was started or, over HTTP, the request was begun.
+	startedAt time.Time
+	// done is closed when the results are there; nil before the server is asked.
+	done chan struct{}
+	// isSupported reports whether the server is already known to support the revision.
+	isSupported atomic.Bool
 
-	server     *check.Server
-	session    *driver.Session
-	err        error
-	duration   time.Duration
-	hadSession bool // there was a session in the era that was asked for
+	server   *check.Server
+	session  *driver.Session
+	err      error
+	duration time.Duration
+	// hadSession reports whether there was a session in the requested era.
+	hadSession bool
 
-	isRestarted bool // the session is that of another process than the one that was started for it
+	// isRestarted reports whether the session is in another process than the one that was started for it.
+	isRestarted bool
 }
 
-// attempt is a further one.
+// newProbe returns a probe of a revision that belongs to the search.
 func (d *search) newProbe(revision string) *revisionProbe {
 	ctx, cancel := context.WithCancel(d.ctx)
 	a := &revisionProbe{ctx: ctx, cancel: cancel, target: d.target, revision: revision}
@@ -40,7 +46,7 @@ func (d *search) newProbe(revision string) *revisionProbe {
 	return a
 }
 
-// startProcess starts a process over stdio, to which nothing is said. If there is an error, it will come again.
+// startProcess starts a process over stdio and sends nothing to it. An error is ignored, since it will occur again.
 func (a *revisionProbe) startProcess() {
 	a.startedAt = time.Now()
 	if a.target.Site == nil {
@@ -48,14 +54,14 @@ func (a *revisionProbe) startProcess() {
 	}
 }
 
-// ask asks the server, unless it was asked already.
+// connect inspects the server, unless the probe has begun.
 func (a *revisionProbe) connect() {
 	a.run(func() (*check.Server, *driver.Session, error) {
 		return inspect(a.ctx, a.target, a.revision, a.session, func() { a.isSupported.Store(true) })
 	})
 }
 
-// reconnect opens a session of a server that is known, unless it was asked already.
+// reconnect opens a session of a server that is known, unless the probe has begun.
 func (a *revisionProbe) reconnect(server *check.Server) {
 	a.run(func() (_ *check.Server, s *driver.Session, err error) {
 		if s = a.session; s != nil && s.IsAlive() {
@@ -84,7 +90,7 @@ func (a *revisionProbe) run(ask func() (*check.Server, *driver.Session, error)) 
 	}()
 }
 
-// reuseProcess is an attempt at another revision in the same process.
+// reuseProcess returns a probe of another revision in the same process.
 func (a *revisionProbe) reuseProcess(revision string) *revisionProbe {
 	next := &revisionProbe{
 		ctx: a.ctx, cancel: a.cancel, target: a.target, revision: revision, startedAt: a.startedAt, session: a.session,
@@ -93,21 +99,21 @@ func (a *revisionProbe) reuseProcess(revision string) *revisionProbe {
 	return next
 }
 
-// asked reports whether the server has been asked.
+// hasBegun reports whether the server has been asked.
 func (a *revisionProbe) hasBegun() bool { return a.done != nil }
 
-// isUsable reports whether there is a session in the era that was asked for.
+// isUsable reports whether there is a session in the requested era.
 func (a *revisionProbe) isUsable() bool { return a.hadSession && a.session.IsAlive() }
 
-// isAnswered reports whether the server has answered the greeting, well or not.
+// isAnswered reports whether the server has answered the first request, validly or not.
 func (a *revisionProbe) isAnswered() bool { return a.server != nil && a.server.ConnectReply.Answered() }
 
-// isGranted reports whether the server means to speak the era that was asked for, be it well or not.
+// isGranted reports whether the server intends to support the requested era, whether or not it does so correctly.
 func (a *revisionProbe) isGranted() bool {
 	return a.hadSession || a.server != nil && a.server.ConnectReply.Result() != nil
 }
 
-// speaks are the revisions that have been shown to be spoken.
+// supportedRevisions returns the revisions that the server has proved to support.
 func (a *revisionProbe) supportedRevisions() []string {
 	if !a.hadSession {
 		return nil
@@ -115,22 +121,23 @@ func (a *revisionProbe) supportedRevisions() []string {
 	return publishedRevisions(append(slices.Clone(a.server.Revisions), a.server.Revision))
 }
 
-// hasExited reports whether the session has ended by itself. That of a silent server is ended to learn what it has to
-// say.
+// hasExited reports whether the session has ended by itself. It is false for a silent server, whose session mcpcheck
+// ends itself to collect its output.
 func (a *revisionProbe) hasExited() bool {
-	var silence *driver.TimeoutError
+	var timeoutErr *driver.TimeoutError
 	return a.server != nil && a.session != nil && !a.session.IsAlive() && !a.isRefused() &&
-		!errors.As(a.server.ConnectReply.Err, &silence)
+		!errors.As(a.server.ConnectReply.Err, &timeoutErr)
 }
 
-// refused reports whether the server has said that it does not speak the revision.
+// isRefused reports whether the server has answered that it does not support the revision.
 func (a *revisionProbe) isRefused() bool {
 	var none *UnsupportedRevisionError
 	return errors.As(a.err, &none)
 }
 
-// discoverError is how server/discover was answered, if neither with a result nor with an error that servers of the
-// handshake have for what they do not know: any but that of a request which they tried to serve, and failed to.
+// discoverError returns the response to server/discover if it is neither a result nor an error that servers of the
+// legacy era send for unknown methods. Any error is such a one except -32603, that of a request which the server tried
+// to handle.
 func (a *revisionProbe) discoverError() string {
 
 	if a.hadSession || !a.isAnswered() || a.server.Protected {
@@ -145,12 +152,12 @@ func (a *revisionProbe) discoverError() string {
 	return check.Got(r)
 }
 
-// isDoneWithin waits for the attempt as long as that, and reports whether it is done.
-func (a *revisionProbe) isDoneWithin(patience time.Duration) bool {
+// isDoneWithin waits for the probe, at most for timeout, and reports whether it is done.
+func (a *revisionProbe) isDoneWithin(timeout time.Duration) bool {
 	select {
 	case <-a.done:
 		return true
-	case <-time.After(patience):
+	case <-time.After(timeout):
 	}
 	select {
 	case <-a.done:
@@ -160,16 +167,16 @@ func (a *revisionProbe) isDoneWithin(patience time.Duration) bool {
 	}
 }
 
-// waitOrCancel waits for the attempt, and gives it up after that time: but not once it is known that the server is
-// judged by it, since what it lists would look like all that there is.
-func (a *revisionProbe) waitOrCancel(patience time.Duration) {
-	if !a.isDoneWithin(patience) && !a.isSupported.Load() {
+// waitOrCancel waits for the probe and cancels it after timeout. It does not cancel a probe that is known to decide the
+// revision, because the server's lists would be incomplete.
+func (a *revisionProbe) waitOrCancel(timeout time.Duration) {
+	if !a.isDoneWithin(timeout) && !a.isSupported.Load() {
 		a.cancel()
 	}
 	<-a.done
 }
 
-// close ends the process: at once, if nothing was said to it or nobody waits for the answer.
+// close ends the process. It does so at once if the process has received nothing, or if nobody waits for a response.
 func (a *revisionProbe) close() {
 	switch {
 	case a.hasBegun() && !a.isDoneWithin(0):

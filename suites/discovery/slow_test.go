@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// slowAtMessage is a server of both eras that reads no message with that text before some time has passed.
+// slowAtMessage returns a server of both eras that waits before it reads a message with that text.
 func slowAtMessage(text string, after time.Duration) driver.InProcessServer {
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
 		slow, lines := io.Pipe()
@@ -31,7 +31,7 @@ func slowAtMessage(text string, after time.Duration) driver.InProcessServer {
 	}
 }
 
-// When all revisions are wanted, an era in which a server is slow is not left out.
+// TestRevisionsOfSlowEra checks that Revisions does not leave out an era in which a server is slow.
 func TestRevisionsOfSlowEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, _, err := Revisions(t.Context(), driver.Target{Serve: slowAtMessage("server/discover", 3*time.Second)})
@@ -41,12 +41,12 @@ func TestRevisionsOfSlowEra(t *testing.T) {
 	})
 }
 
-// The era by which a server is judged is the same when it is slow in one of them.
+// TestFindSlowConnect checks that the era by which a server is judged does not change if it is slow in one of them.
 func TestFindSlowConnect(t *testing.T) {
-	for _, greeting := range []string{"initialize", "server/discover"} {
-		t.Run(greeting, func(t *testing.T) {
+	for _, method := range []string{"initialize", "server/discover"} {
+		t.Run(method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				target := driver.Target{Serve: slowAtMessage(`"`+greeting+`"`, 1500*time.Millisecond)}
+				target := driver.Target{Serve: slowAtMessage(`"`+method+`"`, 1500*time.Millisecond)}
 				f, err := Find(t.Context(), target, "", true)
 				if err != nil || f.Server.Revision != preferredRevision {
 					t.Errorf("judged by %s, %v", f.Server.Revision, err)
@@ -57,8 +57,8 @@ func TestFindSlowConnect(t *testing.T) {
 	}
 }
 
-// A server that is slow in the era by which it is judged is waited for once it is shown to speak it: what it lists is
-// not cut short.
+// TestFindSlowLists checks that Find waits for a slow server that has proved to support the revision, so that its lists
+// are complete.
 func TestFindSlowLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, err := Find(t.Context(), driver.Target{Serve: slowAtMessage("2026-07-28", 1500*time.Millisecond)}, "", true)
@@ -69,8 +69,8 @@ func TestFindSlowLists(t *testing.T) {
 	})
 }
 
-// What is found of a server that takes its time to start, so that the second process is asked before the first one has
-// answered, is what is found of one that answers at once.
+// TestFindSlowToStart checks that the result for a server that starts slowly, so that the second process is probed
+// before the first one has answered, is that for a server that answers at once.
 func TestFindSlowToStart(t *testing.T) {
 	for _, tt := range slices.Concat(findCases, findStdioCases[:4]) {
 		for _, start := range []time.Duration{time.Second, 4 * time.Second} {
@@ -83,7 +83,7 @@ func TestFindSlowToStart(t *testing.T) {
 	}
 }
 
-// slowToStart is a server that takes some time to start.
+// slowToStart returns a server that takes some time to start.
 func slowToStart(d time.Duration, serve driver.InProcessServer) driver.InProcessServer {
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
 		time.Sleep(d)
@@ -91,8 +91,8 @@ func slowToStart(d time.Duration, serve driver.InProcessServer) driver.InProcess
 	}
 }
 
-// The era by which a server is judged is the same when one of its processes takes longer to start than the other one,
-// by less than three times.
+// TestFindOneSlowerToStart checks that the era by which a server is judged does not change if one of its processes
+// takes up to three times longer to start than the other.
 func TestFindOneSlowerToStart(t *testing.T) {
 	for name, slow := range map[string]int32{"the first": 1, "the second": 2} {
 		t.Run(name, func(t *testing.T) {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Barrier proves that the server has nothing more to say to what it was sent before: a later request is answered, and
-// the grace after it has passed. It returns what came since the mark, without the answer to that request.
+// Barrier waits until the server has handled what it was sent since the mark: a later request has been answered and the
+// grace period after it has passed. It returns the frames received since the mark, without the response to that
+// request.
 func (s *Session) Barrier(mark int) ([]*Frame, error) {
 	s.transport.awaitDelivery(mark)
 	p, r := s.sendBarrier()
@@ -18,45 +19,46 @@ func (s *Session) Barrier(mark int) ([]*Frame, error) {
 	return s.awaitGrace(mark, s.grace(r), p)
 }
 
-// AwaitReaction waits for what the server makes of what it was sent since the mark: a response other than the answer to
-// a later or an earlier request or, when there is none, until the session has settled. It returns what came, without
-// the answers to requests from before the mark, which come late or once more.
+// AwaitReaction waits for the server's reaction to what it was sent since the mark: a response that belongs neither to
+// a later nor to an earlier request or, if there is none, the end of Barrier. It returns the frames received, without
+// responses to requests from before the mark, which may arrive late or twice.
 func (s *Session) AwaitReaction(mark int) ([]*Frame, error) {
 	s.transport.awaitDelivery(mark)
 	p, r := s.sendBarrier()
 	if r.Err != nil {
 		return s.WithoutEarlierResponses(mark, s.ReceivedSince(mark)), r.Err
 	}
-	came := s.WithoutEarlierResponses(mark, withoutResponsesTo(s.ReceivedSince(mark), p...))
-	for _, f := range came {
+	received := s.WithoutEarlierResponses(mark, withoutResponsesTo(s.ReceivedSince(mark), p...))
+	for _, f := range received {
 		if slices.ContainsFunc(f.Messages(), func(m *Frame) bool { return m.MayBeResponseTo(nil) }) {
-			return came, nil
+			return received, nil
 		}
 	}
-	came, err := s.awaitGrace(mark, s.grace(r), p)
-	return s.WithoutEarlierResponses(mark, came), err
+	received, err := s.awaitGrace(mark, s.grace(r), p)
+	return s.WithoutEarlierResponses(mark, received), err
 }
 
-// Sleep lets time pass in which the client says nothing.
+// Sleep waits for d, during which the client sends nothing.
 func (s *Session) Sleep(d time.Duration) { s.sleep(d) }
 
-// sendBarrier sends the request that proves order, and waits for the answer.
+// sendBarrier sends the request that proves that earlier messages were handled, and waits for its response.
 func (s *Session) sendBarrier() (sent []Pending, r Reply) {
 	sent, r = s.sendNoOp()
 	s.reportReply(r)
 	return sent, r
 }
 
-// sendNoOp sends the harmless request, and waits for the answer. When half of the time has passed without one, the
-// lists that the server declares are asked for as well, unless it is serial: any answer proves that it lives.
+// sendNoOp sends the no-op request and waits for its response. If half of the reply timeout passes without one, it also
+// requests the lists that the server declares, unless the server handles one request at a time. Any response proves
+// that the server still works.
 func (s *Session) sendNoOp() (sent []Pending, r Reply) {
 	first := s.Request(s.NoOp())
 	sent = []Pending{first}
 	if h := s.HTTP(); h != nil && h.site.IsSerial() {
 		return sent, s.awaitReply(first)
 	}
-	var silence *TimeoutError
-	if r = s.awaitFor(first, s.limits.ReplyTimeout/2); !errors.As(r.Err, &silence) {
+	var timeout *TimeoutError
+	if r = s.awaitFor(first, s.limits.ReplyTimeout/2); !errors.As(r.Err, &timeout) {
 		return sent, r
 	}
 	for _, capability := range []string{"tools", "prompts", "resources"} {
@@ -68,41 +70,40 @@ func (s *Session) sendNoOp() (sent []Pending, r Reply) {
 	return sent, r
 }
 
-// AwaitNoOp makes sure that the server answers: its harmless request or, when that has no answer, a list.
+// AwaitNoOp checks that the server responds to its no-op request or, if that stays unanswered, to a list request.
 func (s *Session) AwaitNoOp() Reply {
 	_, r := s.sendNoOp()
 	return r
 }
 
-// grace is how long something may still be on its way once a later request was answered: ten times what that answer
-// took, so that a busy machine has more.
+// grace returns how long messages may still be on their way after a later request was answered: ten times what that
+// response took, so that a busy machine has more time.
 func (s *Session) grace(answer Reply) time.Duration {
 	const least = 5 * time.Millisecond
 	return min(max(10*(answer.Frame.At-answer.Request.At), least), s.limits.Grace)
 }
 
-// awaitGrace waits for the grace, and for one more request after it, and returns what came since the mark without the
-// answers to the harness's own requests.
+// awaitGrace waits for the grace period and then for the response to another request. It returns the frames received
+// since the mark, without the responses to mcpcheck's own requests.
 func (s *Session) awaitGrace(mark int, grace time.Duration, first []Pending) ([]*Frame, error) {
 	s.sleep(grace)
 	last, r := s.sendBarrier()
 	return withoutResponsesTo(s.ReceivedSince(mark), append(first, last...)...), r.Err
 }
 
-// WithoutEarlierResponses leaves out the answers to requests from before the mark, unless their ids have been used
-// again.
-func (s *Session) WithoutEarlierResponses(mark int, came []*Frame) []*Frame {
-	if len(came) == 0 {
+// WithoutEarlierResponses leaves out responses to requests from before the mark, unless their ids were used again.
+func (s *Session) WithoutEarlierResponses(mark int, received []*Frame) []*Frame {
+	if len(received) == 0 {
 		return nil
 	}
 	before, after := s.requestsBetween(0, mark), s.requestsBetween(mark, s.Mark())
-	return withoutResponsesTo(came, slices.DeleteFunc(before, func(p Pending) bool {
+	return withoutResponsesTo(received, slices.DeleteFunc(before, func(p Pending) bool {
 		return slices.ContainsFunc(after, func(again Pending) bool { return SameID(p.ID, again.ID) })
 	})...)
 }
 
-// requestsBetween are those that the client sent between two marks, without those whose id is null, as that of an error
-// is.
+// requestsBetween returns the requests that the client sent between two marks. It leaves out those whose id is null,
+// which is also the id of an error for an unreadable request.
 func (s *Session) requestsBetween(from, to int) (all []Pending) {
 	for _, f := range s.FramesBetween(from, to) {
 		for _, m := range f.Messages() {
@@ -114,7 +115,7 @@ func (s *Session) requestsBetween(from, to int) (all []Pending) {
 	return all
 }
 
-// withoutResponsesTo leaves out the answers to requests.
+// withoutResponsesTo leaves out the responses to the requests in own.
 func withoutResponsesTo(frames []*Frame, own ...Pending) (rest []*Frame) {
 	for _, f := range frames {
 		if !isAnyAnsweredBy(own, f) {
@@ -133,8 +134,8 @@ func isAnyAnsweredBy(own []Pending, f *Frame) bool {
 	return false
 }
 
-// requestInternal sends a request whose answer nobody else is to take for something: it may come long after another one
-// has proved what there was to prove.
+// requestInternal sends a request whose response no check must see: it may arrive long after another one has proved
+// that the server works.
 func (s *Session) requestInternal(method string) Pending {
 	id := s.NextID()
 	s.mu.Lock()
@@ -143,7 +144,7 @@ func (s *Session) requestInternal(method string) Pending {
 	return s.RequestWithID(id, method, nil)
 }
 
-// isInternal reports whether a frame answers such a request. The caller holds mu.
+// isInternal reports whether a frame responds to a request of requestInternal. The caller holds mu.
 func (s *Session) isInternal(f *Frame) bool {
 	return f.IsResponse() && slices.ContainsFunc(s.internalIDs, func(id json.RawMessage) bool {
 		return SameID(id, f.RequestID())

@@ -9,21 +9,26 @@ import (
 	"time"
 )
 
-// MemoryBudget bounds what the sessions of one run keep of their wires together, so that a server that floods each of
-// its sessions cannot make the harness grow. What is being read counts as well. A nil MemoryBudget bounds nothing.
+// MemoryBudget limits what all sessions of a run keep in their records together, so that a server that floods each of
+// its sessions cannot exhaust memory. Messages that are still being read count as well. A nil MemoryBudget has no
+// limit.
 type MemoryBudget struct {
-	limit   int64
-	used    atomic.Int64
-	decoded atomic.Int64 // bytes of the texts whose frames keep what they say
+	limit int64
+	used  atomic.Int64
+	// decoded counts the bytes of the texts whose frames keep their decoded value.
+	decoded atomic.Int64
 }
 
 const (
-	frameOverhead       = 200       // bytes that a frame takes beside its text
-	minSessionBytes     = 1 << 20   // bytes that a session may keep whatever the others do
-	minUnsolicitedBytes = 256 << 10 // the same, of a server that sends what nobody asked for
+	// frameOverhead is the number of bytes that a frame takes besides its text.
+	frameOverhead = 200
+	// minSessionBytes is what each session may keep, however much the others keep.
+	minSessionBytes = 1 << 20
+	// minUnsolicitedBytes is the same limit for a server that sends unsolicited messages.
+	minUnsolicitedBytes = 256 << 10
 )
 
-// NewMemoryBudget makes a budget of that many bytes.
+// NewMemoryBudget returns a budget of a number of bytes.
 func NewMemoryBudget(bytes int) *MemoryBudget { return &MemoryBudget{limit: int64(bytes)} }
 
 func (b *MemoryBudget) add(bytes int) {
@@ -32,11 +37,11 @@ func (b *MemoryBudget) add(bytes int) {
 	}
 }
 
-// maxDecoded is how many bytes of texts are kept decoded as well, which takes several times their room unless they are
-// alike. What does not belong to them is decoded for each check that reads it.
+// maxDecoded limits the bytes of the texts that are also kept decoded, which takes several times their size. Other
+// texts are decoded for each check that reads them.
 const maxDecoded = 8 << 20
 
-// mayDecode reports whether a frame of so many bytes may keep what it says.
+// mayDecode reports whether a frame with a text of so many bytes may keep its decoded value, and counts it if so.
 func (b *MemoryBudget) mayDecode(bytes int) bool {
 	if b == nil || b.decoded.Load()+int64(bytes) > maxDecoded {
 		return b == nil
@@ -47,44 +52,46 @@ func (b *MemoryBudget) mayDecode(bytes int) bool {
 
 func (b *MemoryBudget) exhausted() bool { return b != nil && b.used.Load() > b.limit }
 
-// readQuota accounts for one message after the other while it is read.
+// readQuota counts the bytes of one message after the other while they are read.
 type readQuota struct {
 	record  *record
 	partial *partialMessage
 	counted int
 }
 
-// partialMessage is a message that has begun to come and has not ended.
+// partialMessage is a message of which only the beginning has been received.
 type partialMessage struct {
-	bytes int           // of it that were read; 0: no message is incomplete
-	last  time.Duration // when the last of them came, since the session opened
+	// bytes is the number of its bytes that were read; 0 means that no message is incomplete.
+	bytes int
+	// last is the time at which the last of them were read, since the session opened.
+	last time.Duration
 }
 
-// grow takes n more bytes of a message in; false when it gets too long.
+// grow counts n more bytes of a message. It returns false when the message gets too long.
 func (t *readQuota) grow(n int) bool {
 	t.counted += n
 	t.record.budget.add(n)
 	return t.counted <= t.record.limits.MaxMessageBytes
 }
 
-// finish is called when a message is in the record, or was given up.
+// release is called when a message is in the record or was given up.
 func (t *readQuota) release() {
 	t.record.budget.add(-t.counted)
 	t.counted = 0
 }
 
-// unended notes, after each read, how many bytes of a message were read that has not ended; 0: no message is
+// notePartial notes after each read how many bytes of an incomplete message were received; 0 means that no message is
 // incomplete.
 func (t *readQuota) notePartial(bytes int) {
 	t.record.mu.Lock()
 	defer t.record.mu.Unlock()
-	if bytes != t.partial.bytes { // else nothing came
+	if bytes != t.partial.bytes { // otherwise nothing was read
 		*t.partial = partialMessage{bytes, time.Since(t.record.opened)}
 	}
 }
 
-// IsReceiving reports whether a request that has no answer may have had one on its way when the time of --timeout was
-// over: in the last part of it, bytes came of a message that has not ended. Such a server is slow, and not silent.
+// IsReceiving reports whether the response to an unanswered request may have been on its way when the reply timeout
+// ended: bytes of an incomplete message arrived in its last quarter. Such a server is slow, not silent.
 func (s *Session) IsReceiving(request *Frame) bool {
 	return s.isReceiving(Pending{ID: request.ID, sent: s.TimeOf(request), frame: request})
 }
@@ -97,8 +104,8 @@ func (s *Session) isReceiving(p Pending) bool {
 	})
 }
 
-// partials are the messages that have not ended and may be the answer to the request of that id. Over stdio, that is
-// the one line.
+// partials returns the incomplete messages that may be the response to the request with this id. Over stdio, that is
+// the one incomplete line.
 func (s *Session) partials(id json.RawMessage) (all []partialMessage) {
 	h := s.HTTP()
 	sent := h.RoundTrips()
@@ -115,19 +122,19 @@ func (s *Session) partials(id json.RawMessage) (all []partialMessage) {
 	return all
 }
 
-// Excess says that mcpcheck itself cut something off that was more than it takes: how the server went on is not known,
-// and nothing of it is held against the server.
+// LimitError says that mcpcheck itself cut something off that exceeded one of its limits. What the server sent after
+// that is not known, so nothing of it counts as a failure of the server.
 type LimitError struct{ Reason string }
 
 func (e *LimitError) Error() string { return e.Reason }
 
-// tooLong is that of a message; what names the carrier and its verb: "the body has".
+// tooLong returns the error for a message that is too long. what is the beginning of its text, such as "the body has".
 func (l Limits) tooLong(what string) *LimitError {
 	return &LimitError{fmt.Sprintf("%s more than %s, mcpcheck's own limit (--max-message)", what,
 		FormatSize(l.MaxMessageBytes))}
 }
 
-// AsLimitError is the excess that an error is about; nil when it is about none.
+// AsLimitError returns the LimitError that err wraps, or nil if it wraps none.
 func AsLimitError(err error) *LimitError {
 	var e *LimitError
 	errors.As(err, &e)
@@ -136,7 +143,7 @@ func AsLimitError(err error) *LimitError {
 
 var errRecordTruncated = &LimitError{"mcpcheck does not keep all that came: it is too much"}
 
-// setLimitErr notes what was cut off; nil is nothing.
+// setLimitErr notes the first thing that was cut off; nil is ignored.
 func (r *record) setLimitErr(e *LimitError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,16 +152,17 @@ func (r *record) setLimitErr(e *LimitError) {
 	}
 }
 
-// Excess is what mcpcheck cut off in the session, or what of the record since the mark it does not keep; nil when there
-// is neither.
+// LimitErr returns what mcpcheck cut off in the session, or that the record since the mark is not complete. It returns
+// nil if neither is the case.
 func (r *record) LimitErr(mark int) *LimitError { return r.limitErrAfter(mark, &r.lostBefore) }
 
-// UnsolicitedLimitErr is Excess for who looks for what the server sends unasked, which is the first that is not kept.
+// UnsolicitedLimitErr is LimitErr for a check of unsolicited messages, which are the first to be dropped from the
+// record.
 func (r *record) UnsolicitedLimitErr(mark int) *LimitError {
 	return r.limitErrAfter(mark, &r.lostBefore, &r.unsolicitedLostBefore)
 }
 
-// limitErrAfter is Excess, where something is lost before any of some places.
+// limitErrAfter is LimitErr for a record in which frames before the given indexes are missing.
 func (r *record) limitErrAfter(mark int, lost ...*int) *LimitError {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What a session keeps of the wire is in the budget, whole: neither room behind a text nor a body that broke off is
-// left out.
+// TestBudgetCountsRecord checks that the budget counts all that a session keeps, including bodies that broke off, and
+// that texts keep no unused memory.
 func TestBudgetCountsRecord(t *testing.T) {
 	const sessions, slack = 20, 6 << 20
 	padding := strings.Repeat("x", 1_200_000)
@@ -23,7 +23,7 @@ func TestBudgetCountsRecord(t *testing.T) {
 		"a message before something else": func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`+padding)
 		},
-		"no message": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, padding) },
+		"not a message": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, padding) },
 		"a body that breaks off": func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, padding)
 			panic(http.ErrAbortHandler)
@@ -52,7 +52,7 @@ func TestBudgetCountsRecord(t *testing.T) {
 			}
 			kept, grown := budget.used.Load(), inUse()-before
 			if kept < int64(sessions*len(padding)/2) || grown > kept+slack {
-				t.Errorf("%d bytes count, %d are in use", kept, grown)
+				t.Errorf("%d bytes are counted, %d are in use", kept, grown)
 			}
 			for _, s := range all {
 				s.Close()
@@ -61,7 +61,7 @@ func TestBudgetCountsRecord(t *testing.T) {
 	}
 }
 
-// inUse is how many bytes of the heap are in use.
+// inUse returns the bytes of the heap that are in use.
 func inUse() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -69,20 +69,20 @@ func inUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What is being read counts, until it is in the record or given up.
+// TestBudgetCountsReading checks that bytes count while they are read, until the message is in the record or given up.
 func TestBudgetCountsReading(t *testing.T) {
 	r := &record{limits: Limits{MaxMessageBytes: 4 << 20}, budget: NewMemoryBudget(1 << 20)}
 	for _, n := range []int{2 << 20, 8 << 20} {
 		m := &readQuota{record: r, partial: new(partialMessage)}
 		if m.grow(n) != (n <= r.limits.MaxMessageBytes) {
-			t.Errorf("%d bytes: too long or not", n)
+			t.Errorf("%d bytes: wrong result of grow", n)
 		}
 		if !r.budget.exhausted() {
-			t.Error("what is being read does not count")
+			t.Error("bytes that are being read do not count")
 		}
 		m.release()
 	}
 	if kept := r.budget.used.Load(); kept != 0 {
-		t.Errorf("%d bytes are left", kept)
+		t.Errorf("%d bytes still count", kept)
 	}
 }

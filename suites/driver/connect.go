@@ -2,40 +2,41 @@ package driver
 
 import "fmt"
 
-// ClientInfo is how the harness names itself to servers.
+// ClientInfo is the clientInfo that mcpcheck sends to servers.
 var ClientInfo = M{"name": "mcpcheck", "version": "1"}
 
-// ConnectParams is what a client that declares no capability says of itself when it asks for a revision.
+// ConnectParams returns the initialize params of a client without capabilities that requests a revision.
 func ConnectParams(revision string) M {
 	return M{"protocolVersion": revision, "capabilities": M{}, "clientInfo": ClientInfo}
 }
 
-// Connect greets the server and waits for its answer as long as a server may take to start. When it is a result, the
-// session takes revision and capabilities from it.
-func (s *Session) Connect(hello M) Reply {
+// Connect sends initialize or server/discover and waits for the response until the start timeout. If the response is a
+// result, the session takes its revision and capabilities from it.
+func (s *Session) Connect(params M) Reply {
 	s.mu.Lock()
-	s.ConnectParams = hello
-	s.clientCapabilities, _ = hello["capabilities"].(M)
+	s.ConnectParams = params
+	s.clientCapabilities, _ = params["capabilities"].(M)
 	s.mu.Unlock()
-	return s.Era().connect(s, hello)
+	return s.Era().connect(s, params)
 }
 
-// setConnectResult takes over what the server has answered to the greeting; welcome is nil when that was not a result.
-func (s *Session) setConnectResult(welcome M, revision string) {
+// setConnectResult stores what the server answered to initialize or server/discover. result is nil if that was not a
+// result.
+func (s *Session) setConnectResult(result M, revision string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Revision = revision
-	s.ConnectResult = definedMembers(welcome)
-	s.Capabilities, _ = welcome["capabilities"].(M)
+	s.ConnectResult = definedMembers(result)
+	s.Capabilities, _ = result["capabilities"].(M)
 	if s.Capabilities == nil {
 		s.Capabilities = M{}
 	}
 }
 
-// definedMembers is what a session keeps of the result of its greeting: the members that a revision defines. Any others
-// may be long.
-func definedMembers(welcome M) M {
-	if welcome == nil {
+// definedMembers returns the members of a connect result that a revision defines. A session keeps only these, because
+// others may be long.
+func definedMembers(result M) M {
+	if result == nil {
 		return nil
 	}
 	kept := M{}
@@ -43,27 +44,27 @@ func definedMembers(welcome M) M {
 		"protocolVersion", "supportedVersions", "capabilities", "serverInfo", "instructions", "_meta", "resultType",
 		"ttlMs", "cacheScope",
 	} {
-		if member, has := welcome[name]; has {
+		if member, has := result[name]; has {
 			kept[name] = member
 		}
 	}
 	return kept
 }
 
-// NegotiatedRevision is the revision that was agreed on, for who looks at a session of another check, which may be
-// greeting; empty when there is none yet.
+// NegotiatedRevision returns the negotiated revision, or "" if there is none yet. Unlike the field Revision, it may be
+// read by any goroutine, also while the session is connecting.
 func (s *Session) NegotiatedRevision() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Revision
 }
 
-// Open completes the greeting in a session that was just started, asking for a revision. It fails when the server
-// does not grant that revision. One that serves a single session is asked again while it is busy with the last one.
-func (s *Session) Open(hello M) error {
+// Open connects a session that was just started and finishes the handshake. It fails if the server does not grant the
+// requested revision. While a server that serves one session at a time is busy with the previous one, it tries again.
+func (s *Session) Open(params M) error {
 	var r Reply
 	s.RetryWhileBusy(func() (busy bool) {
-		r = s.Connect(hello)
+		r = s.Connect(params)
 		return r.IsBusy()
 	})
 	switch {
@@ -72,14 +73,14 @@ func (s *Session) Open(hello M) error {
 	case r.Result() == nil:
 		return fmt.Errorf("%s was not answered with a result: %s", r.Method, r.Frame.Raw.Brief())
 	}
-	if want, _ := hello["protocolVersion"].(string); s.Revision != want {
+	if want, _ := params["protocolVersion"].(string); s.Revision != want {
 		return fmt.Errorf("the server granted revision %q when asked for %q", s.Revision, want)
 	}
 	s.FinishConnect()
 	return nil
 }
 
-// FinishConnect ends the greeting after Connect has brought a good result.
+// FinishConnect finishes the handshake after Connect has returned a valid result.
 func (s *Session) FinishConnect() { s.FinishConnectWith(nil) }
 
 // FinishConnectWith is FinishConnect with params for the message that says that the client is ready.
@@ -88,9 +89,9 @@ func (s *Session) FinishConnectWith(params M) {
 	s.ordinary = len(s.clientCapabilities) == 0 && s.ConnectParams["protocolVersion"] == s.Revision
 }
 
-// AcceptRevision has a session count as an ordinary one that the server has granted another revision for.
+// AcceptRevision makes a session count as ordinary although the server has granted another revision than requested.
 func (s *Session) AcceptRevision() { s.ordinary = len(s.clientCapabilities) == 0 }
 
-// IsOrdinary reports whether the session is one like any other: its greeting was completed with no client capability
-// declared, by which the revision was granted that was asked for, and it is usable. A server may go by either.
+// IsOrdinary reports whether checks may share the session: it is usable, its handshake was finished without client
+// capabilities, and the requested revision was granted. A server may behave differently otherwise.
 func (s *Session) IsOrdinary() bool { return s.ordinary && s.IsUsable() }

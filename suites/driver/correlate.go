@@ -7,14 +7,15 @@ import (
 	"sync"
 )
 
-// A response names its request by the id. Some servers change ids on the way, most often 7 into "7", and then it is
-// clear all the same what is answered: over stdio if the texts are the same, over RoundTrip whatever comes with the
-// exchange of the request, and everywhere what can only be meant for the greeting. That an id was changed is for a
-// check to say; the others go on. A response under any other id answers nothing.
+// A response belongs to the request with its id. Some servers change ids, most often 7 into "7". The request is
+// nevertheless clear in three cases: over stdio if the texts of the ids are the same, over HTTP if the response arrives
+// in the round trip of the request, and everywhere if it can only be the response to initialize. One check reports the
+// changed id; the others continue. A response with any other id belongs to no request.
 
-// usedIDs are the ids under which the sessions of one server have asked, and which of them did: nil stands for several.
+// usedIDs holds the request ids that the sessions of one server have used.
 type usedIDs struct {
-	mu          sync.Mutex
+	mu sync.Mutex
+	// sessionByID holds the session that used an id, by the text of the id; nil if several did.
 	sessionByID map[string]*Session
 }
 
@@ -38,20 +39,20 @@ func (a *usedIDs) usedByOther(s *Session, id json.RawMessage) bool {
 	return known && by != s
 }
 
-// OtherSessionUsedID reports whether another session of the same server has asked under an id. A response with it may
-// be meant for that session.
+// OtherSessionUsedID reports whether another session of the same server has sent a request with this id. A response
+// with it may be meant for that session.
 func (s *Session) OtherSessionUsedID(id json.RawMessage) bool {
 	h := s.HTTP()
 	return h != nil && h.site.usedIDs.usedByOther(s, id)
 }
 
-// sentRequest is a request of a session.
+// sentRequest is a request that the session has sent.
 type sentRequest struct {
 	id       json.RawMessage
 	answered bool
 }
 
-// ask notes that the session asks under an id, which null is not.
+// noteRequest notes that the session sends a request with this id. An absent or null id is ignored.
 func (s *Session) noteRequest(id json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +65,7 @@ func (s *Session) noteRequest(id json.RawMessage) {
 	}
 }
 
-// isAnswered reports whether what the session has asked under an id has been answered.
+// isAnswered reports whether the session's request with this id has been answered.
 func (s *Session) isAnswered(id json.RawMessage) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,7 @@ func (s *Session) isAnswered(id json.RawMessage) bool {
 	return q != nil && q.answered
 }
 
-// noteConnect notes that the session greets the server under an id.
+// noteConnect notes that the session sends initialize or server/discover with this id.
 func (s *Session) noteConnect(id json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,12 +89,12 @@ func (s *Session) noteConnect(id json.RawMessage) {
 	}
 }
 
-// correlate finds the requests that are answered by responses with other ids than theirs, and the responses that are
-// for other sessions.
+// correlate finds the requests of responses that have other ids than them, and the responses that are for other
+// sessions.
 func (s *Session) correlate(f *Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer func() { f.Internal = s.isInternal(f) }() // once it is known what it answers
+	defer func() { f.Internal = s.isInternal(f) }() // last, because it depends on the request
 	for _, m := range f.Messages() {
 		if !m.IsResponse() {
 			continue
@@ -116,8 +117,8 @@ func (s *Session) correlate(f *Frame) {
 	}
 }
 
-// guessedRequest is the id of the request that is answered by a response in a frame; nil when that cannot be told. What
-// has neither a result nor an error may be something that the server logs. The caller holds mu.
+// guessedRequest returns the id of the request that a response in frame f belongs to, or nil if that is not known. An
+// object with neither a result nor an error may be a line of the server's log. The caller holds mu.
 func (s *Session) guessedRequest(f, response *Frame) json.RawMessage {
 	x, alike := f.RoundTrip, s.sentRequests[idTextKey(response.ID)]
 	alone := x != nil && x.requestID != nil && !x.isAnsweredOnStream && f.Kind == Object
@@ -134,10 +135,10 @@ func (s *Session) guessedRequest(f, response *Frame) json.RawMessage {
 	return nil
 }
 
-// matchesInitialize reports whether a response can only be meant for the greeting, which waits for its answer, although
-// it is under an id that no request waits under: it is a result that shows by its members that it is a welcome; or it
-// is an error, and all that was said before is settled. Anything else may be what a server says that does not wait for
-// its client; and where an object has a member twice, nobody can tell which counts. The caller holds mu.
+// matchesInitialize reports whether a response can only belong to the pending initialize request although no request
+// has its id: it is a result with members of an initialize result, or an error while nothing else is unanswered.
+// Anything else may be output of a server that does not wait for its client. An object that has a member twice is never
+// accepted, since nobody knows which of the two counts. The caller holds mu.
 func (s *Session) matchesInitialize(response *Frame) bool {
 	if s.connectID == nil || s.OtherSessionUsedID(response.ID) || repeatedMember(response.Raw.Bytes()) != "" ||
 		slices.ContainsFunc(s.sentRequests[idTextKey(response.ID)], func(q *sentRequest) bool { return !q.answered }) {
@@ -145,17 +146,17 @@ func (s *Session) matchesInitialize(response *Frame) bool {
 	}
 	result, _ := response.JSON()["result"].(M)
 	_, shaped := response.JSON()["error"].(M)
-	refused := response.HasError && (shaped || response.JSON()["jsonrpc"] != nil) // else it may be a line of a log
+	refused := response.HasError && (shaped || response.JSON()["jsonrpc"] != nil) // otherwise maybe a log line
 	return refused && !s.hasEarlierUnanswered || slices.ContainsFunc(initializeMembers, func(name string) bool {
 		_, has := result[name]
 		return has
 	})
 }
 
-// initializeMembers are those by which the result of initialize is known.
+// initializeMembers are the members by which a result of initialize is recognized.
 var initializeMembers = []string{"protocolVersion", "capabilities", "serverInfo"}
 
-// sentRequestFor is the request of the session that has an id; nil when there is none. The caller holds mu.
+// sentRequestFor returns the session's request with this id, or nil if there is none. The caller holds mu.
 func (s *Session) sentRequestFor(id json.RawMessage) *sentRequest {
 	alike := s.sentRequests[idTextKey(id)]
 	if i := slices.IndexFunc(alike, func(q *sentRequest) bool { return SameID(q.id, id) }); i >= 0 {
@@ -164,7 +165,7 @@ func (s *Session) sentRequestFor(id json.RawMessage) *sentRequest {
 	return nil
 }
 
-// setRequestID notes that the response with an id answers the request of another.
+// setRequestID notes that the response with one id belongs to the request with another.
 func (f *Frame) setRequestID(id, request json.RawMessage) {
 	if f.requestIDs == nil {
 		f.requestIDs = map[string]json.RawMessage{}
@@ -172,9 +173,9 @@ func (f *Frame) setRequestID(id, request json.RawMessage) {
 	f.requestIDs[IDKey(id)] = request
 }
 
-// RequestID is the id of the request that a response answers: its own unless that was changed on the way.
+// RequestID returns the id of the request that a response belongs to: its own, unless the server changed it.
 func (f *Frame) RequestID() json.RawMessage {
-	if len(f.requestIDs) == 0 { // as nearly always
+	if len(f.requestIDs) == 0 {
 		return f.ID
 	}
 	if id := f.requestIDs[IDKey(f.ID)]; id != nil {
@@ -183,12 +184,12 @@ func (f *Frame) RequestID() json.RawMessage {
 	return f.ID
 }
 
-// SameIDText reports whether two ids are the same value, or would be if both were strings: 7 and "7".
+// SameIDText reports whether two ids are the same value, or would be if both were strings, as 7 and "7".
 func SameIDText(a, b json.RawMessage) bool {
 	return a != nil && b != nil && idTextKey(a) == idTextKey(b)
 }
 
-// idTextKey is a text that two ids share if and only if they are alike.
+// idTextKey returns a text that is the same for two ids if and only if SameIDText holds for them.
 func idTextKey(id json.RawMessage) string {
 	key := IDKey(id)
 	if text, err := strconv.Unquote(key); err == nil {

@@ -11,11 +11,12 @@ import (
 	"time"
 )
 
-// Over stdio a response answers the request whose id it has, be it in another type, and no other one.
+// TestResponsesUnderOtherIDs checks that over stdio a response belongs to the request whose id has the same text, even
+// if the type differs, and to no other one.
 func TestResponsesUnderOtherIDs(t *testing.T) {
 	tests := []struct {
-		asked    any
-		came     string
+		id       any
+		response string
 		answered bool
 	}{
 		{7, `7`, true},
@@ -29,38 +30,39 @@ func TestResponsesUnderOtherIDs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		serve := respondingServer(func(int, string) string {
-			return `{"jsonrpc":"2.0","id":` + tt.came + `,"result":{}}` + "\n"
+			return `{"jsonrpc":"2.0","id":` + tt.response + `,"result":{}}` + "\n"
 		})
 		runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
-			if r := s.Await(s.RequestWithID(tt.asked, "ping", nil)); r.Answered() != tt.answered {
-				t.Errorf("%v, when %v was asked: answered is %v", tt.came, tt.asked, r.Answered())
+			if r := s.Await(s.RequestWithID(tt.id, "ping", nil)); r.Answered() != tt.answered {
+				t.Errorf("response %v to request %v: answered is %v", tt.response, tt.id, r.Answered())
 			}
 		})
 	}
 }
 
-// What comes of a message is not the answer to an earlier request, which may come late or once more.
+// TestAwaitReactionWithoutEarlierResponses checks that a response to an earlier request, which may arrive late or
+// twice, is not taken for the reaction to a message.
 func TestAwaitReactionWithoutEarlierResponses(t *testing.T) {
 	const result = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	const failure = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600}}`
 	const unreadable = `{"id":{}}`
 	tests := []struct {
-		name   string
-		before any // the id of the request before
-		sent   string
-		came   []string
-		want   int
+		name     string
+		before   any // the id of the earlier request
+		sent     string
+		response []string
+		want     int
 	}{
-		{"another answer to the request before", 1, unreadable, []string{result}, 0},
-		{"an answer after that", 1, unreadable, []string{result, failure}, 1},
-		{"an answer under an id that is used again", 1, `{"id":1,"method":"ping"}`, []string{result}, 1},
+		{"another response to the earlier request", 1, unreadable, []string{result}, 0},
+		{"another response after that", 1, unreadable, []string{result, failure}, 1},
+		{"a response with an id that is used again", 1, `{"id":1,"method":"ping"}`, []string{result}, 1},
 		{"an error after a request with id null", nil, unreadable, []string{failure}, 1},
 		{"a request of the server", 1, unreadable, []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`}, 1},
 	}
 	for _, tt := range tests {
 		serve := respondingServer(func(n int, line string) string {
 			if n == 2 {
-				return strings.Join(tt.came, "\n") + "\n"
+				return strings.Join(tt.response, "\n") + "\n"
 			}
 			id, _ := json.Marshal(Decode([]byte(line)).(M)["id"])
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", id)
@@ -70,29 +72,31 @@ func TestAwaitReactionWithoutEarlierResponses(t *testing.T) {
 			s.idCount = 1
 			mark := s.Mark()
 			s.Send([]byte(tt.sent))
-			if came, err := s.AwaitReaction(mark); err != nil || len(came) != tt.want {
-				t.Errorf("%s: got %v and %v, want %d", tt.name, came, err, tt.want)
+			if received, err := s.AwaitReaction(mark); err != nil || len(received) != tt.want {
+				t.Errorf("%s: got %v and %v, want %d", tt.name, received, err, tt.want)
 			}
 		})
 	}
 }
 
-// A response under an id that no request has answers nothing, and is named where there is no answer.
+// TestUnknownIDsAreNamed checks that a response whose id no request has answers nothing, and that the timeout error
+// names its id.
 func TestUnknownIDsAreNamed(t *testing.T) {
-	for id, stray := range map[string]string{"1": "", `"1"`: "", "2": "2", "null": "null", `"x"`: `"x"`} {
+	for id, unknown := range map[string]string{"1": "", `"1"`: "", "2": "2", "null": "null", `"x"`: `"x"`} {
 		serve := respondingServer(func(int, string) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", id)
 		})
 		runSession(t, Limits{ReplyTimeout: 50 * time.Millisecond}, serve, func(t *testing.T, s *Session) {
-			r, silence := s.Call("ping", nil), new(TimeoutError)
-			if errors.As(r.Err, &silence); r.Answered() != (stray == "") || string(silence.UnknownID) != stray {
+			r, timeout := s.Call("ping", nil), new(TimeoutError)
+			if errors.As(r.Err, &timeout); r.Answered() != (unknown == "") || string(timeout.UnknownID) != unknown {
 				t.Errorf("%s: %v", id, r.Err)
 			}
 		})
 	}
 }
 
-// A server that prints what it reads ends the session: what it prints cannot be told from what it says.
+// TestEchoEndsTheSession checks that the session of a server that prints what it reads ends, and that no echo counts as
+// a message.
 func TestEchoEndsTheSession(t *testing.T) {
 	serve := respondingServer(func(_ int, line string) string {
 		return line + "\n" + `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}` + "\n"
@@ -104,13 +108,13 @@ func TestEchoEndsTheSession(t *testing.T) {
 		}
 		for _, f := range s.ReceivedSince(0) {
 			if f.Kind != Echo {
-				t.Errorf("it was heard: %s", f.Raw)
+				t.Errorf("received as a message: %s", f.Raw)
 			}
 		}
 	})
 }
 
-// When two requests have ids that are alike, each has its own answer.
+// TestSimilarIDsAreDistinguished checks that each of two requests whose ids have the same text gets its own response.
 func TestSimilarIDsAreDistinguished(t *testing.T) {
 	serve := respondingServer(func(n int, _ string) string {
 		if n < 2 {
@@ -122,20 +126,20 @@ func TestSimilarIDsAreDistinguished(t *testing.T) {
 		number, text := s.RequestWithID(7, "ping", nil), s.RequestWithID("7", "ping", nil)
 		for want, p := range map[string]Pending{"number": number, "text": text} {
 			if got := s.Await(p).Result()["n"]; got != want {
-				t.Errorf("the %s got the answer of the %v", want, got)
+				t.Errorf("the request with the id as %s got the response of the %v", want, got)
 			}
 		}
 	})
 }
 
-// Over RoundTrip the response that comes with the exchange of a request is its answer, whatever the id; on a stream,
-// unless the right one follows.
+// TestResponsesOfRoundTrip checks that over HTTP the response in the round trip of a request belongs to it, whatever
+// its id is; on a stream, unless a response with the right id follows.
 func TestResponsesOfRoundTrip(t *testing.T) {
-	const wrong = `{"jsonrpc":"2.0","id":"nobody","result":{"is":"wrong"}}`
+	const wrong = `{"jsonrpc":"2.0","id":"unknown","result":{"is":"wrong"}}`
 	tests := []struct {
 		name  string
 		serve func(w http.ResponseWriter, right string)
-		want  any // of what was answered, the member is
+		want  any // the member is of the response
 	}{
 		{"body", func(w http.ResponseWriter, _ string) { writeJSON(w, json.RawMessage(wrong)) }, "wrong"},
 		{"stream", func(w http.ResponseWriter, _ string) { writeStream(w, "data: "+wrong+"\n\n") }, "wrong"},
@@ -161,7 +165,8 @@ func TestResponsesOfRoundTrip(t *testing.T) {
 	}
 }
 
-// A response that another session has asked for is known as such, and left out of what came.
+// TestResponsesForOtherSession checks that a response to a request of another session is recognized and left out of
+// what was received.
 func TestResponsesForOtherSession(t *testing.T) {
 	var of sync.Map // ids by method
 	e := &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
@@ -182,17 +187,17 @@ func TestResponsesForOtherSession(t *testing.T) {
 	defer b.Close()
 	mark := a.Mark()
 	if r := b.Call("theirs", nil); !r.Answered() || b.HasCrossTalk() {
-		t.Errorf("its own response: %v, crossed is %v", r.Err, b.HasCrossTalk())
+		t.Errorf("only its own response: %v, cross talk is %v", r.Err, b.HasCrossTalk())
 	}
 	if r := a.Call("mine", nil); !r.Answered() || !a.HasCrossTalk() || !a.HasFault() {
-		t.Errorf("beside that of another: %v, crossed is %v", r.Err, a.HasCrossTalk())
+		t.Errorf("with that of another session: %v, cross talk is %v", r.Err, a.HasCrossTalk())
 	}
-	if came := a.ReceivedSince(mark); len(came) != 1 {
-		t.Errorf("%d responses came, want one", len(came))
+	if received := a.ReceivedSince(mark); len(received) != 1 {
+		t.Errorf("received %d responses, want 1", len(received))
 	}
 }
 
-// Sessions of one server know of each other which ids were asked under.
+// TestOtherSessionUsedID checks that each session of a server knows which ids the others have used.
 func TestOtherSessionUsedID(t *testing.T) {
 	e := &testHTTPServer{}
 	a := connectTo(t, e, SiteOptions{})
@@ -205,13 +210,13 @@ func TestOtherSessionUsedID(t *testing.T) {
 	a.RequestWithID("of both", "ping", nil)
 	b.RequestWithID("of both", "ping", nil)
 	tests := []struct {
-		id               string
-		besideA, besideB bool
+		id                     string
+		otherThanA, otherThanB bool
 	}{{`"of a"`, false, true}, {`"of both"`, true, true}, {`"of none"`, false, false}}
 	for _, tt := range tests {
 		id := json.RawMessage(tt.id)
-		if a.OtherSessionUsedID(id) != tt.besideA || b.OtherSessionUsedID(id) != tt.besideB {
-			t.Errorf("%s: asked beside a is %v, beside b %v", id, a.OtherSessionUsedID(id), b.OtherSessionUsedID(id))
+		if a.OtherSessionUsedID(id) != tt.otherThanA || b.OtherSessionUsedID(id) != tt.otherThanB {
+			t.Errorf("%s: used by others than a %v, than b %v", id, a.OtherSessionUsedID(id), b.OtherSessionUsedID(id))
 		}
 	}
 }

@@ -5,22 +5,23 @@ import (
 	"encoding/json"
 )
 
-// MaxDepth is how deep mcpcheck reads JSON: encoding/json refuses what is nested more than 10,000 deep.
+// MaxDepth is the depth to which mcpcheck reads JSON. encoding/json refuses texts that are nested more than 10,000
+// deep.
 const MaxDepth = 9000
 
-// IsJSON reports whether a text is JSON, as far down as mcpcheck reads it.
+// IsJSON reports whether a text is JSON down to MaxDepth.
 func IsJSON(raw []byte) bool {
 	text, _ := textToMaxDepth(raw)
 	return json.Valid(text)
 }
 
-// textToMaxDepth is a JSON text without what is nested deeper than MaxDepth: the arrays and objects there are empty.
-// deep tells whether anything was left out, of which nothing is known.
+// textToMaxDepth returns a JSON text without what is nested deeper than MaxDepth: the arrays and objects at that depth
+// become empty. deep reports whether anything was left out.
 func textToMaxDepth(raw []byte) (text []byte, deep bool) {
 	if len(raw) <= MaxDepth || bytes.Count(raw, []byte("["))+bytes.Count(raw, []byte("{")) <= MaxDepth {
 		return raw, false
 	}
-	depth, kept := 0, 0 // what comes before kept is in the text, or left out
+	depth, kept := 0, 0 // raw[:kept] has been copied or left out
 	quoted, escaped := false, false
 	for i, c := range raw {
 		switch {

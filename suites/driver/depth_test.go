@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// nestedArrays is arrays inside each other, with something in the innermost.
+// nestedArrays returns arrays inside each other, with something in the innermost one.
 func nestedArrays(depth int, innermost string) string {
 	return strings.Repeat("[", depth) + innermost + strings.Repeat("]", depth)
 }
@@ -36,7 +36,7 @@ func TestDeepMessages(t *testing.T) {
 		f := &Frame{Raw: Text(tt.raw)}
 		f.parse()
 		if f.Kind != tt.shape || f.TooDeep != tt.deep || string(f.ID) != tt.answers {
-			t.Errorf("%s: got shape %v, deep %v, id %s", tt.name, f.Kind, f.TooDeep, f.ID)
+			t.Errorf("%s: got kind %v, too deep %v, id %s", tt.name, f.Kind, f.TooDeep, f.ID)
 		}
 		if got, want := f.JSON() != nil, tt.shape == Object; got != want {
 			t.Errorf("%s: it is decoded: %v", tt.name, got)

@@ -1,6 +1,10 @@
-// Package driver reaches a server under test and talks to it in raw JSON-RPC.
+// Package driver connects to a server under test and exchanges raw JSON-RPC with it, over stdio or HTTP.
 //
-// It launches processes, keeps every byte of both directions with its time, answers what the server asks, bounds what a
-// hostile server can cost, and ends what it started. It records and never judges: what an answer is worth is the
-// business of package harness and of the checks. It is the only package that touches processes and sockets.
+// It starts processes, records every byte of both directions with its time, answers the server's requests, limits the
+// memory and the time that a server can cost, and ends what it started. It records and never judges: package check and
+// the checks decide what a response is worth. It is the only package that touches processes and sockets.
+//
+// Begin with Target, which says how the server is reached, Session, one connection to it, and Frame, one message in the
+// session's record. A Pool starts, reuses and ends the sessions of a run. A Session is driven by one goroutine at a
+// time; its record may be read by any. Frames and texts in the record do not change.
 package driver

@@ -50,7 +50,7 @@ func TestIDKey(t *testing.T) {
 		}
 	}
 	if SameID(nil, nil) {
-		t.Error("two absent ids are no id")
+		t.Error("two absent ids are the same id")
 	}
 }
 
@@ -84,7 +84,7 @@ func TestFrameKinds(t *testing.T) {
 		f.parse()
 		got := []any{f.Kind, f.IsResponse(), f.IsRequest(), f.IsNotification()}
 		if want := []any{tt.shape, tt.response, tt.request, tt.notification}; !slices.Equal(got, want) {
-			t.Errorf("%s: shape, response, request, notification are %v, want %v", tt.raw, got, want)
+			t.Errorf("%s: kind, response, request, notification are %v, want %v", tt.raw, got, want)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestBriefKeepsCharacters(t *testing.T) {
 	}
 }
 
-// runSession runs a server and a client under a virtual clock.
+// runSession runs a server and a client with a fake clock.
 func runSession(t *testing.T, limits Limits, serve InProcessServer, client func(t *testing.T, s *Session)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,7 +108,7 @@ func runSession(t *testing.T, limits Limits, serve InProcessServer, client func(
 	})
 }
 
-// respondingServer answers every line with what the function makes of it.
+// respondingServer returns a server that answers every line with the result of a function.
 func respondingServer(answer func(n int, line string) string) InProcessServer {
 	return func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
 		d := json.NewDecoder(in)
@@ -122,7 +122,8 @@ func respondingServer(answer func(n int, line string) string) InProcessServer {
 	}
 }
 
-// A request without an answer is a silence of its session, until a later one of the same method has an answer.
+// TestUnansweredMethods checks that the method of an unanswered request counts as unanswered until a later request with
+// it is answered.
 func TestUnansweredMethods(t *testing.T) {
 	serve := respondingServer(func(n int, line string) string {
 		if n == 1 {
@@ -138,7 +139,7 @@ func TestUnansweredMethods(t *testing.T) {
 			s.Call(later, nil)
 			if got, only := s.UnansweredMethods(); !slices.Equal(got,
 				want) || !only || s.HasFault() != (len(want) > 0) {
-				t.Errorf("after an answered %s: %v, troubled is %v", later, got, s.HasFault())
+				t.Errorf("after a response to %s: %v, has fault is %v", later, got, s.HasFault())
 			}
 		})
 	}
@@ -159,7 +160,7 @@ func TestAnswersInAnyOrder(t *testing.T) {
 		}
 		for i, p := range all {
 			if n := s.Await(p).Result()["n"]; n != json.Number(fmt.Sprint(i+1)) {
-				t.Errorf("request %d got the answer to %v", i+1, n)
+				t.Errorf("request %d got the response to %v", i+1, n)
 			}
 		}
 	})
@@ -168,39 +169,40 @@ func TestAnswersInAnyOrder(t *testing.T) {
 func TestTimeoutError(t *testing.T) {
 	serve := respondingServer(func(int, string) string { return `{"id":1,` })
 	runSession(t, Limits{ReplyTimeout: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
-		var silence *TimeoutError
+		var timeout *TimeoutError
 		r := s.Call("ping", nil)
-		if !errors.As(r.Err, &silence) || silence.After != 3*time.Second || silence.PartialBytes != 8 {
+		if !errors.As(r.Err, &timeout) || timeout.After != 3*time.Second || timeout.PartialBytes != 8 {
 			t.Errorf("got %v", r.Err)
 		}
 		if !s.HasFault() {
-			t.Error("a session with a silent server is troubled")
+			t.Error("a session with a silent server has no fault")
 		}
 	})
 }
 
-// A look whether an answer is there says how long it has not come.
+// TestTimeoutErrorWithoutWait checks that the error of AwaitFor with a zero duration has the time since the request was
+// sent.
 func TestTimeoutErrorWithoutWait(t *testing.T) {
 	serve := respondingServer(func(int, string) string { return "" })
 	runSession(t, Limits{ReplyTimeout: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
 		p := s.Request("ping", nil)
 		time.Sleep(2 * time.Second)
-		var silence *TimeoutError
-		if r := s.AwaitFor(p, 0); !errors.As(r.Err, &silence) || silence.After != 2*time.Second {
+		var timeout *TimeoutError
+		if r := s.AwaitFor(p, 0); !errors.As(r.Err, &timeout) || timeout.After != 2*time.Second {
 			t.Errorf("got %v", r.Err)
 		}
 	})
 }
 
-// What comes of an answer in the last part of its time shows that the server is slow. A beginning that was long ago
-// does not, nor a whole message.
+// TestIsReceiving checks that bytes of a response near the end of its time show that the server is slow. Neither an old
+// beginning of a message nor a complete message does.
 func TestIsReceiving(t *testing.T) {
 	const reply = 4 * time.Second
 	tests := map[string]struct {
-		pieces []string // 700 ms apart
+		pieces []string // written every 700 ms
 		want   bool
 	}{
-		"in drips":               {[]string{"{", `"id"`, ":", "1", ",", "}"}, true},
+		"byte by byte":           {[]string{"{", `"id"`, ":", "1", ",", "}"}, true},
 		"half, and no more":      {[]string{`{"id":1,`}, false},
 		"half, and another line": {[]string{`{"id":1,`, "", "", "}\n"}, false},
 		"nothing":                {nil, false},
@@ -216,9 +218,9 @@ func TestIsReceiving(t *testing.T) {
 				return 0
 			}
 			runSession(t, Limits{ReplyTimeout: reply}, serve, func(t *testing.T, s *Session) {
-				var silence *TimeoutError
+				var timeout *TimeoutError
 				r := s.Call("ping", nil)
-				if !errors.As(r.Err, &silence) || silence.Receiving != tt.want || s.IsReceiving(r.Request) != tt.want {
+				if !errors.As(r.Err, &timeout) || timeout.Receiving != tt.want || s.IsReceiving(r.Request) != tt.want {
 					t.Errorf("got %v, and later %v", r.Err, s.IsReceiving(r.Request))
 				}
 			})
@@ -226,15 +228,15 @@ func TestIsReceiving(t *testing.T) {
 	}
 }
 
-// A call may run for longer than an answer may take: that says nothing of the session.
+// TestAwaitLongRunning checks that a long-running call without a response is not a fault of the session.
 func TestAwaitLongRunning(t *testing.T) {
 	serve := respondingServer(func(int, string) string { return "" })
 	runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
 		if r := s.AwaitLongRunning(s.Request("tools/call", nil)); r.Answered() || s.HasFault() {
-			t.Errorf("got %v, troubled %v", r.Err, s.HasFault())
+			t.Errorf("got %v, has fault is %v", r.Err, s.HasFault())
 		}
 		if s.Await(s.Request("ping", nil)); !s.HasFault() {
-			t.Error("a session whose ping is not answered is troubled")
+			t.Error("a session whose ping is not answered has no fault")
 		}
 	})
 }
@@ -246,10 +248,10 @@ func TestSessionEndError(t *testing.T) {
 		return 3
 	}
 	runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
-		var death *SessionEndError
+		var ended *SessionEndError
 		r := s.Call("ping", nil)
-		if !errors.As(r.Err, &death) || death.Cause != "the server exited with status 3" ||
-			!slices.Equal(death.Stderr, []string{"no API key"}) {
+		if !errors.As(r.Err, &ended) || ended.Cause != "the server exited with status 3" ||
+			!slices.Equal(ended.Stderr, []string{"no API key"}) {
 			t.Errorf("got %#v", r.Err)
 		}
 	})
@@ -264,7 +266,7 @@ func TestLongLineEndsTheSession(t *testing.T) {
 			t.Errorf("got %v", r.Err)
 		}
 		if s.HasFault() {
-			t.Error("the server is blamed for a limit of mcpcheck")
+			t.Error("a limit of mcpcheck counts as a fault of the server")
 		}
 	})
 }
@@ -311,9 +313,9 @@ func TestServerRequestsAreAnswered(t *testing.T) {
 			return `{"id":1,"result":{}}` + "\n"
 		})
 		runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
-			hello := ConnectParams("2025-11-25")
-			hello["capabilities"] = tt.client
-			s.Connect(hello)
+			params := ConnectParams("2025-11-25")
+			params["capabilities"] = tt.client
+			s.Connect(params)
 			if got := <-answers; !strings.Contains(got, tt.want) {
 				t.Errorf("%s: got %s", tt.method, got)
 			}
@@ -321,7 +323,8 @@ func TestServerRequestsAreAnswered(t *testing.T) {
 	}
 }
 
-// Requests of the server that a function takes are answered by it, when it likes; the others are answered as ever.
+// TestHandleServerRequests checks that a handler responds to the requests that it takes, at any time, and the era to
+// the others.
 func TestHandleServerRequests(t *testing.T) {
 	var server []string
 	asks := respondingServer(func(n int, line string) string {

@@ -2,59 +2,58 @@ package driver
 
 import "net/http"
 
-// Era is how sessions go in a range of revisions: how a client greets, what it puts around its requests, how it proves
-// order, listens and leaves. The session, its transport and the pool ask the era wherever revisions differ in that, so
-// that a further era is a further implementation, and nothing else asks for a revision.
+// Era is how sessions work in a range of revisions: how a client connects, what it adds to its requests, which request
+// is a no-op, how it listens and how it ends a session. The session, its transport and the pool call the era wherever
+// revisions differ, so that another era is another implementation and nothing else depends on the revision.
 //
-// An era is a value of a whole run, which its sessions share and do not change. What a session learns, the session
-// keeps.
+// An era belongs to a whole run. Sessions share it and do not change it; they keep their own state.
 type Era interface {
-	// connect says hello to the server, waits for the answer as long as a server may take to start, and has the session
-	// agree to it when it is a result.
-	connect(s *Session, hello M) Reply
+	// connect sends initialize or server/discover, waits for the response until the start timeout, and stores the
+	// result in the session.
+	connect(s *Session, params M) Reply
 
-	// listen tells the server that the client is ready for what it says by itself, and opens the way for that. params
-	// are those of the message that says so; nil leaves them out.
+	// finishConnect tells the server that the client is ready for its messages, and opens the stream for them. params
+	// are those of the notification; nil leaves them out.
 	finishConnect(s *Session, params M)
 
-	// noOp is a request that every server answers and that changes nothing. Its answer proves that what was sent
-	// before was read.
+	// noOp returns a request that every server answers and that changes nothing. Its response proves that earlier
+	// messages were read.
 	noOp() (method string, params M)
 
-	// withMeta is what a request of the session has for params if its own are params, which may be nil and stay as they
-	// are.
+	// withMeta returns the params that the session sends for a request with the given params, which may be nil and are
+	// not changed.
 	withMeta(s *Session, params M) M
 
-	// answer is the message that a client owes for a request of the server; nil when it owes none. Like the methods
-	// below, it may be called by any goroutine.
+	// response returns the client's response to a request of the server, or nil if the client owes none. Like the
+	// methods below, it may be called by any goroutine.
 	response(s *Session, request *Frame) M
 
-	// cancel takes back a request that the session has sent.
+	// cancel cancels a request that the session has sent.
 	cancel(s *Session, p Pending, reason string)
 
-	// setHeaders sets the headers of the protocol on an RoundTrip request. message is what its body holds, without a
-	// method when that is not a message.
+	// setHeaders sets the protocol's headers on an HTTP request. message is the message in its body; it has no method
+	// if the body is not a message.
 	setHeaders(h *HTTP, header http.Header, message *Frame)
 
-	// heard takes from the headers of an RoundTrip answer what the session goes on with.
+	// onHeaders updates the session from the headers of an HTTP response.
 	onHeaders(h *HTTP, x *RoundTrip)
 
-	// resumes reports whether an event stream that broke off is asked for again, with GET.
+	// resumes reports whether a broken event stream is resumed with GET.
 	resumes() bool
 
-	// leave ends what the server keeps of a session, and waits for it over RoundTrip. Over stdio the end of stdin
-	// follows.
+	// closeSession ends what the server keeps of a session. Over HTTP it waits for that; over stdio the client closes
+	// stdin afterwards.
 	closeSession(s *Session)
 }
 
-// Era is how the session goes.
+// Era returns the era of the session.
 func (s *Session) Era() Era {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.era
 }
 
-// SetEra says how the session goes from here on; nil is the handshake.
+// SetEra sets the era of the session from now on; nil stands for Legacy.
 func (s *Session) SetEra(e Era) {
 	if e == nil {
 		e = Legacy{}
@@ -64,5 +63,5 @@ func (s *Session) SetEra(e Era) {
 	s.mu.Unlock()
 }
 
-// NoOp is a request that every server answers and that changes nothing, for when any would do.
+// NoOp returns a request that every server answers and that changes nothing.
 func (s *Session) NoOp() (method string, params M) { return s.Era().noOp() }

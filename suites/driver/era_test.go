@@ -17,14 +17,15 @@ import (
 	"time"
 )
 
-// testEra is an era that never was. It differs from the handshake in everything that an era says: another greeting,
-// requests that carry who sends them, another fence, a request by which it listens, no answer to a server that asks,
-// and another leave.
+// testEra is an imaginary era that differs from Legacy in everything: it has another request to connect, requests with
+// the client's info, another no-op, a request that opens a stream, no responses to the server's requests, and another
+// way to end a session.
 type testEra struct {
-	headerCount *atomic.Int32 // HTTP answers with a stamp
+	// headerCount counts the HTTP responses with the header Letters-Stamp.
+	headerCount *atomic.Int32
 }
 
-func (testEra) connect(s *Session, hello M) Reply {
+func (testEra) connect(s *Session, params M) Reply {
 	r := s.AwaitFirst(s.Request("letters/open", nil))
 	terms, _ := r.Result()["terms"].(string)
 	s.setConnectResult(r.Result(), terms)
@@ -36,10 +37,10 @@ func (testEra) finishConnect(s *Session, params M) { s.OpenStream("letters/await
 func (testEra) noOp() (method string, params M) { return "letters/weigh", M{"letter": "none"} }
 
 func (testEra) withMeta(s *Session, params M) M {
-	dressed := M{"_meta": M{"letters/from": s.ConnectParams["clientInfo"],
+	merged := M{"_meta": M{"letters/from": s.ConnectParams["clientInfo"],
 		"letters/terms": s.ConnectParams["protocolVersion"]}}
-	maps.Copy(dressed, params)
-	return dressed
+	maps.Copy(merged, params)
+	return merged
 }
 
 func (testEra) response(*Session, *Frame) M { return nil }
@@ -64,17 +65,18 @@ func (testEra) closeSession(s *Session) {
 	}
 }
 
-// testEraServer is a server of that era. It remembers what it was sent.
+// testEraServer is a server of testEra that keeps the requests it received.
 type testEraServer struct {
 	mu       sync.Mutex
 	requests []seenRequest
 
-	streamOpened chan struct{} // closed once a client listens
+	// streamOpened is closed when a client opens a stream.
+	streamOpened chan struct{}
 }
 
 func newTestEraServer() *testEraServer { return &testEraServer{streamOpened: make(chan struct{})} }
 
-// answers are the messages with which it answers one: to a list, it asks something itself before.
+// respond returns the messages that answer a request. Before the response to letters/list it sends a request.
 func (p *testEraServer) respond(seen seenRequest) (messages []M) {
 	p.mu.Lock()
 	p.requests = append(p.requests, seen)
@@ -94,7 +96,7 @@ func (p *testEraServer) respond(seen seenRequest) (messages []M) {
 	return append(messages, M{"jsonrpc": "2.0", "id": seen.Body["id"], "result": result})
 }
 
-// ServeHTTP answers with event streams. That of letters/lost breaks off.
+// ServeHTTP responds with event streams. That of letters/lost breaks off.
 func (p *testEraServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	body, _ := Decode(raw).(M)
@@ -109,12 +111,12 @@ func (p *testEraServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// result is the server over stdio.
+// serve is the server over stdio.
 func (p *testEraServer) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
 	return serveMessages(in, out, p.respond)
 }
 
-// serveMessages answers all messages that come on stdin.
+// serveMessages answers all messages that arrive on stdin.
 func serveMessages(in io.Reader, out io.Writer, answers func(seenRequest) []M) int {
 	d, e := json.NewDecoder(in), json.NewEncoder(out)
 	d.UseNumber()
@@ -129,7 +131,7 @@ func serveMessages(in io.Reader, out io.Writer, answers func(seenRequest) []M) i
 	}
 }
 
-// methods are those of the messages that the server was sent, in their order, without the requests that prove order.
+// methods returns the methods of the messages that the server received, in order, without no-op requests.
 func (p *testEraServer) methods() (all []string) {
 	for _, r := range p.requests {
 		if method := fmt.Sprint(r.Body["method"]); method != "letters/weigh" {
@@ -139,13 +141,12 @@ func (p *testEraServer) methods() (all []string) {
 	return all
 }
 
-// An era is one implementation of Era: the pool, sessions and both transports do what it says, and nothing of the
-// handshake is left.
+// TestEra checks that the pool, sessions and both transports do everything as an Era says, and nothing as in Legacy.
 func TestEra(t *testing.T) {
 	tests := []struct {
 		name string
 		open func(t *testing.T, p *testEraServer) Target
-		want []string // that the server was sent
+		want []string // methods that the server receives
 	}{
 		{"stdio", func(_ *testing.T, p *testEraServer) Target { return Target{Serve: p.serve} },
 			[]string{"letters/open", "letters/await", "letters/list"}},
@@ -164,19 +165,19 @@ func TestEra(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !s.IsOrdinary() || s.Revision != "letters-1" || s.Capabilities["stamps"] == nil {
-				t.Errorf("the session has agreed to %q and %v", s.Revision, s.Capabilities)
+				t.Errorf("the session has negotiated %q and %v", s.Revision, s.Capabilities)
 			}
-			<-p.streamOpened // over RoundTrip, what is sent later may come sooner
+			<-p.streamOpened // over HTTP, later messages may arrive sooner
 			if r := s.Call("letters/list", M{"page": 1}); r.Result() == nil {
 				t.Errorf("got %+v", r)
 			}
-			if _, err := s.Barrier(0); err != nil { // though the request by which it listens has no answer
+			if _, err := s.Barrier(0); err != nil { // although the request for the stream has no response
 				t.Error(err)
 			}
 			pool.CloseSession(s)
 			pool.Wait()
 			got := p.methods()
-			if s.HTTP() != nil && len(got) == len(tt.want) { // a busy machine may have one overtake the other
+			if s.HTTP() != nil && len(got) == len(tt.want) { // on a busy machine one may overtake the other
 				slices.Sort(got[1:3])
 			}
 			if !slices.Equal(got, tt.want) {
@@ -184,13 +185,13 @@ func TestEra(t *testing.T) {
 			}
 			p.wantMeta(t)
 			if answers := int(stamps.Load()); s.HTTP() != nil && answers != len(p.requests) {
-				t.Errorf("%d stamps were heard of, want %d", answers, len(p.requests))
+				t.Errorf("onHeaders saw %d stamps, want %d", answers, len(p.requests))
 			}
 		})
 	}
 }
 
-// wantMeta wants each request as the era says, and over RoundTrip none of the headers of the handshake.
+// wantMeta checks that each request has the members of the era and, over HTTP, no header of Legacy.
 func (p *testEraServer) wantMeta(t *testing.T) {
 	t.Helper()
 	const meta = `{"letters/from":{"name":"mcpcheck","version":"1"},"letters/terms":"letters-1"}`
@@ -216,7 +217,7 @@ func (p *testEraServer) wantMeta(t *testing.T) {
 	}
 }
 
-// A stream that breaks off is not asked for again in an era that does not do that.
+// TestEraWithoutResumption checks that a broken stream is not resumed in an era without resumption.
 func TestEraWithoutResumption(t *testing.T) {
 	p := newTestEraServer()
 	s, err := Start(t.Context(), Target{Site: newTestSite(t, p), Era: testEra{&atomic.Int32{}}}, Options{})
@@ -232,7 +233,7 @@ func TestEraWithoutResumption(t *testing.T) {
 	}
 }
 
-// The era of a session can change, as discovery learns more of a server.
+// TestSetEra checks that the era of a session can change, as it does when discovery learns more about a server.
 func TestSetEra(t *testing.T) {
 	tests := []struct {
 		era  Era
@@ -248,13 +249,13 @@ func TestSetEra(t *testing.T) {
 		for _, tt := range tests {
 			s.SetEra(tt.era)
 			if r := s.Call(s.NoOp()); r.Result() == nil || r.Request.Method != tt.want {
-				t.Errorf("%T: %s brought %+v", tt.era, r.Method, r)
+				t.Errorf("%T: %s: got %+v", tt.era, r.Method, r)
 			}
 		}
 	})
 }
 
-// newTestSite is the site of a server for one test.
+// newTestSite returns the site of a server for one test.
 func newTestSite(t *testing.T, serve http.Handler) *Site {
 	t.Helper()
 	server := httptest.NewServer(serve)

@@ -6,43 +6,56 @@ import (
 )
 
 // StreamEvent is one block of an event stream, up to its blank line, as the HTML standard defines it (section 9.2,
-// server-sent events). A block without data is not an event for a client, but its id and its retry time count, so it is
-// kept.
+// server-sent events). A block without data is not an event for a client. It is kept because its id and its retry time
+// count.
 type StreamEvent struct {
-	Type     string // of the field event; empty means message
-	Data     Text   // lines of data fields, joined by newlines
-	HasData  bool   // there was a data field, be it empty
-	ID       string
-	HasID    bool
-	Retry    string // digits only, milliseconds; empty when absent
-	Comments int    // lines that begin with a colon
+	// Type is the value of the field event; empty means message.
+	Type string
+	// Data holds the values of the data fields, joined by newlines.
+	Data Text
+	// HasData reports whether there was a data field, which may be empty.
+	HasData bool
+	// ID is the value of the field id.
+	ID string
+	// HasID reports whether there was an id field.
+	HasID bool
+	// Retry is the value of the field retry in milliseconds, digits only; empty if absent.
+	Retry string
+	// Comments counts the lines that begin with a colon.
+	Comments int
 }
 
-// hasMessageType reports whether the event is of the type that messages have.
+// hasMessageType reports whether the event has the type of messages.
 func (e StreamEvent) hasMessageType() bool { return e.Type == "" || e.Type == "message" }
 
-// cost is about how many bytes the event takes.
+// cost returns roughly how many bytes the event takes.
 func (e StreamEvent) cost() int { return len(e.Type) + e.Data.Len() + len(e.ID) + frameOverhead }
 
 // IsDispatched reports whether a client sees the event.
 func (e StreamEvent) IsDispatched() bool { return e.Data.Len() > 0 }
 
-// eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a block that the stream ends in the
-// middle of is not an event.
+// eventReader parses an event stream. Lines may end with CR, LF or CRLF. A block that is incomplete at the end of the
+// stream is not an event.
 type eventReader struct {
-	quota   *readQuota // of one block after the other
-	each    func(StreamEvent)
-	comment func() // called for each comment, which may be part of no block yet
+	// quota counts the bytes of one block after the other.
+	quota *readQuota
+	// each is called for each block.
+	each func(StreamEvent)
+	// comment is called for each comment at once, although its block may never be completed.
+	comment func()
 
-	isPastBOM     bool // the byte order mark, if any, has been passed
-	afterCR       bool // the last line ended with CR, which LF may follow
-	line          bytes.Buffer
-	block         StreamEvent
-	data          bytes.Buffer // of the block
-	blockHasField bool         // the block has a field
+	// isPastBOM reports whether the byte order mark, if any, has been skipped.
+	isPastBOM bool
+	// afterCR reports whether the last line ended with CR, so that LF may follow.
+	afterCR bool
+	line    bytes.Buffer
+	block   StreamEvent
+	// data holds the data of the current block.
+	data          bytes.Buffer
+	blockHasField bool
 }
 
-// Write takes the next bytes of the stream, in pieces of any size.
+// Write parses the next bytes of the stream, in pieces of any size.
 func (r *eventReader) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
@@ -72,7 +85,7 @@ func (r *eventReader) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// unended is how many bytes have come of the data of an event that has not ended.
+// partialLen returns how many bytes of the data of an incomplete event were received.
 func (r *eventReader) partialLen() (n int) {
 	if bytes.HasPrefix(r.line.Bytes(), []byte("data:")) {
 		n = r.line.Len() - len("data:")
@@ -130,8 +143,8 @@ func (r *eventReader) endBlock() {
 	r.quota.release()
 }
 
-// readEvents visits the events of a stream until it ends, and calls comment for each comment; cut reports whether it
-// ended in the middle of an event.
+// readEvents calls each for the events of a stream until it ends, and comment for each comment. cut reports whether the
+// stream ended in the middle of an event.
 func readEvents(stream io.Reader, taken *readQuota, each func(StreamEvent), comment func()) (cut bool, err error) {
 	r := &eventReader{quota: taken, each: each, comment: comment}
 	defer taken.release()

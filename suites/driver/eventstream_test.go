@@ -59,9 +59,9 @@ func TestReadEvents(t *testing.T) {
 func TestReadEventsIsBounded(t *testing.T) {
 	longLine, manyLines := "data: "+strings.Repeat("x", 200)+"\n\n", strings.Repeat("data: x\n", 50)+"\n"
 	for _, stream := range []string{longLine, manyLines} {
-		came := func(StreamEvent) { t.Error("an event came") }
+		each := func(StreamEvent) { t.Error("received an event") }
 		taken := &readQuota{record: &record{limits: Limits{MaxMessageBytes: 100}}, partial: new(partialMessage)}
-		if _, err := readEvents(strings.NewReader(stream), taken, came, func() {}); AsLimitError(err) == nil {
+		if _, err := readEvents(strings.NewReader(stream), taken, each, func() {}); AsLimitError(err) == nil {
 			t.Errorf("%.20s…: the error is %v", stream, err)
 		}
 	}

@@ -6,22 +6,23 @@ import (
 	"slices"
 )
 
-// Position is where a frame stands in the record of a session. Frames that are in none have the zero one.
+// Position is the place of a frame in the record of a session. Frames that are in no record have the zero value.
 type Position struct {
 	record *record
-	index  int // absolute, in the record
+	// index is absolute in the record.
+	index int
 }
 
-// SameRecord reports whether two places are in the record of one session.
+// SameRecord reports whether two positions are in the record of one session.
 func (p Position) SameRecord(q Position) bool { return p.record == q.record }
 
-// Compare orders frames of one session as they were seen.
+// Compare orders frames of one session by time, and then by their position.
 func (f *Frame) Compare(g *Frame) int {
 	return cmp.Or(cmp.Compare(f.At, g.At), cmp.Compare(f.Position.index, g.Position.index))
 }
 
-// Exchange is the frame with the message of the client that brought it about, if one did: the request of a response,
-// what was sent last before the end of a process.
+// WithTrigger returns the frame, preceded by the client's message that caused it if that is known: the request of a
+// response, or the last message before the end of a process.
 func (f *Frame) WithTrigger() []*Frame {
 	if sent := f.trigger(); sent != nil {
 		return []*Frame{sent, f}
@@ -29,7 +30,7 @@ func (f *Frame) WithTrigger() []*Frame {
 	return []*Frame{f}
 }
 
-// trigger is the message of the client that has brought a frame about; nil when none is known to have.
+// trigger returns the client's message that caused a frame, or nil if none is known.
 func (f *Frame) trigger() *Frame {
 	onStream := f.RoundTrip == nil || f.RoundTrip.stream
 	if f.Side == FromClient || f.Position.record == nil || onStream && (f.isUnsolicited() || f.IsRequest()) {
@@ -50,12 +51,12 @@ func (f *Frame) trigger() *Frame {
 	return f.Position.record.lastUnanswered(before)
 }
 
-// isResponseTo reports whether the frame is a response with the id of a request.
+// isResponseTo reports whether the frame is a response with the id of the request.
 func (f *Frame) isResponseTo(request *Frame) bool {
 	return request.IsRequest() && SameID(request.ID, f.RequestID())
 }
 
-// unanswered is the last message of the client among frames that has no response.
+// lastUnanswered returns the last of the client's messages among these frames that has no response.
 func (r *record) lastUnanswered(among []*Frame) *Frame {
 	answered := map[string]bool{}
 	for _, f := range r.FramesSince(0) {
@@ -71,8 +72,8 @@ func (r *record) lastUnanswered(among []*Frame) *Frame {
 	return nil
 }
 
-// lastInput is what was sent last of what has no answer, of several at once the first: a request is sent behind what is
-// tried.
+// lastInput returns the last input that has no response. If one user sent several messages last, it is the first of
+// them, because the no-op request follows the message that is being tested.
 func lastInput(before []*Frame) (input *Frame) {
 	for _, f := range slices.Backward(before) {
 		switch {
@@ -87,8 +88,8 @@ func lastInput(before []*Frame) (input *Frame) {
 	return input
 }
 
-// Frames are the request and the answer to it; of a request without one, what is known instead: the RoundTrip exchange
-// that brought none, or the end of the server.
+// Frames returns the request and its response. If there is no response, it returns what is known instead: the HTTP
+// response without a message, or the end of the server.
 func (r Reply) Frames() (frames []*Frame) {
 	switch {
 	case r.Frame != nil && r.Request == nil:
@@ -102,24 +103,24 @@ func (r Reply) Frames() (frames []*Frame) {
 	return frames
 }
 
-// FramesOfError are what an error tells of: the end of a server and what was sent last before it, an exchange without
-// an answer, a request that had none.
+// FramesOfError returns the frames that an error is about: the end of a server and the last message before it, a round
+// trip without a response, or a request without one.
 func FramesOfError(err error) []*Frame {
-	var death *SessionEndError
-	var none *NoResponseError
-	var silence *TimeoutError
+	var ended *SessionEndError
+	var noResponse *NoResponseError
+	var timeout *TimeoutError
 	switch {
-	case errors.As(err, &death) && death.frame != nil:
-		return death.frame.WithTrigger()
-	case errors.As(err, &none) && none.RoundTrip != nil:
-		return none.RoundTrip.Frames()
-	case errors.As(err, &silence) && silence.request != nil:
-		return []*Frame{silence.request}
+	case errors.As(err, &ended) && ended.frame != nil:
+		return ended.frame.WithTrigger()
+	case errors.As(err, &noResponse) && noResponse.RoundTrip != nil:
+		return noResponse.RoundTrip.Frames()
+	case errors.As(err, &timeout) && timeout.request != nil:
+		return []*Frame{timeout.request}
 	}
 	return nil
 }
 
-// Frames are those of the exchange that the answer belongs to.
+// Frames returns the frames of the response's round trip.
 func (a HTTPResponse) Frames() []*Frame {
 	if a.roundTrip == nil {
 		return nil
@@ -127,7 +128,7 @@ func (a HTTPResponse) Frames() []*Frame {
 	return a.roundTrip.Frames()
 }
 
-// Frames are the request and the answer as the record has it or, of an event stream, its headers.
+// Frames returns the request and its response as they are in the record or, for an event stream, its headers.
 func (x *RoundTrip) Frames() []*Frame {
 	if x.requestFrame == nil {
 		return nil

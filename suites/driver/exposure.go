@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ExposedAddrs are the addresses other than loopback on which the server takes connections, if its process was started
-// by this run. Where that cannot be told, why says the reason.
+// ExposedAddrs returns the addresses other than loopback on which the server accepts connections, if this run started
+// its process. Otherwise, or if they cannot be found, why says the reason.
 func (site *Site) ExposedAddrs() (addresses []string, why string) {
 	bound := site.options.ListenAddrs
 	switch {
@@ -37,8 +37,8 @@ func (site *Site) port() uint16 {
 	return uint16(port)
 }
 
-// isContainerTool reports whether a command runs others in containers. What listens for those on this machine is not
-// the server.
+// isContainerTool reports whether a command runs programs in containers. What listens for those on this machine is not
+// the server itself.
 func isContainerTool(command string) bool {
 	name := strings.TrimSuffix(filepath.Base(command), ".exe")
 	return slices.Contains([]string{"docker", "podman", "nerdctl", "finch", "container"}, name)

@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// listenAddrs are the addresses on which processes of this run listen at a port. They are known by a variable in their
-// environment, so that another program on the port, or the proxy of a container, is not taken for the server.
+// listenAddrs returns the addresses on which processes of this run listen at a port. The processes are recognized by a
+// variable in their environment, so that neither another program on the port nor the proxy of a container is taken for
+// the server.
 func listenAddrs(port uint16) (bound []netip.Addr, why string) {
-	listeners := map[string]netip.Addr{} // by the target of the link in /proc/<pid>/fd
+	listeners := map[string]netip.Addr{} // by the target of a link in /proc/<pid>/fd
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
 		if err != nil {
@@ -41,7 +42,7 @@ func listenAddrs(port uint16) (bound []netip.Addr, why string) {
 	return bound, ""
 }
 
-// parseListener reads a line of /proc/net/tcp: "sl local_address rem_address st tx:rx tr:when retransmits uid timeout
+// parseListener parses a line of /proc/net/tcp: "sl local_address rem_address st tx:rx tr:when retransmits uid timeout
 // inode …".
 func parseListener(line string, port uint16) (inode string, addr netip.Addr, ok bool) {
 	const listen = "0A"
@@ -57,7 +58,7 @@ func parseListener(line string, port uint16) (inode string, addr netip.Addr, ok 
 	if err != nil {
 		return "", addr, false
 	}
-	// Words are written as numbers of this machine, which is taken for a little-endian one.
+	// Words are in the byte order of the machine, which is assumed to be little-endian.
 	for word := range slices.Chunk(raw, 4) {
 		slices.Reverse(word)
 	}
@@ -65,11 +66,11 @@ func parseListener(line string, port uint16) (inode string, addr netip.Addr, ok 
 	return fields[9], addr, ok
 }
 
-// portForwarders listen on behalf of containers.
+// portForwarders are programs that listen on behalf of containers.
 var portForwarders = []string{"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "pasta.avx2",
 	"gvproxy"}
 
-// ours are the directories in /proc of the processes of this run.
+// ownProcesses returns the directories in /proc of the processes of this run.
 func ownProcesses() (directories []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, directory := range all {
@@ -85,7 +86,7 @@ func ownProcesses() (directories []string) {
 	return directories
 }
 
-// openFileTargets are the targets of the file descriptors of a process.
+// openFileTargets returns the targets of a process's file descriptors.
 func openFileTargets(directory string) (targets []string) {
 	links, _ := filepath.Glob(directory + "/fd/*")
 	for _, link := range links {

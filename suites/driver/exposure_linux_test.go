@@ -31,7 +31,7 @@ func TestParseListener(t *testing.T) {
 	}
 }
 
-// A server of this run is known by its environment, whatever else listens.
+// TestExposedAddrs checks that a server of this run is recognized by its environment, whatever else listens.
 func TestExposedAddrs(t *testing.T) {
 	tests := []struct{ bind, want string }{
 		{"127.0.0.1", ""},
@@ -63,7 +63,8 @@ func TestExposedAddrs(t *testing.T) {
 	}
 }
 
-// What somebody else has started is not judged, nor what runs in a container.
+// TestExposedAddrsOfOtherServers checks that neither servers that others have started nor those in a container are
+// judged.
 func TestExposedAddrsOfOtherServers(t *testing.T) {
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {

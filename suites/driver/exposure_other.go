@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// listenAddrs are the addresses of this machine on which a port takes connections. Only Linux shows who listens; here,
-// whoever answers is taken for the server.
+// listenAddrs returns the addresses of this machine on which a port accepts connections. Only Linux shows which process
+// listens; here, any process that listens is taken for the server.
 func listenAddrs(port uint16) (bound []netip.Addr, why string) {
-	const patience = time.Second
+	const timeout = time.Second
 	addrs := localAddrs()
 	if len(addrs) == 0 {
 		return nil, "this machine has no address but loopback"
@@ -21,7 +21,7 @@ func listenAddrs(port uint16) (bound []netip.Addr, why string) {
 	var tries sync.WaitGroup
 	for i, addr := range addrs {
 		tries.Go(func() {
-			conn, err := net.DialTimeout("tcp", netip.AddrPortFrom(addr, port).String(), patience)
+			conn, err := net.DialTimeout("tcp", netip.AddrPortFrom(addr, port).String(), timeout)
 			if err == nil {
 				conn.Close()
 				open[i] = true
@@ -37,7 +37,7 @@ func listenAddrs(port uint16) (bound []netip.Addr, why string) {
 	return bound, ""
 }
 
-// localAddrs are the addresses of this machine that are reachable from elsewhere.
+// localAddrs returns the addresses of this machine that can be reached from elsewhere.
 func localAddrs() (addrs []netip.Addr) {
 	all, _ := net.InterfaceAddrs()
 	for _, a := range all {

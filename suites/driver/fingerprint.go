@@ -7,12 +7,12 @@ import (
 
 var hashSeed = maphash.MakeSeed()
 
-// Fingerprint is a number that equal JSON values share. That others share it as well is so unlikely that it may tell
-// values apart, within this process.
+// Fingerprint returns a hash that is the same for equal JSON values, within this process. Different values have the
+// same hash so rarely that it may stand for the value.
 func Fingerprint(v any) uint64 {
 	switch v := v.(type) {
 	case M:
-		sum := uint64(0) // whatever the order of the members
+		sum := uint64(0) // independent of the order of the members
 		for key, member := range v {
 			sum += maphash.Comparable(hashSeed, struct {
 				key    string
@@ -33,7 +33,6 @@ func Fingerprint(v any) uint64 {
 	}
 }
 
-// fingerprintOfKind is the fingerprint of what is of that kind.
 func fingerprintOfKind(kind string, v any) uint64 {
 	return maphash.Comparable(hashSeed, struct {
 		kind string
@@ -41,8 +40,8 @@ func fingerprintOfKind(kind string, v any) uint64 {
 	}{kind, v})
 }
 
-// interned is a value that was just decoded, in which objects and arrays that are equal are one: those of long lists
-// are much alike, and together take little room then. known are those that there were before, by their fingerprints.
+// interned returns a value that was just decoded, in which equal objects and arrays share their memory: the items of
+// long lists are often alike. known holds earlier values by their fingerprints.
 func interned(v any, known map[uint64]any) any {
 	switch v := v.(type) {
 	case M:

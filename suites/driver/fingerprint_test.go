@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Values have the same fingerprint if they are equal, whatever the order of members, and only then.
+// TestFingerprint checks that values have the same fingerprint if and only if they are equal, in whatever order their
+// members are.
 func TestFingerprint(t *testing.T) {
 	texts := []string{
 		`null`, `true`, `false`, `1`, `1.0`, `"1"`, `""`, `[]`, `{}`, `[1]`, `[[1]]`, `[1,2]`, `[2,1]`, `[[1],2]`,
@@ -26,7 +27,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// What is shared is equal to what it was, and its equal parts are one.
+// TestInterned checks that an interned value is equal to the original, and that its equal parts share memory.
 func TestInterned(t *testing.T) {
 	const text = `{"a":{"of":["x",{"y":1}]},"b":{"of":["x",{"y":1}]},"c":{"of":["x",{"y":2}]}}`
 	all := interned(Decode([]byte(text)), map[uint64]any{}).(M)
@@ -35,6 +36,6 @@ func TestInterned(t *testing.T) {
 	}
 	one := func(name string) uintptr { return reflect.ValueOf(all[name]).Pointer() }
 	if one("a") != one("b") || one("a") == one("c") {
-		t.Error("equal parts are two, or others are one")
+		t.Error("equal parts do not share memory, or other parts do")
 	}
 }

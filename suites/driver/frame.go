@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// Side is where a frame came from.
+// Side says where a frame came from.
 type Side int
 
-// The sides. An event is something that happened beside the messages: the server's exit, a closed stream. A status is
-// an RoundTrip answer that carries no message.
+// These are the sides. A SessionEvent is not a message but something that happened, such as the exit of the server or
+// the end of a stream. StatusOnly is an HTTP response that carries no message.
 const (
 	FromClient Side = iota
 	FromServer
@@ -22,72 +22,92 @@ const (
 	StatusOnly
 )
 
-// Frame is one line of the wire, as it was seen; over RoundTrip, one body or one event of a stream.
+// Frame is one line of the stdio transport as it was received or sent; over HTTP, it is one body or one event of a
+// stream.
 type Frame struct {
-	At       time.Duration // since the session opened
+	// At is the time since the session opened.
+	At       time.Duration
 	Position Position
 	Side     Side
-	Raw      Text // without the newline
-	Kind     JSONKind
-	TooDeep  bool // it is nested more than MaxDepth deep: nothing is known of what is below, which JSON leaves out
+	// Raw is the text without the newline.
+	Raw  Text
+	Kind JSONKind
+	// TooDeep reports whether the frame is nested more than MaxDepth deep. What is below that depth is not known and is
+	// left out by JSON.
+	TooDeep bool
 
-	// standing says that the frame opens the way for what the server says by itself: its answer is not waited for.
+	// opensStream reports whether the frame opens a stream for the server's messages, so that nobody waits for its
+	// response.
 	opensStream bool
 
-	// Of RoundTrip, nil over stdio.
-	RoundTrip *RoundTrip // that carried the frame
-	Event     *StreamEvent
-	Manual    bool // it belongs to a request that a check made by hand, with RoundTrip.Do, or to one of another era
+	// RoundTrip is the HTTP round trip that carried the frame; nil over stdio.
+	RoundTrip *RoundTrip
+	// Event is the event of a stream that carried the frame; nil if a body or a line did.
+	Event *StreamEvent
+	// Manual reports whether the frame belongs to a request that a check made with HTTP.Do, or to one of another era,
+	// so that other checks ignore it.
+	Manual bool
 
-	InBatch bool     // it is a member of an array, not a line by itself
-	Stderr  []string // of an event that is the end of a process: its last lines there
+	// InBatch reports whether the frame is a member of an array.
+	InBatch bool
+	// Stderr holds the last lines on stderr, for an event that is the end of a process.
+	Stderr []string
 
-	ForOtherSession bool // a response to a request of another session
-	Internal        bool // a response to a request that the session made for itself
+	// ForOtherSession reports whether the frame is a response to a request of another session.
+	ForOtherSession bool
+	// Internal reports whether the frame is a response to a request that the session made for itself.
+	Internal bool
 
-	// Who used the session, as SetUser was told, and who did before; empty: nobody in particular.
+	// User and PreviousUser are the current and the previous user of the session, as passed to SetUser; empty if there
+	// is none.
 	User, PreviousUser string
-
-	// requestIDs are the ids of the requests that are answered under other ids, by those; nil: none is.
+	// requestIDs holds the ids of the requests, by the keys of the ids of responses that differ from them.
 	requestIDs map[string]json.RawMessage
 
-	// Of a JSON object, nil or empty where the member is absent.
-	ID         json.RawMessage
-	Method     string // empty also when the member is not a string
-	HasMethod  bool
-	HasResult  bool
-	HasError   bool
-	HasJSONRPC bool // it has jsonrpc, whatever that says
-	isJSONRPC  bool // it is JSON-RPC: it has jsonrpc, or an error with one of the codes of JSON-RPC
+	// These are members of a JSON object; they are nil or empty if the member is absent.
+	ID json.RawMessage
+	// Method is empty also when the member is not a string.
+	Method    string
+	HasMethod bool
+	HasResult bool
+	HasError  bool
+	// HasJSONRPC reports whether the object has the member jsonrpc, whatever its value.
+	HasJSONRPC bool
+	// isJSONRPC reports whether the object has the member jsonrpc, or an error with a code that JSON-RPC reserves.
+	isJSONRPC bool
 
-	// Hostile frames were sent to a server that had been given input which a conforming client never sends, or came
-	// from one.
+	// AfterInvalidInput reports whether the server had been sent input before that no conforming client sends. Such
+	// frames do not count for most checks.
 	AfterInvalidInput bool
-	// Complete reports whether the line was ended by a newline.
+	// Complete reports whether the line ended with a newline.
 	Complete bool
-	// AfterShutdown reports whether the frame came after the server was asked to end: its stdin was closed, or it was
-	// sent SIGTERM.
+	// AfterShutdown reports whether the frame came after the client began to end the session, by closing stdin or
+	// sending SIGTERM.
 	AfterShutdown bool
 
-	decodeMu    sync.Mutex // of object
-	object      M          // what JSON has returned, where it keeps that
-	keepDecoded bool       // JSON keeps what it has decoded, whatever the length
+	// decodeMu guards object.
+	decodeMu sync.Mutex
+	// object is what JSON returned, if the frame keeps it.
+	object M
+	// keepDecoded reports whether JSON keeps the decoded object even if the text is long.
+	keepDecoded bool
 }
 
-// Shape is what a line is as JSON.
+// JSONKind says which kind of JSON value a line is.
 type JSONKind int
 
-// The shapes of a line.
+// These are the kinds of a line.
 const (
 	NotJSON JSONKind = iota
 	Object
 	Array
 	Scalar
-	Echo // the greeting of the client, which the server sends back
+	// Echo is the client's own initialize or server/discover request that the server sent back.
+	Echo
 )
 
-// cost is about how many bytes the frame takes. With one that stands for an RoundTrip answer, or is the message in it,
-// the body counts, which may be longer.
+// cost returns roughly how many bytes the frame takes. If the frame stands for an HTTP response or is the message in
+// it, the body counts, which may be longer than the frame.
 func (f *Frame) cost() int {
 	cost := len(f.Raw) + frameOverhead
 	if f.Side != FromClient && f.RoundTrip != nil {
@@ -99,13 +119,13 @@ func (f *Frame) cost() int {
 	return cost
 }
 
-// Text is what mcpcheck reads of the frame: all of it, unless it is TooDeep.
+// TextToMaxDepth returns what mcpcheck reads of the frame: all of it, unless it is TooDeep.
 func (f *Frame) TextToMaxDepth() []byte {
 	text, _ := textToMaxDepth(f.Raw)
 	return text
 }
 
-// parse fills in what the line is. Member names are matched exactly.
+// parse fills in the fields that depend on the text. Member names are matched exactly.
 func (f *Frame) parse() {
 	text, deep := textToMaxDepth(f.Raw)
 	f.TooDeep = deep
@@ -138,8 +158,8 @@ func (f *Frame) parseObject(text []byte) {
 	f.isJSONRPC = f.HasJSONRPC || f.HasError && isReservedCode(members["error"])
 }
 
-// Messages are those of a JSON object as they are written, of several with one name the last; nil when a text is not
-// one.
+// Members returns the members of a JSON object as they are written; of members with the same name, the last. It returns
+// nil if the text is not an object.
 func Members(text []byte) (members map[string]json.RawMessage) {
 	if json.Unmarshal(text, &members) != nil {
 		return nil
@@ -147,7 +167,7 @@ func Members(text []byte) (members map[string]json.RawMessage) {
 	return members
 }
 
-// isReservedCode reports whether an error has a code that JSON-RPC keeps for itself.
+// isReservedCode reports whether an error has a code that JSON-RPC reserves (-32768 to -32000).
 func isReservedCode(err json.RawMessage) bool {
 	e, _ := Decode(err).(M)
 	code, _ := e["code"].(json.Number)
@@ -155,8 +175,8 @@ func isReservedCode(err json.RawMessage) bool {
 	return ok && -32768 <= n && n <= -32000
 }
 
-// IsResponse reports whether the frame looks like an answer: it has no method, but two of what JSON-RPC has in one, the
-// mark, an id, and a result or an error. An object with nothing but an id is some other JSON, such as a line of a log.
+// IsResponse reports whether the frame looks like a response: it has no method, and at least two of a mark of JSON-RPC,
+// an id, and a result or an error. An object with only an id is some other JSON, such as a line of a log.
 func (f *Frame) IsResponse() bool {
 	if f.Kind != Object || f.HasMethod {
 		return false
@@ -165,8 +185,8 @@ func (f *Frame) IsResponse() bool {
 	return f.ID != nil && (f.isJSONRPC || outcome) || f.isJSONRPC && outcome
 }
 
-// MayBeResponseTo reports whether the frame looks like an answer to what has that id or, with nil, none that could be
-// read: where nothing marks it as JSON-RPC, an id of its own makes it some other JSON.
+// MayBeResponseTo reports whether the frame looks like a response to the request with this id or, with nil, to a
+// request whose id could not be read. Without a mark of JSON-RPC, an object with any other id is some other JSON.
 func (f *Frame) MayBeResponseTo(id json.RawMessage) bool {
 	return f.IsResponse() && (f.isJSONRPC || string(f.ID) == "null" || SameID(f.RequestID(), id))
 }
@@ -174,28 +194,27 @@ func (f *Frame) MayBeResponseTo(id json.RawMessage) bool {
 // IsRequest reports whether the frame has a method and an id, which may be null.
 func (f *Frame) IsRequest() bool { return f.Kind == Object && f.HasMethod && f.ID != nil }
 
-// IsMalformed reports whether the server wrote a line that begins like a message and is no JSON: a part of a message,
-// or one that cannot be read.
+// IsMalformed reports whether the server wrote a line that begins like a message and is not JSON: a part of a message,
+// or an unreadable one.
 func (f *Frame) IsMalformed() bool {
 	return f.Side == FromServer && f.RoundTrip == nil && f.Complete && f.Kind == NotJSON &&
 		bytes.HasPrefix(bytes.TrimLeft(f.Raw, " \t\r"), []byte("{"))
 }
 
-// isHTTPErrorFor reports whether the frame is the RoundTrip error that answers the request of that id: such an answer
-// need not be JSON-RPC, nor repeat the id.
+// isHTTPErrorFor reports whether the frame is the HTTP error that answers the request with this id. Such an error need
+// not be JSON-RPC, nor repeat the id.
 func (f *Frame) isHTTPErrorFor(id json.RawMessage) bool {
 	return f.RoundTrip != nil && f.Side != FromClient && !f.RoundTrip.stream && f.RoundTrip.hasErrorStatus() &&
 		f.RoundTrip.isAnswerTo(id)
 }
 
-// answers reports whether the frame is an answer to something: a response, an array, an RoundTrip answer without a
+// isAnswer reports whether the frame answers something: it is a response, an array, or an HTTP response without a
 // message.
 func (f *Frame) isAnswer() bool {
 	return f.Side == StatusOnly || f.Side == FromServer && (f.Kind == Array || f.IsResponse())
 }
 
-// isUnsolicited reports whether the server sent the frame without having to: neither an answer nor a request, which
-// wants one.
+// isUnsolicited reports whether the server sent the frame without need: it is neither a response nor a request.
 func (f *Frame) isUnsolicited() bool {
 	return f.Side == FromServer && f.Kind != Array && !f.IsResponse() && !f.IsRequest()
 }
@@ -203,10 +222,10 @@ func (f *Frame) isUnsolicited() bool {
 // IsNotification reports whether the frame has a method and no id.
 func (f *Frame) IsNotification() bool { return f.Kind == Object && f.HasMethod && f.ID == nil }
 
-// OpensStream reports whether the frame was sent with OpenStream: its answer is that a stream stays open.
+// OpensStream reports whether the frame was sent with OpenStream, so that its answer is an open stream.
 func (f *Frame) OpensStream() bool { return f.opensStream }
 
-// JSON decodes the frame; nil when it is no JSON object. The value is for reading: others have the same one.
+// JSON returns the decoded frame, or nil if it is not a JSON object. Callers share the value and must not change it.
 func (f *Frame) JSON() M {
 	if f.Kind != Object {
 		return nil
@@ -216,7 +235,7 @@ func (f *Frame) JSON() M {
 	if f.object != nil {
 		return f.object
 	}
-	const short = 1 << 10 // takes little room once it is decoded
+	const short = 1 << 10 // decoding it does not need much memory
 	if len(f.Raw) <= short {
 		f.object, _ = Decode(f.Raw).(M)
 		return f.object
@@ -231,7 +250,7 @@ func (f *Frame) JSON() M {
 	return object
 }
 
-// Messages are the messages of a frame: itself, or the members of an array.
+// Messages returns the messages of a frame: itself, or the members of an array.
 func (f *Frame) Messages() (members []*Frame) {
 	if f.Kind != Array {
 		return []*Frame{f}
@@ -249,10 +268,11 @@ func (f *Frame) Messages() (members []*Frame) {
 	return members
 }
 
-// ValidUTF8 reports whether the line is UTF-8 text.
+// ValidUTF8 reports whether the line is valid UTF-8.
 func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 
-// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is not JSON.
+// Decode returns the value of a JSON text down to MaxDepth, with numbers as json.Number. It returns nil if the text is
+// not JSON.
 func Decode(raw []byte) (v any) {
 	text, _ := textToMaxDepth(raw)
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -263,19 +283,22 @@ func Decode(raw []byte) (v any) {
 	return v
 }
 
-// recentValues are the members of messages that were decoded last: a server repeats its lists, which many checks read.
+// recentValues holds the members of messages that were decoded last: servers repeat their lists, which many checks
+// read.
 var recentValues valueCache
 
-// valueCache are JSON values by the hashes of their texts: short ones, and the last long one.
+// valueCache holds JSON values by the hashes of their texts: the short ones, and the last long one.
 type valueCache struct {
-	mu      sync.Mutex
-	byHash  map[uint64]any
-	size    int // bytes of the texts of those
+	mu     sync.Mutex
+	byHash map[uint64]any
+	// size is the number of bytes of the texts in byHash.
+	size    int
 	long    any
 	longKey uint64
 }
 
-// decode is Decode for one at a time: several long texts would fill the memory. The value is for reading.
+// decode is Decode with a cache. It decodes one text at a time, because several long ones could exhaust the memory.
+// Callers must not change the value.
 func (d *valueCache) decode(text []byte) any {
 	const most = 1 << 20
 	d.mu.Lock()
@@ -283,7 +306,7 @@ func (d *valueCache) decode(text []byte) any {
 	key := maphash.Bytes(hashSeed, text)
 	if len(text) > most {
 		if d.longKey != key {
-			d.long = nil // makes room
+			d.long = nil // frees its memory first
 			d.long, d.longKey = interned(Decode(text), map[uint64]any{}), key
 		}
 		return d.long
@@ -304,11 +327,11 @@ func SameID(a, b json.RawMessage) bool {
 	return a != nil && b != nil && (bytes.Equal(a, b) || IDKey(a) == IDKey(b))
 }
 
-// IDKey is a text that two ids share if and only if they are the same value.
+// IDKey returns a text that is the same for two ids if and only if they are the same JSON value.
 func IDKey(id json.RawMessage) string {
 	var text string
 	switch {
-	case isPositiveDigits(id): // as nearly all are
+	case isPositiveDigits(id): // the most frequent case
 		digits := bytes.TrimRight(id, "0")
 		return string(digits) + "e" + strconv.Itoa(len(id)-len(digits))
 	case len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil:
@@ -320,7 +343,7 @@ func IDKey(id json.RawMessage) string {
 	return string(id)
 }
 
-// isPositiveDigits reports whether an id is written in digits alone, and not zero.
+// isPositiveDigits reports whether an id consists of digits and does not begin with zero.
 func isPositiveDigits(id json.RawMessage) bool {
 	for _, c := range id {
 		if c < '0' || c > '9' {

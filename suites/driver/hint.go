@@ -12,24 +12,28 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Symptoms are what is known of a server that is not understood. A diagnosis rests on nothing else.
+// ProcessOutput is what is known of a server whose output mcpcheck does not understand. A hint depends on nothing else.
 type ProcessOutput struct {
-	Stdout         []byte   // the beginning of what it wrote there, lines ended as they were
-	Stderr         []byte   // the same
-	Sent           [][]byte // the first lines that it was sent
-	SilentUntilEOF bool     // it was silent until its stdin was closed
+	// Stdout is the beginning of what the server wrote to stdout, with its line endings.
+	Stdout []byte
+	// Stderr is the beginning of what the server wrote to stderr.
+	Stderr []byte
+	// Sent holds the first lines that mcpcheck sent.
+	Sent [][]byte
+	// SilentUntilEOF reports whether the server wrote nothing until its stdin was closed.
+	SilentUntilEOF bool
 }
 
-// Hint says what the symptoms look like, and what to do about it; empty when they look like nothing that is known.
-// It is a guess: it stands beside the fact, never in its place.
+// Hint returns what the output looks like and how to fix it, or "" if no rule matches. It is a guess: it accompanies
+// the facts and never replaces them.
 func (s ProcessOutput) Hint() string {
 	for _, sent := range s.Sent {
 		if len(sent) > 0 && bytes.HasPrefix(bytes.TrimSpace(s.Stdout), sent) {
 			return "it sends back what it is sent: is the command an MCP server?"
 		}
 	}
-	if said := StdoutHint(s.Stdout); said != "" {
-		return said
+	if hint := StdoutHint(s.Stdout); hint != "" {
+		return hint
 	}
 	line, _, ended := bytes.Cut(s.Stdout, []byte("\n"))
 	message := responsePattern.Match(s.Stdout)
@@ -48,8 +52,8 @@ func (s ProcessOutput) Hint() string {
 		return "its messages are on stderr: write them to stdout"
 	}
 	all := append(bytes.Clone(s.Stdout), s.Stderr...)
-	if said := matchingHint(outputRules, all); said != "" {
-		return said
+	if hint := matchingHint(outputRules, all); hint != "" {
+		return hint
 	}
 	if usagePattern.Match(all) && !text.HasErrorLine(strings.Split(string(all), "\n")) {
 		return "it printed its usage: an argument or a variable may be missing"
@@ -59,10 +63,10 @@ func (s ProcessOutput) Hint() string {
 
 var usagePattern = regexp.MustCompile(`(?im)^\s*usage:`)
 
-// StdoutHint is the diagnosis of a text on stdout that is no message by itself.
+// StdoutHint returns the hint for a text on stdout that is not a message, or "" if no rule matches.
 func StdoutHint(output []byte) string {
-	if said := matchingHint(stdoutRules, output); said != "" {
-		return said
+	if hint := matchingHint(stdoutRules, output); hint != "" {
+		return hint
 	}
 	line, _, ended := bytes.Cut(output, []byte("\n"))
 	if hasSeveralObjects(line) {
@@ -74,10 +78,11 @@ func StdoutHint(output []byte) string {
 	return ""
 }
 
-// objectPattern matches a line that is meant to be a message.
+// objectPattern matches a line that is probably meant as a message.
 var objectPattern = regexp.MustCompile(`^\s*\{.*["']jsonrpc["']`)
 
-// hintRule is a pattern in the output of a server, and what it looks like.
+// hintRule is a pattern in the output of a server with the hint for it. The hint may contain groups of the pattern,
+// such as $1.
 type hintRule struct {
 	pattern *regexp.Regexp
 	hint    string
@@ -92,10 +97,10 @@ func matchingHint(signs []hintRule, output []byte) string {
 	return ""
 }
 
-// responsePattern matches a line that begins as a JSON-RPC response does.
+// responsePattern matches a line that begins like a JSON-RPC response.
 var responsePattern = regexp.MustCompile(`(?m)^\s*\{.*"(?:result|error)"\s*:`)
 
-// stdoutRules are signs in a text on stdout, the more certain first.
+// stdoutRules are the rules for a text on stdout, the more certain ones first.
 var stdoutRules = []hintRule{
 	{regexp.MustCompile(`^[^ -~]{0,4}(?:\{\x00|\x00\{)`), "it looks like UTF-16: write UTF-8"},
 	{regexp.MustCompile(`^\x{feff}`), "it begins with a byte order mark: write UTF-8 without one"},
@@ -112,7 +117,7 @@ var stdoutRules = []hintRule{
 		"there is a text before its message on the same line: write that to stderr"},
 }
 
-// outputRules are signs on stdout or stderr.
+// outputRules are the rules for a text on stdout or stderr.
 var outputRules = []hintRule{
 	{regexp.MustCompile(`Need to install the following packages|Ok to proceed\?`),
 		"npx asks before it installs: use npx -y"},
@@ -124,7 +129,7 @@ var outputRules = []hintRule{
 		"its first line ends as lines of Windows do: save the script with LF, not CRLF"},
 }
 
-// repeatedMember is the first member that a JSON object has more than once; empty when there is none.
+// repeatedMember returns the first member that a JSON object has more than once, or "" if there is none.
 func repeatedMember(line []byte) string {
 	d := json.NewDecoder(bytes.NewReader(line))
 	if begin, _ := d.Token(); begin != json.Delim('{') {
@@ -145,7 +150,7 @@ func repeatedMember(line []byte) string {
 	return ""
 }
 
-// hasSeveralObjects reports whether a line is more than one JSON object, and nothing else.
+// hasSeveralObjects reports whether a line consists of several JSON objects.
 func hasSeveralObjects(line []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(line))
 	for n := 0; ; n++ {
@@ -159,16 +164,17 @@ func hasSeveralObjects(line []byte) bool {
 	}
 }
 
-// Symptoms ends the session, for a server that is not understood may say more then, and returns what is known of it.
+// EndAndCollectOutput ends the session and returns what is known of its server. It ends the session first because a
+// server that is not understood may write more then.
 func (p *Stdio) EndAndCollectOutput() ProcessOutput {
-	const patience = time.Second
+	const timeout = time.Second
 	const most = 4 << 10
 	mark := p.s.Mark()
 	silent := len(p.s.ReceivedSince(0)) == 0 && p.PartialBytes() == 0
 	p.CloseStdin()
-	p.AwaitExit(patience)
+	p.AwaitExit(timeout)
 	p.kill()
-	p.AwaitExit(patience)
+	p.AwaitExit(timeout)
 	stderr, _ := p.Stderr()
 	s := ProcessOutput{Stderr: stderr, SilentUntilEOF: silent && len(p.s.ReceivedSince(mark)) > 0}
 	for _, f := range p.s.FramesSince(0) {
@@ -185,11 +191,11 @@ func (p *Stdio) EndAndCollectOutput() ProcessOutput {
 	return s
 }
 
-// Text is what the server wrote to stdout, as lines; nil when it wrote nothing, or no text.
+// StdoutLines returns the lines that the server wrote to stdout, or nil if it wrote nothing, no text, or a message.
 func (s ProcessOutput) StdoutLines() []string {
-	said := strings.TrimSpace(string(s.Stdout))
-	if said == "" || !utf8.ValidString(said) || responsePattern.MatchString(said) {
+	output := strings.TrimSpace(string(s.Stdout))
+	if output == "" || !utf8.ValidString(output) || responsePattern.MatchString(output) {
 		return nil
 	}
-	return strings.Split(said, "\n")
+	return strings.Split(output, "\n")
 }

@@ -7,11 +7,11 @@ import (
 
 func TestHint(t *testing.T) {
 	const answer = `{"jsonrpc":"2.0","id":1,"result":{"capabilities":{}}}`
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`
+	const request = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`
 	for name, c := range map[string]struct {
 		stdout, stderr string
 		late           bool
-		want           string // in the diagnosis; empty: there is none
+		want           string // a part of the hint; empty if there is none
 	}{
 		"nothing":                  {},
 		"a banner":                 {stdout: "Weather server 1.0\n"},
@@ -21,7 +21,7 @@ func TestHint(t *testing.T) {
 		"a message after a banner": {stdout: "ready\n" + answer + "\n"},
 		"braces in a text":         {stdout: `{"jsonrpc":"2.0","method":"a","params":{"b":"}{"}}` + "\n"},
 		"a log of messages":        {stdout: answer + "\n", stderr: "→ " + answer},
-		"its own log of requests":  {stderr: `{"method":"initialize","jsonrpc":"2.0"}`},
+		"a log of requests":        {stderr: `{"method":"initialize","jsonrpc":"2.0"}`},
 		"an object in a log":       {stdout: "{ starting\n"},
 
 		"indented":            {stdout: "{\n  \"id\": 1\n}\n", want: "several lines"},
@@ -37,7 +37,7 @@ func TestHint(t *testing.T) {
 		"a text before it":    {stdout: "ready> " + answer + "\n", want: "text before its message"},
 		"a log line before":   {stdout: "[INFO] " + answer + "\n", want: "text before its message"},
 		"single quotes":       {stdout: "{'jsonrpc': '2.0', 'id': 1}\n", want: "not JSON: invalid character '\\''"},
-		"a comma too many":    {stdout: strings.TrimSuffix(answer, "}") + ",}\n", want: "not JSON"},
+		"an extra comma":      {stdout: strings.TrimSuffix(answer, "}") + ",}\n", want: "not JSON"},
 		"NaN":                 {stdout: strings.Replace(answer, "1", "NaN", 1) + "\n", want: "not JSON"},
 		"two in one line":     {stdout: answer + answer + "\n", want: "several messages"},
 		"two with a space":    {stdout: answer + " " + answer, want: "several messages"},
@@ -47,7 +47,7 @@ func TestHint(t *testing.T) {
 		"not flushed":         {stdout: answer + "\n", late: true, want: "flush"},
 		"on stderr":           {stderr: "ready\n" + answer + "\n", want: "on stderr"},
 		"a member twice":      {stdout: strings.Replace(answer, "{", `{"id":2,`, 1) + "\n", want: "the member id"},
-		"an echo":             {stdout: hello + "\n", want: "sends back"},
+		"an echo":             {stdout: request + "\n", want: "sends back"},
 		"npx": {
 			stdout: "Need to install the following packages:\nweather@1.0.0\nOk to proceed? (y) ", want: "npx -y",
 		},
@@ -67,9 +67,9 @@ func TestHint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := ProcessOutput{Stdout: []byte(c.stdout), Stderr: []byte(c.stderr), SilentUntilEOF: c.late}
-			s.Sent = [][]byte{[]byte(hello)}
+			s.Sent = [][]byte{[]byte(request)}
 			if got := s.Hint(); (got == "") != (c.want == "") || !strings.Contains(got+"$", c.want) {
-				t.Errorf("diagnosis is %q, want %q in it", got, c.want)
+				t.Errorf("the hint is %q, want %q in it", got, c.want)
 			}
 		})
 	}

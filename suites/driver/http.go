@@ -10,42 +10,51 @@ import (
 	"time"
 )
 
-// RoundTrip is the transports over RoundTrip: Streamable RoundTrip, where each message is a POST that brings its own
-// answer, and the older RoundTrip+SSE, where one stream brings all of them. It is had from Session.HTTP, with what only
-// it can do.
+// HTTP implements the transports over HTTP: Streamable HTTP, where each message is a POST whose HTTP response carries
+// the answer, and the older HTTP+SSE, where one stream carries all messages of the server. Session.HTTP returns it for
+// what only this transport can do.
 type HTTP struct {
-	s     *Session
-	site  *Site
-	ctx   context.Context // of everything that the session has open
-	stop  context.CancelCauseFunc
-	isSSE bool     // HTTP+SSE
-	proc  *process // that serves the site; nil: it is not ours
+	s    *Session
+	site *Site
+	// ctx is the context of everything that the session has open.
+	ctx  context.Context
+	stop context.CancelCauseFunc
+	// isSSE reports whether the transport is HTTP+SSE.
+	isSSE bool
+	// proc is the process that serves the site; nil if this run did not start it.
+	proc *process
 
-	running           sync.WaitGroup // exchanges
-	leavesStreamsOpen atomic.Bool    // a stream was open for a while after the response
+	// running counts the round trips.
+	running sync.WaitGroup
+	// leavesStreamsOpen reports whether a stream was still open some time after its response.
+	leavesStreamsOpen atomic.Bool
 
-	mu           sync.Mutex
-	endpoint     string          // where messages go
-	issued       []issuedSession // session ids; the first one is used
-	deletedCount int             // how many of them were, see DeleteSessions
-	turn         chan struct{}   // closed once the next message may be sent
-	closeOnce    sync.Once
+	mu sync.Mutex
+	// endpoint is the URL to which messages are sent.
+	endpoint string
+	// issued holds the session ids that the server issued. The session uses the first one.
+	issued []issuedSession
+	// deletedCount is the number of issued ids that DeleteSessions has handled.
+	deletedCount int
+	// turn is closed when the next message may be sent.
+	turn      chan struct{}
+	closeOnce sync.Once
 }
 
-func newHTTP(ctx context.Context, site *Site, t Target, old bool) *HTTP {
+func newHTTP(ctx context.Context, site *Site, t Target, isSSE bool) *HTTP {
 	s := newSession(ctx, t, site.stderr())
 	inner, stop := context.WithCancelCause(ctx)
-	s.idBase = site.nextIDBase() // so that an answer that belongs to another session is seen to
+	s.idBase = site.nextIDBase() // so that responses to requests of another session are recognized
 	h := &HTTP{
-		s: s, site: site, ctx: inner, stop: stop, isSSE: old,
+		s: s, site: site, ctx: inner, stop: stop, isSSE: isSSE,
 		endpoint: site.URL(), turn: closedChannel(),
 	}
 	s.transport = h
 	return h
 }
 
-// SharesProcess reports whether another session over RoundTrip is served by the same process, as far as mcpcheck knows:
-// one that it has started itself, and that ended, was started again.
+// SharesProcess reports whether another session over HTTP is served by the same process, as far as mcpcheck knows: a
+// process that this run started and that ended has been replaced by a new one.
 func (s *Session) SharesProcess(other *Session) bool {
 	mine, others := s.HTTP(), other.HTTP()
 	return mine != nil && others != nil && mine.proc == others.proc
@@ -57,7 +66,7 @@ func closedChannel() chan struct{} {
 	return c
 }
 
-// awaitProcessExit ends the session when the process behind the site ends.
+// awaitProcessExit ends the session when the process that serves the site ends.
 func (h *HTTP) awaitProcessExit() {
 	select {
 	case <-h.proc.exited:
@@ -66,13 +75,13 @@ func (h *HTTP) awaitProcessExit() {
 	}
 }
 
-// recordExit records that the process behind the site has ended.
+// recordExit records that the process that serves the site has ended.
 func (h *HTTP) recordExit() {
 	h.s.stderr.awaitEnd()
 	h.endByLoss("the server " + h.proc.exit.String())
 }
 
-// endByLoss records that the server is gone, and drops every connection to it.
+// endByLoss records that the server cannot be reached any longer, and closes every connection to it.
 func (h *HTTP) endByLoss(cause string) {
 	if h.s.IsAlive() {
 		h.s.endByServer(cause)
@@ -80,7 +89,7 @@ func (h *HTTP) endByLoss(cause string) {
 	h.stop(errors.New(cause))
 }
 
-// SessionID is the session id that the server issued; empty when it issued none.
+// SessionID returns the session id that the server issued, or "" if it issued none.
 func (h *HTTP) SessionID() string {
 	if all := h.issuedSessions(); len(all) > 0 {
 		return all[0].id
@@ -88,16 +97,16 @@ func (h *HTTP) SessionID() string {
 	return ""
 }
 
-// issuedSession is a session id that the server has issued, and the exchange that brought it.
+// issuedSession is a session id that the server issued, and the round trip in which it did.
 type issuedSession struct {
 	id        string
 	roundTrip *RoundTrip
 }
 
-// revision is the one that the server has granted when it issued the id; empty when that is not known.
+// revision returns the revision that the server granted when it issued the id, or "" if that is not known.
 func (i issuedSession) revision() string {
-	welcome := i.roundTrip.s.AwaitFor(Pending{ID: i.roundTrip.requestID}, 0)
-	revision, _ := welcome.Result()["protocolVersion"].(string)
+	reply := i.roundTrip.s.AwaitFor(Pending{ID: i.roundTrip.requestID}, 0)
+	revision, _ := reply.Result()["protocolVersion"].(string)
 	return revision
 }
 
@@ -107,7 +116,7 @@ func (h *HTTP) issuedSessions() []issuedSession {
 	return slices.Clone(h.issued)
 }
 
-// noteSessionID notes the session id that the server has issued with an answer, if it has.
+// noteSessionID notes the session id that a response issues, if it does.
 func (h *HTTP) noteSessionID(x *RoundTrip) {
 	a := x.Response()
 	if id := a.Header.Get(sessionHeader); id != "" && a.OK() {
@@ -115,7 +124,7 @@ func (h *HTTP) noteSessionID(x *RoundTrip) {
 	}
 }
 
-// keep notes a session id that the server has issued.
+// addSessionID notes a session id that the server issued.
 func (h *HTTP) addSessionID(id string, by *RoundTrip) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,23 +133,23 @@ func (h *HTTP) addSessionID(id string, by *RoundTrip) {
 	}
 }
 
-// DeleteSessions ends every session that the server has issued an id for, and waits for it. A server may serve one at a
-// time, and no other before that one has ended.
+// DeleteSessions ends every session for which the server has issued an id, and waits for the responses. A server that
+// serves one session at a time serves no other before.
 func (h *HTTP) DeleteSessions() {
 	h.mu.Lock()
 	begun := slices.Clone(h.issued[h.deletedCount:])
 	h.deletedCount = len(h.issued)
 	h.mu.Unlock()
-	var farewells sync.WaitGroup
+	var deletes sync.WaitGroup
 	for _, session := range begun {
-		farewells.Go(func() { h.deleteSession(session) })
+		deletes.Go(func() { h.deleteSession(session) })
 	}
-	farewells.Wait()
+	deletes.Wait()
 }
 
-// deleteSession ends a session of the server. The server has a moment to confirm it.
+// deleteSession sends DELETE for a session and waits up to a second for the response.
 func (h *HTTP) deleteSession(session issuedSession) {
-	const moment = time.Second
+	const timeout = time.Second
 	f := &Frame{Side: FromClient, Complete: true}
 	x := h.newRoundTrip(http.MethodDelete, h.site.URL(), f)
 	x.Header.Set(sessionHeader, session.id)
@@ -148,18 +157,18 @@ func (h *HTTP) deleteSession(session issuedSession) {
 		x.Header.Set(revisionHeader, revision)
 	}
 	h.s.add(f)
-	h.performFor(x, moment)
+	h.performFor(x, timeout)
 }
 
-// EndpointURL is the URL to which messages are sent.
+// Endpoint returns the URL to which messages are sent.
 func (h *HTTP) Endpoint() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.endpoint
 }
 
-// RoundTrips are the RoundTrip requests of the session, in the order in which they were sent; those made by hand
-// included. Over stdio, of a nil RoundTrip, there are none.
+// RoundTrips returns the HTTP requests of the session in the order in which they were sent, including those of Do. For
+// a nil HTTP, that of a session over stdio, it returns none.
 func (h *HTTP) RoundTrips() (all []*RoundTrip) {
 	if h == nil {
 		return nil
@@ -172,7 +181,7 @@ func (h *HTTP) RoundTrips() (all []*RoundTrip) {
 	return all
 }
 
-// headers are those of an ordinary request in the session, which carries a frame.
+// headers returns the headers of an ordinary request of the session that carries frame f.
 func (h *HTTP) headers(method string, f *Frame) http.Header {
 	header := h.site.header.Clone()
 	header.Set("User-Agent", "mcpcheck")
@@ -184,22 +193,20 @@ func (h *HTTP) headers(method string, f *Frame) http.Header {
 	case method == http.MethodGet:
 		header.Set("Accept", "text/event-stream")
 	}
-	if !h.isSSE { // which knows no headers of the protocol
+	if !h.isSSE { // HTTP+SSE has no headers of the protocol
 		h.s.Era().setHeaders(h, header, f)
 	}
 	return header
 }
 
 const (
-	// headStart is how long a request is given to reach the server before the next message is sent, on another
-	// connection.
+	// headStart is how long a request has to reach the server before the next message is sent on another connection.
 	headStart = 20 * time.Millisecond
-	// acceptTimeout is how long a server has over RoundTrip+SSE to say that it has taken a message that wants no
-	// answer.
+	// acceptTimeout is how long a server over HTTP+SSE has to accept a message that needs no response.
 	acceptTimeout = time.Second
 )
 
-// exchange prepares the RoundTrip request that carries a frame of the client, and has the frame know it.
+// newRoundTrip prepares the HTTP request that carries a frame of the client, and stores it in the frame.
 func (h *HTTP) newRoundTrip(method, url string, f *Frame) *RoundTrip {
 	f.RoundTrip = &RoundTrip{
 		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw.Bytes(),
@@ -214,15 +221,15 @@ func (h *HTTP) newRoundTrip(method, url string, f *Frame) *RoundTrip {
 	return f.RoundTrip
 }
 
-// send posts a message. Messages are sent in their order: what wants no answer is taken by the server before the next
-// one is sent, and a request is given a moment.
+// send posts a message. Messages are sent in order: the server has accepted one that needs no response before the next
+// one is sent, and a request has headStart to arrive.
 func (h *HTTP) send(f *Frame, _ [][]byte) {
 	x := h.newRoundTrip(http.MethodPost, h.Endpoint(), f)
 	h.s.add(f)
 	h.enqueue(x, h.turnTimeout(f))
 }
 
-// turnTimeout is how long the next message waits for an answer to this one.
+// turnTimeout returns how long the next message waits for the HTTP response to this one.
 func (h *HTTP) turnTimeout(f *Frame) time.Duration {
 	switch {
 	case f.IsRequest():
@@ -233,9 +240,9 @@ func (h *HTTP) turnTimeout(f *Frame) time.Duration {
 	return h.s.limits.ReplyTimeout
 }
 
-// enqueue performs an exchange when its turn has come. The next one waits until it has its headers, or its end if
-// nothing more is to come, but not for longer than patience.
-func (h *HTTP) enqueue(x *RoundTrip, patience time.Duration) {
+// enqueue performs a round trip when its turn has come. The next one waits until it has its headers, or its end if
+// nothing more is to follow, but at most for timeout.
+func (h *HTTP) enqueue(x *RoundTrip, timeout time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before, taken := h.turn, make(chan struct{})
@@ -246,24 +253,23 @@ func (h *HTTP) enqueue(x *RoundTrip, patience time.Duration) {
 		case <-h.ctx.Done():
 		}
 		give := sync.OnceFunc(func() { close(taken) })
-		timer := time.AfterFunc(patience, give)
+		timer := time.AfterFunc(timeout, give)
 		defer timer.Stop()
 		defer give()
 		h.perform(x, give)
 	})
 }
 
-// finish gives an exchange that has brought an answer a moment to end: a server may serve one request at a time. Where
-// that was not enough once, the streams of the session are left open, and nothing more is waited for.
+// awaitStreamEnd waits briefly for the end of a round trip that has been answered, because a server may handle one
+// request at a time. If the stream stays open once, the session does not wait again.
 func (h *HTTP) awaitStreamEnd(x *RoundTrip) {
-	const moment = 100 * time.Millisecond
-	if x.requestID != nil && !x.isAnsweredOnStream && !h.leavesStreamsOpen.Load() && !x.AwaitEndFor(moment).Ended {
+	const timeout = 100 * time.Millisecond
+	if x.requestID != nil && !x.isAnsweredOnStream && !h.leavesStreamsOpen.Load() && !x.AwaitEndFor(timeout).Ended {
 		h.leavesStreamsOpen.Store(true)
 	}
 }
 
-// awaitDelivery waits until each message since the mark has had its RoundTrip answer. A stream may stay open after the
-// response.
+// awaitDelivery waits until each message since the mark has its HTTP response. A stream may stay open after that.
 func (h *HTTP) awaitDelivery(mark int) {
 	var sent []*RoundTrip
 	for _, f := range h.s.FramesSince(mark) {
@@ -286,7 +292,7 @@ func (h *HTTP) kill() {
 	h.stop(errors.New("the session was closed"))
 }
 
-// close takes leave of the server, and drops every connection.
+// close ends the session of the server and closes every connection.
 func (h *HTTP) close() {
 	h.closeOnce.Do(func() {
 		h.s.markShutdown()

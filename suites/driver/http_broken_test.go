@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What breaks in the middle of an answer is trouble of the session, since another one may have brought the server down.
-// What ends in order, and what the client has dropped itself, tell nothing of the kind.
+// TestBrokenResponsesAreFaults checks that a response that breaks off is a fault of the session, since another session
+// may have ended the server. A complete response and one that the client aborted are not.
 func TestBrokenResponsesAreFaults(t *testing.T) {
 	const begins = `{"jsonrpc":"2.0","id":1,`
 	ask := func(s *Session) { s.Call("ping", nil) }
@@ -18,7 +18,7 @@ func TestBrokenResponsesAreFaults(t *testing.T) {
 		media, body string
 		breaks      bool
 		try         func(s *Session)
-		trouble     bool
+		fault       bool
 	}{
 		"a body":               {"application/json", begins, true, ask, true},
 		"a stream":             {"text/event-stream", "data: " + begins, true, ask, true},
@@ -50,8 +50,8 @@ func TestBrokenResponsesAreFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if tt.try(s); s.HasFault() != tt.trouble {
-				t.Errorf("troubled is %v", s.HasFault())
+			if tt.try(s); s.HasFault() != tt.fault {
+				t.Errorf("has fault is %v", s.HasFault())
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func postManually(s *Session) {
 	s.HTTP().Do(HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}).AwaitEnd()
 }
 
-// abortStream opens a stream and drops the connection.
+// abortStream opens a stream and closes the connection.
 func abortStream(s *Session) {
 	x := s.HTTP().Do(HTTPRequest{Method: http.MethodGet})
 	x.AwaitHeaders()

@@ -8,23 +8,28 @@ import (
 	"slices"
 )
 
-// HTTPRequest is an RoundTrip request that a check makes by hand. Empty fields are as those of the session's own
-// requests.
+// HTTPRequest is an HTTP request that a check makes outside of the session's messages. Empty fields stand for the
+// values of the session's own requests.
 type HTTPRequest struct {
-	Method string      // default POST
-	URL    string      // absolute, or a path on the server; default the endpoint
-	Header http.Header // laid over the ordinary ones, of which another origin gets none; nil values leave a header out
-	Host   string      // of the header Host
-	Body   []byte
+	// Method is the HTTP method; empty is POST.
+	Method string
+	// URL is absolute or a path on the server; empty is the endpoint.
+	URL string
+	// Header replaces headers of the session's own requests; a nil value removes one. Requests to another origin have
+	// no other headers.
+	Header http.Header
+	// Host is the value of the header Host.
+	Host string
+	Body []byte
 
-	// BodyReader is sent in place of Body, which stands for it in the record: Size bytes, so many that they are better
-	// made on the way than kept.
+	// BodyReader is sent instead of Body, which then only stands for it in the record. It is for bodies that are too
+	// big to keep in memory. BodySize is its length in bytes.
 	BodyReader io.Reader
 	BodySize   int64
 }
 
-// Do makes an RoundTrip request by hand, beside the session's messages and at once. What comes of it is for the caller
-// alone: checks that watch the wire leave it out.
+// Do makes an HTTP request outside of the session's messages and without waiting for its turn. Its result is for the
+// caller alone: checks that watch the session ignore it.
 func (h *HTTP) Do(r HTTPRequest) *RoundTrip {
 	target := h.resolve(r.URL)
 	f := &Frame{Side: FromClient, Raw: Text(r.Body), Complete: true, Manual: true}
@@ -41,7 +46,7 @@ func (h *HTTP) Do(r HTTPRequest) *RoundTrip {
 	return x
 }
 
-// resolve is the URL that a reference stands for; the endpoint, if it is empty.
+// resolve returns the URL for a reference; an empty one stands for the endpoint.
 func (h *HTTP) resolve(reference string) string {
 	endpoint := h.Endpoint()
 	base, err := url.Parse(endpoint)
@@ -55,8 +60,8 @@ func (h *HTTP) resolve(reference string) string {
 	return u.String()
 }
 
-// ours reports whether a URL is of the server's own origin. To any other one nothing goes of what belongs to the
-// operator or to the session.
+// isOwnOrigin reports whether a URL has the server's own origin. Headers of the operator and of the session are never
+// sent to another one.
 func (h *HTTP) isOwnOrigin(target string) bool {
 	u, err := url.Parse(target)
 	return err == nil && slices.ContainsFunc([]string{h.site.URL(), h.Endpoint()}, func(own string) bool {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// do makes an RoundTrip request. The values of its headers are sent as they are, with the white space around them that
-// is part of no value by the grammar of RoundTrip, and that net/http leaves out: such a request has a connection of its
-// own, with no proxy between.
+// do makes an HTTP request. It sends header values as they are, including white space around them. By the grammar of
+// HTTP that is not part of the value, and net/http drops it, so such a request has a connection of its own without a
+// proxy.
 func (site *Site) do(req *http.Request) (*http.Response, error) {
 	padding := paddingOf(req.Header)
 	if len(padding) == 0 {
@@ -36,8 +36,7 @@ func (site *Site) do(req *http.Request) (*http.Response, error) {
 	return (&http.Client{Transport: transport, CheckRedirect: site.client.CheckRedirect}).Do(req)
 }
 
-// paddingOf is, by the lines as which net/http writes the headers with white space around their values, what they are
-// to be.
+// paddingOf returns the header lines with white space around the value, by the lines that net/http writes for them.
 func paddingOf(header http.Header) map[string]string {
 	lines := map[string]string{}
 	for name, values := range header {
@@ -50,7 +49,7 @@ func paddingOf(header http.Header) map[string]string {
 	return lines
 }
 
-// padded is a connection on which the head of a request, which is written at once, has its white space.
+// padded is a connection that restores the white space in the head of a request, which net/http writes at once.
 type padded struct {
 	net.Conn
 	lines map[string]string

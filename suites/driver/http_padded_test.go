@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPaddedHeaders proves that white space around the value of a header is sent, and nothing else is changed.
+// TestPaddedHeaders checks that white space around the value of a header is sent, and that nothing else changes.
 func TestPaddedHeaders(t *testing.T) {
 	here, there := net.Pipe()
 	dial := func(context.Context, string, string) (net.Conn, error) { return here, nil }

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// perform carries an exchange out until its end; headed is called when the headers of an answer that may take long have
-// come.
+// perform carries out a round trip until its end. It calls headed when the headers of a response that may take long
+// have been received.
 func (h *HTTP) perform(x *RoundTrip, headed func()) {
 	ctx, stop := context.WithCancel(h.ctx)
 	defer stop()
@@ -61,7 +61,8 @@ func (h *HTTP) perform(x *RoundTrip, headed func()) {
 	h.readBody(x, resp)
 }
 
-// decoded is the body of an answer without its coding. None is asked for, but any client can read gzip.
+// decodedBody returns the body of a response without its content coding. mcpcheck requests none, but any client can
+// read gzip.
 func decodedBody(resp *http.Response) (io.Reader, error) {
 	switch encoding := resp.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
 	case "", "identity":
@@ -73,8 +74,8 @@ func decodedBody(resp *http.Response) (io.Reader, error) {
 	}
 }
 
-// isUndeclaredStream reports whether the answer to a request is an event stream by another media type: that it is, a
-// check says, and the others judge what comes on it.
+// isUndeclaredStream reports whether the response to a request is an event stream with another media type. One check
+// reports the media type; the others judge the content.
 func isUndeclaredStream(resp *http.Response, body *bufio.Reader) bool {
 	const longest = len("event:")
 	if resp.StatusCode != http.StatusOK || slices.Contains([]string{"application/json", ""}, MediaType(resp.Header)) {
@@ -86,7 +87,7 @@ func isUndeclaredStream(resp *http.Response, body *bufio.Reader) bool {
 	})
 }
 
-// performFor is perform with an end after d.
+// performFor is perform that is aborted after d.
 func (h *HTTP) performFor(x *RoundTrip, d time.Duration) {
 	ctx, cancel := context.WithTimeout(h.ctx, d)
 	defer cancel()
@@ -95,7 +96,7 @@ func (h *HTTP) performFor(x *RoundTrip, d time.Duration) {
 	h.perform(x, func() {})
 }
 
-// newHTTPRequest is the exchange as the client of net/http takes it.
+// newHTTPRequest returns the request for net/http.
 func (x *RoundTrip) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, x.Method, x.URL, bytes.NewReader(x.Body))
 	if err != nil {
@@ -111,9 +112,9 @@ func (x *RoundTrip) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// broken records an exchange that had no RoundTrip answer. When nobody listens any more, the session is over.
+// handleError records a round trip without an HTTP response. If nothing listens any longer, the session is over.
 func (h *HTTP) handleError(x *RoundTrip, err error) {
-	if x.isOtherOrigin { // which says nothing of the server
+	if x.isOtherOrigin { // it says nothing about the server
 		h.recordFailure(x, plainError(err))
 		return
 	}
@@ -130,7 +131,7 @@ func (h *HTTP) handleError(x *RoundTrip, err error) {
 	}
 }
 
-// recordHeaders records the headers of an answer.
+// recordHeaders records the headers of a response.
 func (h *HTTP) recordHeaders(x *RoundTrip, resp *http.Response) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -143,15 +144,15 @@ func (h *HTTP) recordHeaders(x *RoundTrip, resp *http.Response) {
 	h.s.wake()
 }
 
-// recordFailure records why an exchange has ended without a whole answer.
+// recordFailure records why a round trip ended without a complete response.
 func (h *HTTP) recordFailure(x *RoundTrip, err error) {
 	h.noteBroken(x, err)
 	h.recordStatus(x, err)
 	h.recordEnd(x, err)
 }
 
-// noteBroken notes that a request has no whole answer because the connection broke, when it did: what another session
-// has done to the server may be the cause.
+// noteBroken notes that a request has no complete response because the connection broke. Another session's effect on
+// the server may be the cause.
 func (h *HTTP) noteBroken(x *RoundTrip, err error) {
 	ours := x.isOtherOrigin || x.manual && errors.Is(err, context.Canceled)
 	h.s.mu.Lock()
@@ -160,8 +161,8 @@ func (h *HTTP) noteBroken(x *RoundTrip, err error) {
 	h.s.connectionFailed = h.s.connectionFailed || x.broken
 }
 
-// end records that nothing more will come. Whatever stands for the answer is in the record before, for those who wait
-// for the end.
+// recordEnd records that nothing more will be received. The frame for the response must be in the record before, for
+// those who wait for the end.
 func (h *HTTP) recordEnd(x *RoundTrip, err error) {
 	h.s.setLimitErr(AsLimitError(err))
 	h.s.mu.Lock()
@@ -170,16 +171,16 @@ func (h *HTTP) recordEnd(x *RoundTrip, err error) {
 	h.s.wake()
 }
 
-// recordStatus records an answer that carries no message, and that ends with an error or simply.
+// recordStatus records a response that carries no message. err is why it ended, if not normally.
 func (h *HTTP) recordStatus(x *RoundTrip, err error) {
 	a := x.Response()
 	a.Ended, a.Err = true, err
 	h.s.add(&Frame{Side: StatusOnly, Raw: Text(a.String()), Complete: true, RoundTrip: x, Manual: x.manual})
 }
 
-// readBody reads an answer that is not an event stream: one message or, in a batch, several. Of a body that holds more
-// than one document the first is taken for the answer: that there are others, a check says. A message that leaves the
-// request without its answer leaves it so for good.
+// readBody reads a response that is not an event stream: one message or, in a batch, several. If the body holds more
+// than one document, the first one counts; one check reports the others. If the message is not the response to the
+// request, none will come.
 func (h *HTTP) readBody(x *RoundTrip, resp *http.Response) {
 	taken := &readQuota{record: &h.s.record, partial: &x.partial}
 	defer taken.release()
@@ -201,7 +202,7 @@ func (h *HTTP) readBody(x *RoundTrip, resp *http.Response) {
 	}
 }
 
-// receiveBody hands a body on, or the beginning of one; nil when that is not a message.
+// receiveBody records a body, or the beginning of one, as a frame. It returns nil if it is not a message.
 func (h *HTTP) receiveBody(x *RoundTrip, body []byte) *Frame {
 	f := &Frame{Raw: bytes.TrimSpace(body), Complete: true, RoundTrip: x, Manual: x.manual}
 	f.parse()
@@ -212,7 +213,7 @@ func (h *HTTP) receiveBody(x *RoundTrip, body []byte) *Frame {
 	return f
 }
 
-// firstDocument is the JSON with which a body begins; nil when it begins with something else.
+// firstDocument returns the JSON with which a body begins, or nil if it begins with something else.
 func firstDocument(body []byte) []byte {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if d.Decode(new(json.RawMessage)) != nil {
@@ -221,14 +222,14 @@ func firstDocument(body []byte) []byte {
 	return body[:d.InputOffset()]
 }
 
-// carriesMessage reports whether a body is a message. That of an RoundTrip error may be some other JSON, and so may the
-// answer to a request.
+// carriesMessage reports whether a body is a message. The body of an HTTP error may be some other JSON, and so may that
+// of the response to a request.
 func (h *HTTP) carriesMessage(x *RoundTrip, f *Frame) bool {
 	switch {
 	case h.isSSE:
-		return false // whatever it is, messages come with the stream
+		return false // messages arrive on the stream only
 	case x.hasErrorStatus() && x.Method != http.MethodPost:
-		return false // what is refused is the stream, not a request
+		return false // the server rejects a stream, not a request
 	case x.hasErrorStatus():
 		return f.Kind == Object && (f.HasError || f.HasResult) && f.HasJSONRPC
 	}
@@ -238,7 +239,7 @@ func (h *HTTP) carriesMessage(x *RoundTrip, f *Frame) bool {
 
 var errBodyTruncated = errors.New("the body ended early")
 
-// readAll reads a body up to the limit of a message.
+// readAll reads a body up to the limit for messages.
 func (h *HTTP) readAll(resp *http.Response, taken *readQuota) (Text, error) {
 	tooLong := h.s.limits.tooLong("the body has")
 	if resp.ContentLength > int64(h.s.limits.MaxMessageBytes) {

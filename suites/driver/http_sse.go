@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// openSSEStream opens the one stream of RoundTrip+SSE, and waits until the server has said where messages go.
+// openSSEStream opens the one stream of HTTP+SSE, and waits for the event that names the endpoint.
 func (h *HTTP) openSSEStream() error {
 	x := h.newListeningStream()
 	h.running.Go(func() {
@@ -37,21 +37,22 @@ func (h *HTTP) openSSEStream() error {
 	return nil
 }
 
-// endlessBodyWait is how long a body goes on that is meant to be a stream.
+// endlessBodyWait is how long a body must last to be taken for a stream.
 const endlessBodyWait = 500 * time.Millisecond
 
-// EndpointError says that a stream of RoundTrip+SSE cannot be used, or that there is none.
+// EndpointError says that the stream of HTTP+SSE is missing or unusable.
 type EndpointError struct {
 	Reason string
-	IsSSE  bool // it is RoundTrip+SSE all the same, with something wrong
+	// IsSSE reports whether the server nevertheless speaks HTTP+SSE, with a mistake.
+	IsSSE bool
 }
 
 func (e *EndpointError) Error() string { return e.Reason }
 
-// IsEndpoint reports whether an event is the one that says where messages go.
+// IsEndpoint reports whether the event names the endpoint of HTTP+SSE.
 func (e StreamEvent) IsEndpoint() bool { return e.Type == "endpoint" }
 
-// setEndpoint takes the endpoint of RoundTrip+SSE for the URL of messages.
+// setEndpoint makes the endpoint of HTTP+SSE the URL for messages.
 func (h *HTTP) setEndpoint(reference string) error {
 	u, err := h.site.EndpointURL(reference)
 	if err != nil {
@@ -63,8 +64,8 @@ func (h *HTTP) setEndpoint(reference string) error {
 	return nil
 }
 
-// EndpointURL is where messages go, by the data of an endpoint event. It fails for another origin; one loopback name in
-// place of another is put right.
+// EndpointURL returns the URL for messages from the data of an endpoint event. It fails for another origin; a different
+// name of the loopback host is replaced by that of the site.
 func (site *Site) EndpointURL(reference string) (*url.URL, error) {
 	base := site.parsedURL()
 	u, err := ParseEndpoint(base, reference)
@@ -80,7 +81,7 @@ func (site *Site) EndpointURL(reference string) (*url.URL, error) {
 	return u, nil
 }
 
-// ParseEndpoint resolves the data of an endpoint event, a URI reference. JSON is not one, though some servers send it.
+// ParseEndpoint resolves the data of an endpoint event, a URI reference. It rejects JSON, which some servers send.
 func ParseEndpoint(base *url.URL, reference string) (*url.URL, error) {
 	switch {
 	case reference == "":

@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// listeningStart is how long the standing stream is given to open.
+// listeningStart is how long the listening stream has to open before the next message is sent.
 const listeningStart = 50 * time.Millisecond
 
-// openListeningStream opens the standing stream, on which the server may speak first. Over RoundTrip+SSE there is one
-// from the beginning.
+// openListeningStream opens the stream for the server's own messages. HTTP+SSE has one from the beginning.
 func (h *HTTP) openListeningStream() {
 	if !h.isSSE {
 		h.enqueue(h.newListeningStream(), listeningStart)
 	}
 }
 
-// listen prepares the request for a stream of what the server says by itself.
+// newListeningStream prepares the GET for a stream of the server's own messages.
 func (h *HTTP) newListeningStream() *RoundTrip {
 	f := &Frame{Side: FromClient, Complete: true, opensStream: true}
 	x := h.newRoundTrip(http.MethodGet, h.site.URL(), f)
@@ -28,7 +27,7 @@ func (h *HTTP) newListeningStream() *RoundTrip {
 	return x
 }
 
-// ListeningStream is the stream that the session opened for what the server says by itself; nil when there is none.
+// ListeningStream returns the stream that the session opened for the server's own messages, or nil if there is none.
 func (h *HTTP) ListeningStream() *RoundTrip {
 	for _, x := range h.RoundTrips() {
 		if x.isListening {
@@ -38,11 +37,11 @@ func (h *HTTP) ListeningStream() *RoundTrip {
 	return nil
 }
 
-// maxEvents is how many events of a stream are kept.
+// maxEvents is the number of events of a stream that are kept.
 const maxEvents = 1024
 
-// readStream hands the events of a stream on until it ends. If it ended before the answer came, and can be resumed, it
-// is.
+// readStream records the events of a stream until it ends. A stream that ended before the response is resumed if
+// possible.
 func (h *HTTP) readStream(x *RoundTrip, body io.Reader) {
 	answered, came := false, false
 	taken := &readQuota{record: &h.s.record, partial: &x.partial}
@@ -56,30 +55,30 @@ func (h *HTTP) readStream(x *RoundTrip, body io.Reader) {
 		err = plainError(err)
 	}
 	unanswered := x.requestID != nil && !answered
-	goesOn := (unanswered && x.unknownIDFrame == nil || x.isListening) && h.canResume(x)
+	willResume := (unanswered && x.unknownIDFrame == nil || x.isListening) && h.canResume(x)
 	h.s.mu.Lock()
-	x.response.Truncated, x.willResume = cut, goesOn
+	x.response.Truncated, x.willResume = cut, willResume
 	h.s.mu.Unlock()
-	if unanswered && !goesOn || x.manual && x.Method == http.MethodGet {
+	if unanswered && !willResume || x.manual && x.Method == http.MethodGet {
 		h.noteBroken(x, err)
 	}
-	if unanswered && !goesOn || !unanswered && !came {
+	if unanswered && !willResume || !unanswered && !came {
 		h.recordStatus(x, err)
 	}
 	h.recordEnd(x, err)
-	if goesOn {
+	if willResume {
 		h.resume(x)
 	}
 }
 
-// countComment notes a comment on the stream.
+// countComment counts a comment on the stream.
 func (x *RoundTrip) countComment() {
 	x.s.mu.Lock()
 	x.response.Comments++
 	x.s.mu.Unlock()
 }
 
-// receiveEvent hands the message of an event on; nil when it has none.
+// receiveEvent records the message of an event, or returns nil if it has none.
 func (h *HTTP) receiveEvent(x *RoundTrip, e StreamEvent) *Frame {
 	f := &Frame{Raw: e.Data, Complete: true, RoundTrip: x, Event: &e, Manual: x.manual}
 	f.parse()
@@ -92,12 +91,12 @@ func (h *HTTP) receiveEvent(x *RoundTrip, e StreamEvent) *Frame {
 	defer h.s.mu.Unlock()
 	x.hasResponse = x.hasResponse || answers
 	if f.IsResponse() && !f.ForOtherSession && h.s.sentRequestFor(f.RequestID()) == nil {
-		x.unknownIDFrame = f // the right one may follow
+		x.unknownIDFrame = f // the response with the right id may follow
 	}
 	return f
 }
 
-// addEvent adds an event to the answer of an exchange, of which the last ones are kept.
+// addEvent adds an event to the response of a round trip. Only the last events are kept.
 func (h *HTTP) addEvent(x *RoundTrip, e StreamEvent) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -109,8 +108,7 @@ func (h *HTTP) addEvent(x *RoundTrip, e StreamEvent) {
 	h.s.wake()
 }
 
-// dropEvents drops the first events of an answer. Who made the request by hand looks for them there. The caller holds
-// the lock of the record.
+// dropEvents drops the first n events of a response. The caller holds the lock of the record.
 func (x *RoundTrip) dropEvents(n int) {
 	for _, e := range x.response.Events[:n] {
 		x.s.account(-e.cost())
@@ -122,18 +120,17 @@ func (x *RoundTrip) dropEvents(n int) {
 // maxResumes is how often one stream is resumed.
 const maxResumes = 5
 
-// canResume reports whether the server has given a way to ask for the rest of a stream. What was made by hand is not
-// resumed.
+// canResume reports whether the server allows the client to resume a stream. Streams of Do are not resumed.
 func (h *HTTP) canResume(x *RoundTrip) bool {
 	if h.isSSE || x.manual || x.resumeCount >= maxResumes || h.ctx.Err() != nil || !h.s.Era().resumes() {
 		return false
 	}
 	id, _ := resumePoint(x.Response().Events)
-	again := x.resumeCount > 0 && !x.previousEmpty // one stream may come to nothing
+	again := x.resumeCount > 0 && !x.previousEmpty // one resumed stream may be empty
 	return id != "" || x.isListening || again
 }
 
-// resume asks for the rest of a stream, after the time that the server wants, unless the session ends before.
+// resume requests the rest of a stream after the server's retry time, unless the session ends before.
 func (h *HTTP) resume(x *RoundTrip) {
 	id, wait := resumePoint(x.Response().Events)
 	if !h.sleep(wait) {
@@ -155,7 +152,7 @@ func (h *HTTP) resume(x *RoundTrip) {
 	h.perform(next, func() {})
 }
 
-// resumePoint is the id of the last event that has one, and the time to wait before a stream is resumed.
+// resumePoint returns the id of the last event that has one, and the time to wait before a stream is resumed.
 func resumePoint(events []StreamEvent) (id string, wait time.Duration) {
 	const usual, most = 100 * time.Millisecond, 3 * time.Second
 	wait = usual
@@ -170,6 +167,7 @@ func resumePoint(events []StreamEvent) (id string, wait time.Duration) {
 	return id, wait
 }
 
+// sleep waits for d. It returns false if the session ends before.
 func (h *HTTP) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

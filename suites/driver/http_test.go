@@ -20,8 +20,7 @@ import (
 	"time"
 )
 
-// testHTTPServer is a server over RoundTrip for one test: it answers initialize, and leaves everything else to the
-// test.
+// testHTTPServer is a server over HTTP for one test. It answers initialize, and lets serve answer everything else.
 type testHTTPServer struct {
 	serve func(w http.ResponseWriter, r *http.Request, body M)
 
@@ -29,7 +28,7 @@ type testHTTPServer struct {
 	received []seenRequest
 }
 
-// seenRequest is a request as the endpoint saw it.
+// seenRequest is a request that a test server received.
 type seenRequest struct {
 	Method string
 	Header http.Header
@@ -45,8 +44,8 @@ func (e *testHTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case body["method"] == "initialize":
 		w.Header().Set("Mcp-Session-Id", "id-1")
-		welcome := M{"protocolVersion": "2025-06-18", "capabilities": M{}}
-		writeJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": welcome})
+		result := M{"protocolVersion": "2025-06-18", "capabilities": M{}}
+		writeJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": result})
 	case body["method"] == "notifications/initialized":
 		w.WriteHeader(http.StatusAccepted)
 	case e.serve != nil:
@@ -58,7 +57,7 @@ func (e *testHTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// requestsBetween are those that the endpoint saw, by method and message: "POST ping".
+// requests returns the requests that the endpoint received, by HTTP method and message: "POST ping".
 func (e *testHTTPServer) requests() (all []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,7 +71,7 @@ func (e *testHTTPServer) requests() (all []string) {
 	return all
 }
 
-// find is the first request that the endpoint saw of that kind.
+// find returns the first such request that the endpoint received.
 func (e *testHTTPServer) find(t *testing.T, kind string) seenRequest {
 	t.Helper()
 	i := slices.Index(e.requests(), kind)
@@ -95,7 +94,7 @@ func writeStream(w http.ResponseWriter, text string) {
 	http.NewResponseController(w).Flush()
 }
 
-// visit opens a session at the endpoint, with the handshake done.
+// connectTo opens a session at the endpoint and finishes the handshake.
 func connectTo(t *testing.T, e http.Handler, o SiteOptions) *Session {
 	t.Helper()
 	server := httptest.NewServer(e)
@@ -120,7 +119,7 @@ func TestHTTPSession(t *testing.T) {
 	e := &testHTTPServer{}
 	s := connectTo(t, e, SiteOptions{Header: http.Header{"Authorization": {"Bearer x"}}})
 	if r := s.Call("ping", nil); r.Result() == nil {
-		t.Fatalf("ping brought %+v", r)
+		t.Fatalf("ping: got %+v", r)
 	}
 	s.Close()
 	want := []string{"POST initialize", "POST notifications/initialized", "GET", "POST ping", "DELETE"}
@@ -218,7 +217,7 @@ func TestHTTPReplies(t *testing.T) {
 	}
 }
 
-// A message that wants no answer has been taken before the next one is sent.
+// TestHTTPKeepsOrder checks that the server has accepted a message that needs no response before the next one is sent.
 func TestHTTPKeepsOrder(t *testing.T) {
 	released := make(chan struct{})
 	e := &testHTTPServer{}
@@ -240,18 +239,18 @@ func TestHTTPKeepsOrder(t *testing.T) {
 		t.Error("the ping overtook the notification")
 	}
 	if before := ping.sentAt(); !before.Before(ping.sentAt()) {
-		t.Error("the time of the ping has begun before it was sent")
+		t.Error("sentAt of a ping that waits for its turn does not advance")
 	}
 	close(released)
 	if r := s.Await(ping); r.Result() == nil {
-		t.Errorf("ping brought %+v", r)
+		t.Errorf("ping: got %+v", r)
 	}
 	if sent := ping.sentAt(); !sent.Equal(ping.sentAt()) {
-		t.Error("the ping is sent still")
+		t.Error("sentAt changes after the ping was sent")
 	}
 }
 
-// Streams that stay open after the response hold up nothing.
+// TestHTTPStreamsThatStayOpen checks that streams that stay open after the response do not delay other requests.
 func TestHTTPStreamsThatStayOpen(t *testing.T) {
 	s := connectTo(t, &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		if body["method"] != "ping" {
@@ -264,12 +263,12 @@ func TestHTTPStreamsThatStayOpen(t *testing.T) {
 	const many = 300
 	for range many {
 		if r := s.Call("ping", nil); r.Result() == nil {
-			t.Fatalf("ping brought %+v", r)
+			t.Fatalf("ping: got %+v", r)
 		}
 	}
 }
 
-// A stream that ends before the answer is resumed after its last event.
+// TestHTTPResumes checks that a stream that ends before the response is resumed after its last event.
 func TestHTTPResumes(t *testing.T) {
 	var asked any
 	s := connectTo(t, &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
@@ -284,11 +283,11 @@ func TestHTTPResumes(t *testing.T) {
 		}
 	}}, SiteOptions{})
 	if r := s.Call("ping", nil); r.Result() == nil {
-		t.Errorf("ping brought %+v", r)
+		t.Errorf("ping: got %+v", r)
 	}
 }
 
-// The server asks on the standing stream; the answer is posted.
+// TestHTTPAnswersRequestsOfTheServer checks that the client posts its response to a request on the listening stream.
 func TestHTTPAnswersRequestsOfTheServer(t *testing.T) {
 	answered := make(chan M, 1)
 	connectTo(t, &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
@@ -306,7 +305,7 @@ func TestHTTPAnswersRequestsOfTheServer(t *testing.T) {
 	}
 }
 
-// A session that the server has ended is not lent again.
+// TestHTTPLostSession checks that a session that the server has ended is not usable.
 func TestHTTPLostSession(t *testing.T) {
 	gone := func(w http.ResponseWriter, r *http.Request, _ M) { http.NotFound(w, r) }
 	s := connectTo(t, &testHTTPServer{serve: gone}, SiteOptions{})
@@ -316,7 +315,7 @@ func TestHTTPLostSession(t *testing.T) {
 	}
 }
 
-// A request by hand is beside the session: other headers, and no frame that counts.
+// TestHTTPDo checks that a request of Do has other headers, and that its frames do not count for other checks.
 func TestHTTPDo(t *testing.T) {
 	e := &testHTTPServer{}
 	s := connectTo(t, e, SiteOptions{Header: http.Header{"X-Key": {"secret"}}})
@@ -339,7 +338,7 @@ func TestHTTPDo(t *testing.T) {
 	}
 	for _, f := range s.FramesSince(0) {
 		if f.RoundTrip == x && !f.Manual {
-			t.Errorf("a frame that counts: %s", f.Raw.Bytes())
+			t.Errorf("the frame is not manual: %s", f.Raw.Bytes())
 		}
 	}
 	const line = "POST /mcp; without Accept; Origin: http://example.com; mcp-SESSION-id: other; Host: example.com"
@@ -348,7 +347,7 @@ func TestHTTPDo(t *testing.T) {
 	}
 }
 
-// A redirect is followed only when asked to, and never to another origin.
+// TestFollowRedirect checks that a redirect is followed once, and never to another origin.
 func TestFollowRedirect(t *testing.T) {
 	tests := []struct{ from, to, want string }{
 		{"http://127.0.0.1:1/mcp", "/mcp/", "http://127.0.0.1:1/mcp/"},
@@ -377,25 +376,25 @@ func TestNewSiteErrors(t *testing.T) {
 	wrong := []string{"", "127.0.0.1:80/mcp", "ftp://127.0.0.1/", "http://", "http://127.0.0.1/#a", "http://[::1/mcp"}
 	for _, u := range wrong {
 		if _, err := NewSite(SiteOptions{URL: u}); err == nil {
-			t.Errorf("%q is taken", u)
+			t.Errorf("%q is accepted", u)
 		}
 	}
 }
 
-// Where nobody takes connections, a server that somebody else has started has two seconds, one that is started here as
-// long as it may take to start.
+// TestRefusedConnections checks how long a server that accepts no connections is tried: two seconds if others have
+// started it, and the start timeout if this run has.
 func TestRefusedConnections(t *testing.T) {
 	refuse := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
-	stay := func(ctx context.Context, _ io.Reader, _, _ io.Writer, _ <-chan struct{}) int { <-ctx.Done(); return 0 }
+	run := func(ctx context.Context, _ io.Reader, _, _ io.Writer, _ <-chan struct{}) int { <-ctx.Done(); return 0 }
 	for _, tt := range []struct {
 		name  string
 		serve InProcessServer
 		start time.Duration
 		want  time.Duration
 	}{
-		{"somebody else's", nil, 15 * time.Second, 2 * time.Second},
-		{"somebody else's, in a hurry", nil, time.Second, time.Second},
-		{"ours", stay, 15 * time.Second, 15 * time.Second},
+		{"not started by this run", nil, 15 * time.Second, 2 * time.Second},
+		{"not started by this run, short timeout", nil, time.Second, time.Second},
+		{"started by this run", run, 15 * time.Second, 15 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -414,17 +413,18 @@ func TestRefusedConnections(t *testing.T) {
 	}
 }
 
-// A server that dies is started again for the next session, and its death is known to the sessions that it had.
+// TestSiteRestarts checks that a server that ends is started again for the next session, and that its earlier sessions
+// know why it ended.
 func TestSiteRestarts(t *testing.T) {
 	var listening atomic.Bool
 	started := make(chan struct{}, 2)
-	die := make(chan struct{}, 1)
+	exit := make(chan struct{}, 1)
 	serve := func(ctx context.Context, _ io.Reader, _, stderr io.Writer, term <-chan struct{}) int {
 		listening.Store(true)
 		started <- struct{}{}
 		fmt.Fprintln(stderr, "last words")
 		select {
-		case <-die:
+		case <-exit:
 			return 7
 		case <-term:
 		case <-ctx.Done():
@@ -447,28 +447,28 @@ func TestSiteRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	die <- struct{}{}
+	exit <- struct{}{}
 	first.Wait(0, 10*time.Second, func(*Frame) bool { return false })
-	var death *SessionEndError
-	if !errors.As(first.EndErr(), &death) || death.Cause != "the server exited with status 7" ||
-		!slices.Contains(death.Stderr, "last words") {
-		t.Errorf("got %+v", death)
+	var ended *SessionEndError
+	if !errors.As(first.EndErr(), &ended) || ended.Cause != "the server exited with status 7" ||
+		!slices.Contains(ended.Stderr, "last words") {
+		t.Errorf("got %+v", ended)
 	}
 	<-started
 	second, err := Start(t.Context(), target, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-started // again
+	<-started // the second process
 	first.Close()
 	second.Close()
 	site.Close(Limits{})
 }
 
-// A server that is busy with another request is asked again, some times.
+// TestBusyServerIsAskedAgain checks that a request that a busy server rejects is sent again a few times.
 func TestBusyServerIsAskedAgain(t *testing.T) {
 	for _, tt := range []struct {
-		busy     int // how often it says so
+		busy     int // how often the server is busy
 		asked    int
 		answered bool // with a result
 	}{{0, 1, true}, {2, 3, true}, {100, 4, false}} {
@@ -485,12 +485,13 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 			writeJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
 		}}, SiteOptions{})
 		if r := s.Call("ping", nil); asked != tt.asked || (r.Result() != nil) != tt.answered {
-			t.Errorf("busy %d times: asked %d times, got %v, %v", tt.busy, asked, r.Message(), r.Err)
+			t.Errorf("busy %d times: got %d requests, %v, %v", tt.busy, asked, r.Message(), r.Err)
 		}
 	}
 }
 
-// Sessions over RoundTrip share the process that serves them, and none with one that was started after it.
+// TestSharesProcess checks that sessions over HTTP share the process that serves them, and none that was started after
+// it.
 func TestSharesProcess(t *testing.T) {
 	first, second := &process{}, &process{}
 	in := func(host *process) *Session {
@@ -505,7 +506,7 @@ func TestSharesProcess(t *testing.T) {
 	}{
 		{"one process", in(first), in(first), true},
 		{"a process and its successor", in(first), in(second), false},
-		{"a server that is not ours", in(nil), in(nil), true},
+		{"a server that others have started", in(nil), in(nil), true},
 		{"without HTTP", &Session{}, &Session{}, false},
 	} {
 		if got := tt.a.SharesProcess(tt.b); got != tt.want {

@@ -10,21 +10,25 @@ import (
 	"strings"
 )
 
-// HTTPInfo is what carried a line of a session over RoundTrip, as far as a record keeps it.
+// HTTPInfo describes the HTTP request or response that carried a frame, as far as a trace keeps it.
 type HTTPInfo struct {
-	Method, Path string // of a request
-	StatusCode   int    // of an answer; 0: there was none
-	Reason       string // there was none
-	Header       http.Header
-	Event        *StreamEvent // type and id of the event that was the line; nil: it was a body
+	// Method and Path belong to a request.
+	Method, Path string
+	// StatusCode belongs to a response; 0 means that there was none.
+	StatusCode int
+	// Reason is why there was no response.
+	Reason string
+	Header http.Header
+	// Event has type and id of the event that carried the frame; nil if a body did.
+	Event *StreamEvent
 }
 
-// recordedHeaders are those of requests and of answers that a record keeps.
+// recordedHeaders are the headers of requests and responses that a trace keeps.
 var recordedHeaders = append([]string{"Last-Event-Id"}, shownHeaders...)
 
 const eventMark = "event"
 
-// String is the carriage on one line: "POST /mcp", "202 Accepted", "event; id: 7; 200 OK; content-type: …".
+// String returns the information on one line: "POST /mcp", "202 Accepted", "event; id: 7; 200 OK; content-type: …".
 func (c HTTPInfo) String() string {
 	var parts []string
 	if e := c.Event; e != nil {
@@ -52,13 +56,13 @@ func (c HTTPInfo) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// requestLinePattern is how the carriage of a request begins.
+// requestLinePattern matches the method and the path of a request.
 var requestLinePattern = regexp.MustCompile(`^([A-Z]+) (\S*)$`)
 
-// ParseHTTPInfo reads what String has written.
+// ParseHTTPInfo parses the result of String.
 func ParseHTTPInfo(text string) HTTPInfo {
 	c := HTTPInfo{Header: http.Header{}}
-	last := "" // header, to whose value a semicolon may belong
+	last := "" // the previous header, whose value may contain a semicolon
 	for i, part := range strings.Split(text, "; ") {
 		name, value, _ := strings.Cut(part, ": ")
 		at := slices.IndexFunc(recordedHeaders, func(header string) bool { return strings.EqualFold(header, name) })
@@ -82,7 +86,7 @@ func ParseHTTPInfo(text string) HTTPInfo {
 	return c
 }
 
-// parse reads a request, a status, or why there is none.
+// parse parses a request, a status, or the reason why there is none.
 func (c *HTTPInfo) parse(part string) {
 	const digits = 3
 	status, _, _ := strings.Cut(part, " ")
@@ -100,7 +104,7 @@ func (c *HTTPInfo) parse(part string) {
 	}
 }
 
-// HTTPInfo is what carried the frame; the zero value over stdio.
+// HTTPInfo returns what carried the frame, or the zero value over stdio.
 func (f *Frame) HTTPInfo() HTTPInfo {
 	x := f.RoundTrip
 	switch {
@@ -119,7 +123,7 @@ func (f *Frame) HTTPInfo() HTTPInfo {
 	return c
 }
 
-// replayedRoundTrip is the exchange of a request that a record has.
+// replayedRoundTrip returns the round trip of a request in a trace.
 func (s *Session) replayedRoundTrip(f *Frame, c HTTPInfo) *RoundTrip {
 	return &RoundTrip{
 		Method: c.Method, URL: c.Path, Header: c.Header, Body: f.Raw.Bytes(), At: f.At,
@@ -129,7 +133,7 @@ func (s *Session) replayedRoundTrip(f *Frame, c HTTPInfo) *RoundTrip {
 	}
 }
 
-// replay takes in a line of the answer, as a record has it.
+// replay adds a line of a trace to the response.
 func (x *RoundTrip) replay(f *Frame, c HTTPInfo) {
 	a := &x.response
 	if a.StatusCode == 0 {
@@ -151,7 +155,7 @@ func (x *RoundTrip) replay(f *Frame, c HTTPInfo) {
 	a.Events = append(a.Events, e)
 }
 
-// replayedHTTP is the transport of a session over RoundTrip that is a record, which says nothing more.
+// replayedHTTP returns the transport of a recorded session over HTTP, which sends nothing.
 func (s *Session) replayedHTTP(transport string) *HTTP {
 	h := &HTTP{
 		s: s, site: &Site{}, ctx: s.ctx, stop: func(error) {}, turn: closedChannel(), isSSE: transport == "sse",

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHTTPInfo: what is written of a carriage is read as it was.
+// TestHTTPInfo checks that ParseHTTPInfo returns what String was called for.
 func TestHTTPInfo(t *testing.T) {
 	header := func(pairs ...string) http.Header {
 		h := http.Header{}
@@ -50,8 +50,8 @@ func TestHTTPInfo(t *testing.T) {
 	}
 }
 
-// TestReplayOverHTTP: a recorded session over RoundTrip has the exchanges that were made, as far as the record tells
-// them.
+// TestReplayOverHTTP checks that a recorded session over HTTP has the round trips that were made, as far as the trace
+// has them.
 func TestReplayOverHTTP(t *testing.T) {
 	line := func(side Side, exchange int, by, text string) TraceLine {
 		return TraceLine{Side: side, RoundTrip: exchange, HTTPInfo: by, Text: []byte(text)}

@@ -11,7 +11,7 @@ func closeReader(r io.Reader) {
 	}
 }
 
-// Size writes a number of bytes for people.
+// FormatSize formats a number of bytes for people.
 func FormatSize(n int) string {
 	for _, unit := range []struct {
 		name  string

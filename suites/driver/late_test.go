@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// An answer that comes after the client gave up is late. What comes in its place over RoundTrip is none, unless it is a
-// message for the request, with whatever status.
+// TestAwaitLate checks that only a message for the request, with any HTTP status, counts as a late response.
 func TestAwaitLate(t *testing.T) {
 	const result, failure = `{"jsonrpc":"2.0","id":%d,"result":{}}`, `{"jsonrpc":"2.0","id":%d,"error":{"code":-32600}}`
 	tests := map[string]struct {
@@ -18,11 +17,11 @@ func TestAwaitLate(t *testing.T) {
 		body   string
 		late   bool
 	}{
-		"a result":                        {http.StatusOK, result, true},
-		"an error with status 400":        {http.StatusBadRequest, failure, true},
-		"nothing, which is accepted":      {http.StatusAccepted, "", false},
-		"the end of the session":          {http.StatusNotFound, "the session has ended", false},
-		"a connection that is broken off": {0, "", false},
+		"a result":                 {http.StatusOK, result, true},
+		"an error with status 400": {http.StatusBadRequest, failure, true},
+		"202 Accepted":             {http.StatusAccepted, "", false},
+		"the end of the session":   {http.StatusNotFound, "the session has ended", false},
+		"a broken connection":      {0, "", false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +56,7 @@ func TestAwaitLate(t *testing.T) {
 				t.Fatalf("answered: %s", r.Frame.Raw)
 			}
 			if waited, slow := r.AwaitLate(time.Minute); !waited || (slow != nil) != tt.late {
-				t.Errorf("waited is %v, and it was %v", waited, slow)
+				t.Errorf("waited is %v, the late response is %v", waited, slow)
 			}
 		})
 	}

@@ -6,22 +6,22 @@ import (
 	"net/http"
 )
 
-// Legacy is the era of the revisions up to 2025-11-25. A session begins with initialize and
-// notifications/initialized, and both sides remember what they agreed on. Over RoundTrip an id stands for it, which the
-// server may issue, one stream is open for what the server says by itself, and DELETE ends it.
+// Legacy is the era of the revisions up to 2025-11-25. A session begins with initialize and notifications/initialized,
+// and both sides remember the result. Over HTTP the server may issue a session id, the client opens one stream for the
+// server's own messages, and DELETE ends the session.
 type Legacy struct {
-	// NoOpMethod is the method of the request that proves order. Empty is ping, which some servers leave unanswered.
+	// NoOpMethod is the method of the no-op request. Empty is ping, which some servers leave unanswered.
 	NoOpMethod string
 }
 
-// The headers of the era, which came up with Streamable RoundTrip.
+// These are the headers of the era, which exist since Streamable HTTP.
 const (
 	sessionHeader  = "Mcp-Session-Id"
 	revisionHeader = "Mcp-Protocol-Version"
 )
 
-func (Legacy) connect(s *Session, hello M) Reply {
-	p := s.Request("initialize", hello)
+func (Legacy) connect(s *Session, params M) Reply {
+	p := s.Request("initialize", params)
 	if s.AfterInitialize != nil {
 		p = s.AfterInitialize(p)
 	}
@@ -42,7 +42,7 @@ func (e Legacy) noOp() (method string, params M) { return cmp.Or(e.NoOpMethod, "
 
 func (Legacy) withMeta(_ *Session, params M) M { return params }
 
-// answer serves ping and the features that the client declared; anything else is refused with -32601.
+// response answers ping and the features that the client declared. It rejects anything else with -32601.
 func (e Legacy) response(s *Session, request *Frame) M {
 	reply := M{"jsonrpc": "2.0", "id": request.ID}
 	if result := e.result(s, request.Method); result != nil {
@@ -53,7 +53,7 @@ func (e Legacy) response(s *Session, request *Frame) M {
 	return reply
 }
 
-// result is the result of a request of the server; nil when it is not served.
+// result returns the result for a request of the server, or nil if the client does not support it.
 func (Legacy) result(s *Session, method string) M {
 	s.mu.Lock()
 	client := s.clientCapabilities
@@ -77,22 +77,22 @@ func (Legacy) cancel(s *Session, p Pending, reason string) {
 	s.sendCancelled(p, reason)
 }
 
-// setHeaders names the session and its revision. That is named in every revision, as SDKs do: without a session,
-// nothing else tells it.
+// setHeaders sets the session id and the revision. It sets the latter in every revision, as SDKs do: without a session
+// id, nothing else tells the server the revision.
 func (Legacy) setHeaders(h *HTTP, header http.Header, message *Frame) {
 	if id := h.SessionID(); id != "" {
 		header.Set(sessionHeader, id)
 	}
 	revision := h.s.NegotiatedRevision()
 	if all := h.issuedSessions(); revision == "" && len(all) > 0 && message.Method != "initialize" {
-		revision = all[0].revision() // of a session that was begun by hand
+		revision = all[0].revision() // initialize was sent with Do
 	}
 	if revision != "" {
 		header.Set(revisionHeader, revision)
 	}
 }
 
-// heard keeps the session ids that the server issues, and notes when it has ended the session.
+// onHeaders keeps the session ids that the server issues, and notes that the server has ended the session.
 func (Legacy) onHeaders(h *HTTP, x *RoundTrip) {
 	h.noteSessionID(x)
 	if x.isSessionNotFound() {
@@ -102,8 +102,8 @@ func (Legacy) onHeaders(h *HTTP, x *RoundTrip) {
 
 func (Legacy) resumes() bool { return true }
 
-// leave ends every session that the server has issued an id for, be it one in which it has answered 404: some say so of
-// what they do not know.
+// closeSession ends every session for which the server has issued an id, even one that it has answered with 404: some
+// servers use that status for anything they do not know.
 func (Legacy) closeSession(s *Session) {
 	if h := s.HTTP(); h != nil {
 		h.DeleteSessions()

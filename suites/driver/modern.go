@@ -7,16 +7,19 @@ import (
 	"time"
 )
 
-// Modern is the era of the revisions from 2026-07-28 on. There is no handshake and no session: every request says by
-// itself which revision it is of, who sends it and what that client can do, and a server may be asked anything at any
-// time. What it says by itself comes on the streams that the client asks for.
+// Modern is the era of the revisions from 2026-07-28 on. It has no handshake and no session: every request names its
+// revision, the client and the client's capabilities, and may be the first one. The server sends its own messages on
+// streams that the client requests.
 type Modern struct {
-	Revision   string // that requests name before the session was greeted
-	NoOpMethod string // method of the request that proves order; empty is server/discover
-	Tools      []M    // that the server lists; some of their arguments go into headers as well
+	// Revision is named by requests before the session is connected.
+	Revision string
+	// NoOpMethod is the method of the no-op request; empty is server/discover.
+	NoOpMethod string
+	// Tools are the tools that the server lists. Some of their arguments are also sent as headers.
+	Tools []M
 }
 
-// The keys that the revision keeps for itself in _meta.
+// These are the keys that the revision reserves in _meta.
 const (
 	MetaRevision     = "io.modelcontextprotocol/protocolVersion"
 	MetaClient       = "io.modelcontextprotocol/clientInfo"
@@ -26,25 +29,23 @@ const (
 	MetaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// Omitted stands in params for a member of _meta, or for all of it, that the session is to leave out though it is one
-// of those that it adds.
+// Omitted stands in params for a member of _meta, or for all of it, that the session would add and must leave out.
 var Omitted any = omitted{}
 
 type omitted struct{}
 
-// connect asks server/discover, which tells what the server is. There is nothing to agree on: a revision in which the
-// server has answered is one that it speaks.
-func (Modern) connect(s *Session, hello M) Reply {
+// connect sends server/discover. There is nothing to negotiate: the server supports a revision in which it answers.
+func (Modern) connect(s *Session, params M) Reply {
 	r := s.AwaitFirst(s.Request("server/discover", nil))
-	revision, _ := hello["protocolVersion"].(string)
+	revision, _ := params["protocolVersion"].(string)
 	s.setConnectResult(r.Result(), revision)
 	return r
 }
 
-// listen asks for all that the server declares that it announces. The stream is open when the server has said so, for
-// which it has a moment; a server may refuse it.
+// finishConnect subscribes to all changes that the server declares to announce. It waits up to 50 ms for the
+// acknowledgement, because the server may reject the subscription.
 func (Modern) finishConnect(s *Session, _ M) {
-	const moment = 50 * time.Millisecond
+	const ackTimeout = 50 * time.Millisecond
 	filter := M{}
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if declared, _ := s.Capabilities[list].(M); declared["listChanged"] == true {
@@ -55,61 +56,61 @@ func (Modern) finishConnect(s *Session, _ M) {
 		return
 	}
 	p := s.OpenStream("subscriptions/listen", M{"notifications": filter})
-	s.Wait(p.mark, moment, func(f *Frame) bool {
+	s.Wait(p.mark, ackTimeout, func(f *Frame) bool {
 		return p.isAnsweredBy(f) || f.Side == FromServer && f.Method == "notifications/subscriptions/acknowledged"
 	})
 }
 
 func (e Modern) noOp() (method string, params M) { return cmp.Or(e.NoOpMethod, "server/discover"), nil }
 
-// withMeta adds to _meta what every request says. What a check says itself stands.
+// withMeta adds to _meta what every request has to contain. Members that are already there stay.
 func (e Modern) withMeta(s *Session, params M) M {
-	dressed := M{}
-	maps.Copy(dressed, params)
+	merged := M{}
+	maps.Copy(merged, params)
 	meta, isObject := params["_meta"].(M)
 	if given, has := params["_meta"]; has && !isObject {
-		omit(dressed, "_meta", given)
-		return dressed
+		omit(merged, "_meta", given)
+		return merged
 	}
 	full := e.meta(s)
 	for key, value := range meta {
 		full[key] = value
 		omit(full, key, value)
 	}
-	dressed["_meta"] = full
-	return dressed
+	merged["_meta"] = full
+	return merged
 }
 
-// omit leaves a member out when its value says so.
+// omit deletes a member whose value is Omitted.
 func omit(object M, key string, value any) {
 	if value == Omitted {
 		delete(object, key)
 	}
 }
 
-// meta is what every request of a session says.
+// meta returns the members of _meta that every request of a session contains.
 func (e Modern) meta(s *Session) M {
 	s.mu.Lock()
-	hello := s.ConnectParams
+	params := s.ConnectParams
 	s.mu.Unlock()
-	if hello == nil {
-		hello = ConnectParams(e.Revision)
+	if params == nil {
+		params = ConnectParams(e.Revision)
 	}
 	meta := M{}
 	for key, member := range map[string]string{
 		MetaRevision: "protocolVersion", MetaClient: "clientInfo", MetaCapabilities: "capabilities",
 	} {
-		if value, has := hello[member]; has {
+		if value, has := params[member]; has {
 			meta[key] = value
 		}
 	}
 	return meta
 }
 
-// answer is none: a server of the era asks by its results.
+// response returns nil: a server of this era sends its requests in results.
 func (Modern) response(*Session, *Frame) M { return nil }
 
-// cancel tells a server over stdio so; over RoundTrip the end of the stream says it.
+// cancel notifies a server over stdio; over HTTP, closing the stream cancels the request.
 func (Modern) cancel(s *Session, p Pending, reason string) {
 	if s.HTTP() == nil {
 		s.sendCancelled(p, reason)
@@ -118,7 +119,7 @@ func (Modern) cancel(s *Session, p Pending, reason string) {
 	}
 }
 
-// heard keeps the session ids that the server issues to who begins as in the other era.
+// onHeaders keeps the session ids that the server issues for initialize, which a check may have sent.
 func (Modern) onHeaders(h *HTTP, x *RoundTrip) {
 	if x.requestFrame.Method == "initialize" {
 		h.noteSessionID(x)
@@ -127,7 +128,7 @@ func (Modern) onHeaders(h *HTTP, x *RoundTrip) {
 
 func (Modern) resumes() bool { return false }
 
-// leave takes back what was asked for that is never done, and ends what was begun as in the other era.
+// closeSession cancels the open streams, and ends the sessions that were begun with initialize.
 func (e Modern) closeSession(s *Session) {
 	for _, p := range slices.Clone(s.openStreams) {
 		s.Cancel(p, "the client is done")

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// setHeaders says again what the message says, for those on the way that do not read it: its revision, its method, what
-// it is about, and the arguments that a tool wants there. What cannot be read as a message is said to be the harmless
-// request, so that nothing is wrong with its headers.
+// setHeaders repeats parts of the message in headers, for intermediaries that do not read bodies: its revision, its
+// method, its name or URI, and the arguments that a tool's schema names. A body that is not a message gets the headers
+// of the no-op request, so that its headers are valid.
 func (e Modern) setHeaders(h *HTTP, header http.Header, message *Frame) {
 	params, _ := message.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
@@ -34,27 +34,27 @@ func (e Modern) setHeaders(h *HTTP, header http.Header, message *Frame) {
 	}
 }
 
-// setField sets a field of a header if there is a value that can be sent.
+// setField sets a header if there is a value that can be sent.
 func setField(header http.Header, name, value string) {
 	if value != "" && isPlain(value) {
 		header.Set(name, value)
 	}
 }
 
-// nameHeaderOf is the name, the URI or the id of what a request is about, where that stands in a header.
+// nameHeaderOf returns the value for the header Mcp-Name: the name, URI or task id in the params of some methods.
 func nameHeaderOf(method string, params M) (name string, has bool) {
 	switch method {
 	case "tools/call", "prompts/get":
 		name, has = params["name"].(string)
 	case "resources/read":
 		name, has = params["uri"].(string)
-	case "tasks/get", "tasks/update", "tasks/cancel": // of an extension
+	case "tasks/get", "tasks/update", "tasks/cancel": // methods of the tasks extension
 		name, has = params["taskId"].(string)
 	}
 	return name, has
 }
 
-// setArgumentHeaders sets the headers that the schema of a tool wants for the arguments of a call.
+// setArgumentHeaders sets the headers that a tool's schema names for the arguments of a call.
 func (e Modern) setArgumentHeaders(header http.Header, params M) {
 	for _, tool := range e.Tools {
 		if tool["name"] != params["name"] {
@@ -67,8 +67,8 @@ func (e Modern) setArgumentHeaders(header http.Header, params M) {
 	}
 }
 
-// setPropertyHeaders sets the headers for the properties of an object, and of the objects in it. Only what is reached
-// by properties alone has one.
+// setPropertyHeaders sets the headers for the properties of an object and of objects in it. Only properties that are
+// reached through properties alone have one.
 func setPropertyHeaders(header http.Header, schema, object M) {
 	properties, _ := schema["properties"].(M)
 	for name, property := range properties {
@@ -87,7 +87,7 @@ func setPropertyHeaders(header http.Header, schema, object M) {
 	}
 }
 
-// fieldText is a value as the text of a header; ok is false for those that have none: null, objects, lists.
+// fieldText returns a value as the text of a header. ok is false for null, objects and arrays, which have none.
 func fieldText(value any) (text string, ok bool) {
 	switch v := value.(type) {
 	case string:
@@ -103,14 +103,14 @@ func fieldText(value any) (text string, ok bool) {
 	return "", false
 }
 
-// The marks around a value in Base64.
+// These mark a value in Base64.
 const (
 	encodedPrefix = "=?base64?"
 	encodedSuffix = "?="
 )
 
-// FieldValue is a text as the value of a header: itself or, where that could not be sent or would be read as something
-// else, in Base64.
+// FieldValue returns a text as the value of a header: unchanged or, if it could not be sent or would be read as
+// something else, in Base64.
 func FieldValue(text string) string {
 	marked := strings.HasPrefix(text, encodedPrefix) && strings.HasSuffix(text, encodedSuffix)
 	if isPlain(text) && !marked {
@@ -119,8 +119,8 @@ func FieldValue(text string) string {
 	return encodedPrefix + base64.StdEncoding.EncodeToString([]byte(text)) + encodedSuffix
 }
 
-// isPlain reports whether a text can be the value of a header as it is: visible ASCII, spaces and tabs, with no white
-// space at either end.
+// isPlain reports whether a text can be a header value unchanged: visible ASCII, spaces and tabs, without white space
+// at either end.
 func isPlain(text string) bool {
 	other := func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') }
 	return text == strings.Trim(text, " \t") && !strings.ContainsFunc(text, other)

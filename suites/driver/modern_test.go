@@ -12,17 +12,20 @@ import (
 	"time"
 )
 
-// modernServer is a server of the modern era, over both transports. It remembers what it was sent.
+// modernServer is a server of the modern era, over both transports, that keeps the requests it received.
 type modernServer struct {
-	ignoresSubscriptions bool        // about subscriptions
-	closed               chan string // the methods of requests whose stream the client closed; nil tells nobody
-	called               chan bool   // has an element for each call of a tool that came; nil tells nobody
+	// ignoresSubscriptions makes the server leave subscriptions/listen unanswered.
+	ignoresSubscriptions bool
+	// closed receives the methods of requests whose stream the client closed, unless it is nil.
+	closed chan string
+	// called receives an element for each tool call, unless it is nil.
+	called chan bool
 
 	mu       sync.Mutex
 	requests []seenRequest
 }
 
-// answers are the messages with which it answers one.
+// respond returns the messages that answer a request.
 func (o *modernServer) respond(seen seenRequest) (messages []M) {
 	o.mu.Lock()
 	o.requests = append(o.requests, seen)
@@ -49,12 +52,12 @@ func (o *modernServer) respond(seen seenRequest) (messages []M) {
 	return []M{{"jsonrpc": "2.0", "id": id, "result": result}}
 }
 
-// ServeHTTP answers with event streams, which stay open where there is no response.
+// ServeHTTP responds with event streams, which stay open if there is no response.
 func (o *modernServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	body, _ := Decode(raw).(M)
 	w.Header().Set("Mcp-Session-Id", "of-another-era")
-	writeStream(w, ": welcome\n\n")
+	writeStream(w, ": comment\n\n")
 	messages := o.respond(seenRequest{r.Method, r.Header, body})
 	for _, m := range messages {
 		writeStream(w, "data: "+string(encode(m))+"\n\n")
@@ -68,12 +71,12 @@ func (o *modernServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// result is the server over stdio.
+// serve is the server over stdio.
 func (o *modernServer) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
 	return serveMessages(in, out, o.respond)
 }
 
-// methods are those of the messages that the server was sent, without the requests that prove order.
+// methods returns the methods of the messages that the server received, without no-op requests.
 func (o *modernServer) methods() (all []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -85,8 +88,7 @@ func (o *modernServer) methods() (all []string) {
 	return all
 }
 
-// visit opens a session with a server as a pool does, calls a tool that does not answer and takes that back, and ends
-// the session.
+// runClient opens a session like a pool, calls a tool that does not answer, cancels the call, and ends the session.
 func (o *modernServer) runClient(t *testing.T, target Target) {
 	t.Helper()
 	target.Era, target.Limits = Modern{Revision: "2026-07-28"}, Limits{}.withDefaults()
@@ -97,27 +99,27 @@ func (o *modernServer) runClient(t *testing.T, target Target) {
 		t.Fatal(err)
 	}
 	if !s.IsOrdinary() || s.Revision != "2026-07-28" || s.Capabilities["tools"] == nil {
-		t.Errorf("the session has agreed to %q and %v", s.Revision, s.Capabilities)
+		t.Errorf("the session has negotiated %q and %v", s.Revision, s.Capabilities)
 	}
 	if r := s.Call("tools/list", M{"cursor": "c"}); r.Result() == nil {
 		t.Errorf("got %+v", r)
 	}
 	call := s.Request("tools/call", M{"name": "wait"})
-	if s.HTTP() != nil { // where the call would be waited for
+	if s.HTTP() != nil { // the call must have arrived before it is cancelled
 		<-o.called
 	} else if _, err := s.Barrier(0); err != nil {
 		t.Error(err)
 	}
 	s.Cancel(call, "enough")
 	if r := s.Call(s.NoOp()); r.Result() == nil || s.HasFault() {
-		t.Errorf("after the cancellation: got %+v, troubled is %v", r, s.HasFault())
+		t.Errorf("after the cancellation: got %+v, has fault is %v", r, s.HasFault())
 	}
 	pool.CloseSession(s)
 	pool.Wait()
 }
 
-// A session of the modern era: server/discover, a stream for what the server declares, and a request that is taken back
-// as the transport has it. Every request says what it is of, and nothing is left of the handshake.
+// TestModern checks a session of the modern era: server/discover, a stream for what the server declares, and a request
+// that is cancelled in the way of the transport. Every request has its _meta, and nothing is done as in Legacy.
 func TestModern(t *testing.T) {
 	const listen, list, call, cancel = "subscriptions/listen", "tools/list", "tools/call", "notifications/cancelled"
 	t.Run("stdio", func(t *testing.T) {
@@ -134,7 +136,7 @@ func TestModern(t *testing.T) {
 	t.Run("HTTP", func(t *testing.T) {
 		o := &modernServer{called: make(chan bool, 1)}
 		o.runClient(t, Target{Site: newTestSite(t, o)})
-		got := slices.Sorted(slices.Values(o.methods())) // a busy machine may have them overtake each other
+		got := slices.Sorted(slices.Values(o.methods())) // on a busy machine they may overtake each other
 		if want := []string{"server/discover", listen, call, list}; !slices.Equal(got, want) {
 			t.Errorf("the server was sent %q, want %q", got, want)
 		}
@@ -142,7 +144,7 @@ func TestModern(t *testing.T) {
 	})
 }
 
-// wantMeta wants each request as the era says, and over RoundTrip POSTs with the headers of the era alone.
+// wantMeta wants each request as the era says, and over HTTP POSTs with the headers of the era alone.
 func (o *modernServer) wantMeta(t *testing.T) {
 	t.Helper()
 	const meta = `{"io.modelcontextprotocol/clientCapabilities":{},` +
@@ -170,7 +172,7 @@ func (o *modernServer) wantMeta(t *testing.T) {
 	}
 }
 
-// Over RoundTrip a request is taken back by the end of its stream.
+// TestModernCancelsOverHTTP checks that over HTTP closing the stream cancels a request.
 func TestModernCancelsOverHTTP(t *testing.T) {
 	o := &modernServer{closed: make(chan string, 1)}
 	s, err := Start(t.Context(), Target{Site: newTestSite(t, o), Era: Modern{Revision: "2026-07-28"}}, Options{})
@@ -182,15 +184,15 @@ func TestModernCancelsOverHTTP(t *testing.T) {
 	call.frame.RoundTrip.AwaitHeaders()
 	s.Cancel(call, "enough")
 	if method := <-o.closed; method != "tools/call" {
-		t.Errorf("the server has seen the end of %s", method)
+		t.Errorf("the server has seen the end of the stream of %s", method)
 	}
 	if r := s.AwaitLongRunning(call); r.Answered() || s.HasFault() {
-		t.Errorf("got %+v, troubled is %v", r, s.HasFault())
+		t.Errorf("got %+v, has fault is %v", r, s.HasFault())
 	}
 }
 
-// A server that says nothing to a subscription costs a moment, and the request counts for nothing that was not
-// answered.
+// TestModernSubscriptionUnanswered checks that an unanswered subscription delays a session only briefly, and does not
+// count as an unanswered request.
 func TestModernSubscriptionUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &modernServer{ignoresSubscriptions: true}
@@ -238,12 +240,12 @@ func TestModernWithMeta(t *testing.T) {
 		want := `{"io.modelcontextprotocol/clientCapabilities":{"roots":{}},` +
 			`"io.modelcontextprotocol/protocolVersion":"2027-01-01"}`
 		if got := string(encode(s.Era().withMeta(s, nil)["_meta"])); got != want {
-			t.Errorf("after another greeting: got %s, want %s", got, want)
+			t.Errorf("after Connect with other params: got %s, want %s", got, want)
 		}
 	})
 }
 
-// The examples are those of the page on Streamable RoundTrip.
+// TestFieldValue checks the examples in the page of the specification on Streamable HTTP.
 func TestFieldValue(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"us-west1", "us-west1"},
@@ -275,8 +277,8 @@ func TestModernSetHeaders(t *testing.T) {
 		"list": {"type": "array", "items": {"type": "object", "properties": {"in": {"x-mcp-header": "In"}}}}}}`))}
 	tests := map[string]struct {
 		message string
-		want    map[string]string // beside the revision
-		other   string            // revision than that of the session
+		want    map[string]string // besides the revision
+		other   string            // another revision than that of the session
 	}{
 		"list": {message: `{"id":1,"method":"tools/list"}`, want: map[string]string{"Mcp-Method": "tools/list"}},
 		"call": {
@@ -312,12 +314,12 @@ func TestModernSetHeaders(t *testing.T) {
 				`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01"}}}`,
 			want: map[string]string{"Mcp-Method": "m"}, other: "1900-01-01",
 		},
-		"a revision that is none": {
+		"an invalid revision": {
 			message: `{"id":1,"method":"m","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":7}}}`,
 			want:    map[string]string{"Mcp-Method": "m"},
 		},
 		"a method that cannot be sent": {message: `{"id":1,"method":"m\n"}`},
-		"no message":                   {message: `[`, want: map[string]string{"Mcp-Method": "server/discover"}},
+		"not a message":                {message: `[`, want: map[string]string{"Mcp-Method": "server/discover"}},
 	}
 	e := Modern{Revision: "2026-07-28", Tools: []M{{"name": "other"}, sql}}
 	s, err := Start(t.Context(), Target{Site: newTestSite(t, http.NotFoundHandler()), Era: e}, Options{})

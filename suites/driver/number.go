@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// number is a JSON number of any size in its one normal form: digits × 10^exponent, with no zero at either end of the
-// digits, which are empty for zero. It costs no more memory than its text: 1e999999999 is three words.
+// number is a JSON number of any size in normal form: digits × 10^exponent. The digits neither begin nor end with zero,
+// and are empty for zero. It needs no more memory than its text, even for 1e999999999.
 type number struct {
 	negative bool
 	digits   string
 	exponent *big.Int
 }
 
-// maxExponentDigits is how many digits the exponent of a number may have. To read one takes time that grows with their
-// square: that of a text as long as a message may be, many minutes.
+// maxExponentDigits limits the digits of an exponent. The time to parse one grows with their square; it would take many
+// minutes for a text as long as the longest message.
 const maxExponentDigits = 1000
 
-// parseNumber reads a JSON number. One whose exponent has more digits than maxExponentDigits is left as the text that
-// it is.
+// parseNumber parses a JSON number. It fails for one whose exponent has more than maxExponentDigits digits.
 func parseNumber(text string) (n number, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !json.Valid([]byte(text)) {
@@ -47,7 +46,7 @@ func parseNumber(text string) (n number, ok bool) {
 	return n, ok
 }
 
-// key is a text that two numbers share if and only if they are equal.
+// key returns a text that is the same for two numbers if and only if they are equal.
 func (n number) key() string {
 	sign := ""
 	if n.negative {
@@ -62,10 +61,10 @@ func IsInteger(text json.Number) bool {
 	return ok && n.exponent.Sign() >= 0
 }
 
-// Integer is the value of a JSON number without a fraction, however it is written; ok is false if it has one, or needs
-// more than 64 bits.
+// Integer returns the value of a JSON number without a fraction, however it is written. ok is false if it has one or
+// needs more than 64 bits.
 func Integer(text json.Number) (i int64, ok bool) {
-	const most = 18 // zeros of an int64
+	const most = 18 // the most zeros that an int64 ends with
 	n, ok := parseNumber(string(text))
 	if !ok || n.exponent.Sign() < 0 || n.exponent.Cmp(big.NewInt(most)) > 0 {
 		return 0, false
@@ -81,7 +80,7 @@ func Integer(text json.Number) (i int64, ok bool) {
 	return i, true
 }
 
-// SameNumber reports whether two JSON numbers are equal: 1.0 is 1, and 2^53+1 is not 2^53.
+// SameNumber reports whether two JSON numbers are equal: 1.0 equals 1, and 2^53+1 does not equal 2^53.
 func SameNumber(a, b json.Number) bool {
 	x, ok := parseNumber(string(a))
 	y, both := parseNumber(string(b))

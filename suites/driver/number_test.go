@@ -39,7 +39,7 @@ func TestNumbers(t *testing.T) {
 		{"1_0", "", false, 0},
 		{`"1"`, "", false, 0},
 		{"1e" + strings.Repeat("9", maxExponentDigits), "1e" + strings.Repeat("9", maxExponentDigits), true, 0},
-		{"1e" + strings.Repeat("9", 1<<20), "", false, 0}, // which would take seconds
+		{"1e" + strings.Repeat("9", 1<<20), "", false, 0}, // it would take seconds
 	}
 	for _, tt := range tests {
 		key := ""
@@ -73,7 +73,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// FuzzNumber compares with exact arithmetic, as far as that is cheap.
+// FuzzNumber compares the results with exact arithmetic, as far as that is cheap.
 func FuzzNumber(f *testing.F) {
 	f.Add("1.0", "1")
 	f.Add("-0.00120e3", "-1.2")

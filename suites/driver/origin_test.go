@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What belongs to the operator or to the session goes to the server's own origin alone, and what comes of another one
-// says nothing of the server.
+// TestOtherOriginGetsNoSecrets checks that headers of the operator and of the session are sent only to the server's own
+// origin, and that responses of another origin do not affect the session.
 func TestOtherOriginGetsNoSecrets(t *testing.T) {
 	var here, there http.Header
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,6 +55,6 @@ func TestOtherOriginGetsNoSecrets(t *testing.T) {
 	foreign.Close()
 	if a := s.HTTP().Do(HTTPRequest{Method: http.MethodGet,
 		URL: foreign.URL}).AwaitEnd(); a.Err == nil || !s.IsAlive() {
-		t.Errorf("%v, and the session lives: %v", a, s.IsAlive())
+		t.Errorf("got %v, the session is alive: %v", a, s.IsAlive())
 	}
 }

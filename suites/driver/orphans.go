@@ -7,18 +7,19 @@ import (
 	"regexp"
 )
 
-// runMarker marks the environment of every process that this run starts, and so of whatever those start.
+// runMarker is a variable in the environment of every process that this run starts, and so of their children.
 var runMarker = "MCPCHECK_RUN=" + rand.Text()
 
-// WithRunMarker is an environment with the mark by which KillOrphans knows a process, and what that starts.
+// WithRunMarker adds to an environment the variable by which KillOrphans recognizes a process and its children.
 func WithRunMarker(environ []string) []string { return append(environ, runMarker) }
 
-// KillOrphans kills what servers of this run have left behind outside of their process groups, such as daemons that
-// called setsid. Only Linux shows whose they are; elsewhere the process group, and the job object of Windows, are what
-// is ended.
+// KillOrphans kills processes that servers of this run started outside of their process groups, such as daemons that
+// called setsid. Only Linux shows to which run a process belongs; elsewhere mcpcheck ends only the process group or, on
+// Windows, the job object.
 func KillOrphans() { killMarked(runMarker) }
 
-// RunGuard is what a guard does: it waits for the end of the run that has started it, and sweeps in its place.
+// RunGuard is the main function of a guard process: it reads the marker of the run that started it until that run ends,
+// and then kills the orphans of that run. It fails if run does not hold a marker.
 func RunGuard(run io.Reader) error {
 	cookie, err := io.ReadAll(run)
 	switch {
@@ -31,5 +32,5 @@ func RunGuard(run io.Reader) error {
 	return nil
 }
 
-// runMarkerPattern is that of any run. Nothing else may say what is killed.
+// runMarkerPattern matches the marker of any run. A guard must not kill processes by any other text.
 var runMarkerPattern = regexp.MustCompile(`^MCPCHECK_RUN=[A-Z2-7]{26,}$`)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// killMarked kills all processes but this one that have the cookie in their environment. It looks until it finds
-// nothing new, a bounded number of times: what they start meanwhile is found by the next look.
+// killMarked kills all processes but this one that have the marker in their environment. It repeats until it finds no
+// new ones, at most 200 times, because they may start others meanwhile.
 func killMarked(cookie string) {
 	const most = 200
 	killed, l := map[int]bool{}, environReader{make([]byte, maxEnvironBytes), map[int]bool{}}
@@ -34,7 +34,7 @@ func killMarked(cookie string) {
 	}
 }
 
-// otherPIDs are the processes beside this one.
+// otherPIDs returns the ids of all processes but this one.
 func otherPIDs() (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -47,16 +47,19 @@ func otherPIDs() (pids []int) {
 
 // environReader reads the environments of processes.
 type environReader struct {
-	buf     []byte       // where one is read to
-	hadNone map[int]bool // the processes with arguments that had none
+	// buf is reused for each environment.
+	buf []byte
+	// hadNone holds the processes with arguments that had no environment.
+	hadNone map[int]bool
 }
 
-// maxEnvironBytes is the limit on arguments and environment together, execve(2).
+// maxEnvironBytes is the limit of arguments and environment together (execve(2)).
 const maxEnvironBytes = 6 << 20
 
-// environment is that of a process, until the next is read. It cannot be seen for the moment in which another program
-// takes the place of what the process ran before (environ_read in fs/proc/base.c of Linux): then a process that lives
-// has none, and no arguments either. One with arguments that was bare before has none for good.
+// environment returns the environment of a process, which is valid until the next call. While a process executes
+// another program its environment cannot be read (environ_read in fs/proc/base.c of Linux): it has neither environment
+// nor arguments then, and seen is false. A process with arguments and without an environment counts as seen the second
+// time.
 func (l environReader) environment(pid int) (environ []byte, seen bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	environ, err := l.read(dir + "/environ")
@@ -74,8 +77,8 @@ func (l environReader) environment(pid int) (environ []byte, seen bool) {
 	return nil, before
 }
 
-// read reads a file at once: a second read of an environment says that it ends there, when another program has taken
-// the place of the process's meanwhile.
+// read reads a file with one call: after the process has executed another program, a second read would report the end
+// of the environment.
 func (l environReader) read(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -86,10 +89,10 @@ func (l environReader) read(name string) ([]byte, error) {
 	return l.buf[:n], nil
 }
 
-// StartGuard has a process beside this one sweep when this one ends before it dismisses the guard: one that is killed
-// can end nothing itself. The process is this program with those arguments, which calls RunGuard. It has a process
-// group of its own, so that it outlives what is sent to all of this one. Without a guard, where none can be started,
-// the kernel still ends what this process itself has started.
+// StartGuard starts a process that kills the orphans of this run if this process ends without calling dismiss, for
+// example because it was killed. The guard is this program with args, and has to call RunGuard. It has its own process
+// group, so that it survives signals to the group of this process. If it cannot be started, the kernel still ends the
+// direct children of this process.
 func StartGuard(args ...string) (dismiss func()) {
 	guard := exec.Command("/proc/self/exe", args...)
 	guard.Args[0] = os.Args[0]

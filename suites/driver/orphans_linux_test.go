@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// What is swept is found also while one program takes the place of another, and a process has no environment.
+// TestKillMarkedDuringExec checks that processes are also found while they execute another program and have no
+// environment.
 func TestKillMarkedDuringExec(t *testing.T) {
 	const rounds, each = 20, 20
-	const patience = time.Minute // only a test that fails takes as long
+	const timeout = time.Minute // reached only if the test fails
 	for range rounds {
 		own, ended := "MCPCHECK_RUN="+rand.Text(), make(chan error)
 		for range each {
@@ -24,7 +25,7 @@ func TestKillMarkedDuringExec(t *testing.T) {
 			go func() { ended <- cmd.Wait() }()
 		}
 		killMarked(own)
-		late := time.After(patience)
+		late := time.After(timeout)
 		for range each {
 			select {
 			case <-ended:

@@ -2,9 +2,9 @@
 
 package driver
 
-// killMarked finds nothing to kill.
+// killMarked does nothing: only Linux shows the environment of other processes.
 func killMarked(string) {}
 
-// StartGuard starts nothing: where sweep kills nothing, it has nothing to do. The job object of Windows ends with the
-// process that holds it.
+// StartGuard starts nothing, because killMarked does nothing. On Windows, the job object ends with the process that
+// holds it.
 func StartGuard(...string) (dismiss func()) { return func() {} }

@@ -11,49 +11,59 @@ import (
 	"time"
 )
 
-// Pool starts the sessions of a run, lends them, and ends them behind the run.
+// Pool starts the sessions of a run, lends them to checks, and ends them in the background.
 //
-// A process is dear (a Node server needs a quarter of a second to start), a request is cheap. So sessions are lent,
-// each to one borrower at a time; those that were given hostile input are lent to such borrowers only; processes that
-// will be needed are started ahead; and nobody waits for an exit in line.
+// Starting a process is expensive (a Node server needs a quarter of a second), a request is cheap. So sessions are
+// reused, by one check at a time. Sessions that have received invalid input are reused only for more of it. Processes
+// that will be needed are started in advance, and no check waits for the exit of a process.
 type Pool struct {
 	ctx             context.Context
 	target          Target
 	revision        string
 	clean           *bucket
 	forInvalidInput *bucket
-	byClient        map[string]*bucket // of GetForClient; with mu
-	prestarted      chan *Session
-	unused          chan *Session // for GetUnused
-	stopPrestart    chan struct{} // closed when nothing more is to be started ahead
-	stop            sync.Once
-	starting        chan struct{} // one entry for each process that is starting
-	closing         reusableWaitGroup
-	growFirst       bool // it opens as many sessions as are wanted at a time
+	// byClient holds the sessions of GetForClient by their connect params; mu guards it.
+	byClient map[string]*bucket
+	// prestarted passes the processes that were started in advance.
+	prestarted chan *Session
+	// unused holds a session for GetUnused.
+	unused chan *Session
+	// stopPrestart is closed when no more processes are to be started in advance.
+	stopPrestart chan struct{}
+	stop         sync.Once
+	// starting holds one entry for each process that is starting.
+	starting chan struct{}
+	closing  reusableWaitGroup
+	// growFirst reports whether the pool opens a further session rather than wait for one.
+	growFirst bool
 
 	mu  sync.Mutex
 	all []*Session
 }
 
-// shelf holds idle sessions and knows how many there are, idle or lent.
+// bucket holds idle sessions of one kind and counts all of them, idle or in use.
 type bucket struct {
-	kind  SessionKind
-	idle  chan *Session
-	empty chan struct{} // holds an entry when there is none: the right to open the first
+	kind SessionKind
+	idle chan *Session
+	// empty holds an entry while there is no session. The entry is the right to open the first one.
+	empty chan struct{}
 
 	mu   sync.Mutex
 	open int
 	size int
 }
 
-// SessionKind is of which kind a session is that is lent. Who has some may wait for one of a later kind only: nobody
-// waits the other way round.
+// SessionKind says for what a session may be used. To avoid deadlocks, a check that holds sessions may wait only for
+// one of a later kind.
 type SessionKind int
 
 const (
-	WithCapabilities SessionKind = iota // its client has declared something
-	Clean                               // an ordinary one
-	ForInvalidInput                     // and one that was given hostile input
+	// WithCapabilities is a session whose client has declared capabilities.
+	WithCapabilities SessionKind = iota
+	// Clean is an ordinary session.
+	Clean
+	// ForInvalidInput is an ordinary session that has received invalid input.
+	ForInvalidInput
 )
 
 func newBucket(kind SessionKind, size int) *bucket {
@@ -62,14 +72,14 @@ func newBucket(kind SessionKind, size int) *bucket {
 	return s
 }
 
-// first counts in the session of who has taken the right to open it.
+// addFirst counts the session of the caller that took the entry of empty.
 func (s *bucket) addFirst() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open++
 }
 
-// tryAdd counts a donated session in; false when there is no room.
+// tryAdd counts another session. It returns false when the bucket is full.
 func (s *bucket) tryAdd() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +94,7 @@ func (s *bucket) tryAdd() bool {
 	return true
 }
 
-// leave counts a session out.
+// remove stops counting a session.
 func (s *bucket) remove() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,12 +107,12 @@ func (s *bucket) remove() {
 	}
 }
 
-// NewPool makes a pool of established sessions of a revision: at most size that are lent clean and as many hostile
-// ones. It can be used once Prestart was called.
+// NewPool returns a pool for sessions of a revision: at most size clean ones, and as many for invalid input. It can be
+// used after Prestart was called.
 //
-// Over stdio a pool opens one session of each kind when it is first asked for one. More come by Add only: other
-// checks start processes anyway. Over RoundTrip, where a session costs a few requests, and where the server is slow, so
-// that a process costs less than the wait for another one, it opens as many as are wanted at a time.
+// Over stdio the pool opens one session of each kind when it is first needed. More are added by Add only, because other
+// checks start processes anyway. Over HTTP, where a session costs a few requests, and for a slow server, where a
+// process costs less than waiting for another check, it opens as many sessions as are used at a time.
 func NewPool(ctx context.Context, t Target, revision string, size int, slow bool) *Pool {
 	return &Pool{
 		ctx: ctx, target: t, revision: revision, growFirst: slow || t.Site != nil,
@@ -113,23 +123,23 @@ func NewPool(ctx context.Context, t Target, revision string, size int, slow bool
 	}
 }
 
-// Prestart has n processes started in advance, one at a time, for Launch. What was adopted before comes before them.
+// Prestart starts n processes in advance, one at a time, for Launch.
 func (p *Pool) Prestart(n int) { p.closing.Go(func() { p.prestart(n) }) }
 
 func (p *Pool) prestart(n int) {
 	defer close(p.prestarted)
 	if p.target.Site != nil {
-		return // there is nothing that takes time
+		return // there is no process to start
 	}
 	for range n {
 		s, err := p.start(Options{})
 		if err != nil {
-			return // Launch will find out again, and say so
+			return // Launch will report it
 		}
 		select {
 		case p.prestarted <- s:
 		case <-p.stopPrestart:
-			s.Kill() // nobody has spoken to it
+			s.Kill() // it has received nothing
 			p.CloseSession(s)
 			return
 		case <-p.ctx.Done():
@@ -139,11 +149,11 @@ func (p *Pool) prestart(n int) {
 	}
 }
 
-// startDuration is how long a silent process counts as one that is starting.
+// startDuration is how long a silent process counts as starting.
 const startDuration = time.Second
 
-// startNumber launches a process. No more of them start at a time than the machine can run: many at once would only be
-// slow, and might seem not to answer.
+// start starts a process. The number of processes that start at a time is limited: on a busy machine they would start
+// slowly and seem unresponsive.
 func (p *Pool) start(o Options) (*Session, error) {
 	if p.target.Site != nil {
 		return p.startAndTrack(o)
@@ -174,7 +184,7 @@ func (p *Pool) startAndTrack(o Options) (*Session, error) {
 	return s, nil
 }
 
-// Track makes a session that was opened elsewhere one of the pool's record.
+// Track adds a session that was opened elsewhere to the pool's list of sessions.
 func (p *Pool) Track(s *Session) {
 	p.mu.Lock()
 	p.all = append(p.all, s)
@@ -182,8 +192,7 @@ func (p *Pool) Track(s *Session) {
 	p.mu.Unlock()
 }
 
-// Launch returns a session whose server was told nothing yet. The error is that of RedirectTarget.Stopped once there is
-// one.
+// Launch returns a session in which nothing was sent yet. If Target.CheckOpen returns an error, Launch returns it.
 func (p *Pool) Launch(o Options) (*Session, error) {
 	if stopped := p.target.CheckOpen; stopped != nil {
 		if err := stopped(); err != nil {
@@ -202,29 +211,29 @@ func (p *Pool) Launch(o Options) (*Session, error) {
 	return p.start(o)
 }
 
-// GetUnused returns an established session that nobody has used, and that has answered a harmless request: whatever the
-// server makes of the greeting is not taken for something else.
+// GetUnused returns a connected session that no check has used and that has answered a no-op request, so that later
+// output of the server is not a reaction to the handshake.
 func (p *Pool) GetUnused() (*Session, error) {
 	if s := p.takeUnused(); s != nil {
 		return s, nil
 	}
 	s, err := p.launchAndOpen()
 	if err != nil && p.target.Site != nil && p.target.Site.HasExited() {
-		s, err = p.launchAndOpen() // what ended the server came from another session
+		s, err = p.launchAndOpen() // another session ended the server
 	}
 	if err != nil {
 		return nil, err
 	}
-	var silence *TimeoutError
-	var death *SessionEndError
-	if r := s.AwaitNoOp(); errors.As(r.Err, &silence) || errors.As(r.Err, &death) {
+	var timeout *TimeoutError
+	var ended *SessionEndError
+	if r := s.AwaitNoOp(); errors.As(r.Err, &timeout) || errors.As(r.Err, &ended) {
 		p.CloseSession(s)
 		return nil, r.Err
 	}
 	return s, nil
 }
 
-// takeUnused is the session that waits for GetUnused; nil when there is none that goes on.
+// takeUnused returns the session that is kept for GetUnused, or nil if there is none that is alive.
 func (p *Pool) takeUnused() *Session {
 	select {
 	case s := <-p.unused:
@@ -249,19 +258,19 @@ func (p *Pool) launchAndOpen() (*Session, error) {
 	return s, nil
 }
 
-// Get returns an established session that others may have used, of the hostile ones or of the clean ones. It comes
-// back by Put or Discard. While all are lent it waits for one.
-func (p *Pool) Get(hostile bool) (*Session, error) {
-	return p.get(p.bucketFor(hostile), p.GetUnused)
+// Get returns a connected session that others may have used, with or without invalid input before. The caller gives it
+// back with Put or Discard. While all are in use, Get waits for one.
+func (p *Pool) Get(forInvalidInput bool) (*Session, error) {
+	return p.get(p.bucketFor(forInvalidInput), p.GetUnused)
 }
 
-// GetForClient is Get of sessions whose client has introduced itself alike. Where there is none, open opens one.
-func (p *Pool) GetForClient(hello M, open func() (*Session, error)) (*Session, error) {
-	return p.get(p.clientBucket(hello), open)
+// GetForClient is Get for sessions with equal connect params. If there is none, open opens one.
+func (p *Pool) GetForClient(params M, open func() (*Session, error)) (*Session, error) {
+	return p.get(p.clientBucket(params), open)
 }
 
-func (p *Pool) clientBucket(hello M) *bucket {
-	key, _ := json.Marshal(hello)
+func (p *Pool) clientBucket(params M) *bucket {
+	key, _ := json.Marshal(params)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.byClient[string(key)] == nil {
@@ -270,92 +279,92 @@ func (p *Pool) clientBucket(hello M) *bucket {
 	return p.byClient[string(key)]
 }
 
-func (p *Pool) get(shelf *bucket, open func() (*Session, error)) (s *Session, err error) {
+func (p *Pool) get(b *bucket, open func() (*Session, error)) (s *Session, err error) {
 	defer func() {
 		if s != nil {
-			s.bucket = shelf
+			s.bucket = b
 		}
 	}()
-	if s := p.takeIdle(shelf); s != nil {
+	if s := p.takeIdle(b); s != nil {
 		return s, nil
 	}
-	if !p.growFirst || !shelf.tryAdd() {
+	if !p.growFirst || !b.tryAdd() {
 		select {
-		case s := <-shelf.idle: // which was in use just now
+		case s := <-b.idle: // another check has put it back
 			return s, nil
-		case <-shelf.empty: // donations will add to it
-			shelf.addFirst()
+		case <-b.empty: // Add may add more
+			b.addFirst()
 		case <-p.ctx.Done():
 			return nil, context.Cause(p.ctx)
 		}
 	}
 	opened := false
 	defer func() {
-		if !opened { // which open may have ended by a panic
-			shelf.remove()
+		if !opened { // also after a panic in open
+			b.remove()
 		}
 	}()
 	if s, err = open(); err != nil {
 		return nil, err
 	}
 	opened = true
-	if shelf.kind == ForInvalidInput {
+	if b.kind == ForInvalidInput {
 		s.MarkInvalidInput()
 	}
 	return s, nil
 }
 
-func (p *Pool) bucketFor(hostile bool) *bucket {
-	if hostile {
+func (p *Pool) bucketFor(forInvalidInput bool) *bucket {
+	if forInvalidInput {
 		return p.forInvalidInput
 	}
 	return p.clean
 }
 
-// Put takes a lent session back for others to use, unless something went wrong in it: a request that has no answer
-// may keep all others waiting that come after it.
+// Put gives a session back for others to use. It ends the session instead if something went wrong in it: for example,
+// an unanswered request may delay all later ones.
 func (p *Pool) Put(s *Session) {
 	s.UseCount++
-	shelf := s.bucket
-	if !s.IsUsable() || s.HasFault() || s.HasInvalidInput() != (shelf.kind == ForInvalidInput) {
+	b := s.bucket
+	if !s.IsUsable() || s.HasFault() || s.HasInvalidInput() != (b.kind == ForInvalidInput) {
 		p.Discard(s)
 		return
 	}
 	s.bucket = nil
-	shelf.idle <- s // there is room for as many as may be open
+	b.idle <- s // does not block: there is room for all sessions
 }
 
-// IsInUse reports whether a session was lent that is of a kind or a later one, and did not come back yet.
+// IsInUse reports whether a check uses the session and it is of this kind or a later one.
 func (s *Session) IsInUse(kind SessionKind) bool { return s.bucket != nil && s.bucket.kind >= kind }
 
-// Discard takes a lent session back and ends it.
+// Discard takes a session back and ends it.
 func (p *Pool) Discard(s *Session) {
 	s.bucket.remove()
 	s.bucket = nil
 	p.CloseSession(s)
 }
 
-// Add gives a session to the pool: one that is ordinary, or that invites, is lent while there is room, any other is
-// ended.
+// Add gives a session to the pool. If it is ordinary or ReusableAsClient and the pool has room, it is kept; otherwise
+// it is ended.
 func (p *Pool) Add(s *Session) {
-	shelf := p.bucketFor(s.HasInvalidInput())
+	b := p.bucketFor(s.HasInvalidInput())
 	switch {
 	case s.Revision != p.revision, !s.IsOrdinary() && !s.ReusableAsClient:
 		p.CloseSession(s)
 		return
 	case s.ReusableAsClient:
-		shelf = p.clientBucket(s.ConnectParams)
+		b = p.clientBucket(s.ConnectParams)
 	}
-	if !shelf.tryAdd() {
+	if !b.tryAdd() {
 		p.CloseSession(s)
 		return
 	}
-	s.bucket = shelf
+	s.bucket = b
 	p.Put(s)
 }
 
-// AddUnused gives the pool a session that nobody has used, which the next GetUnused returns unless it is hostile or
-// another one waits for that.
+// AddUnused gives the pool a session that no check has used. The next GetUnused returns it, unless it has received
+// invalid input or another one is already kept.
 func (p *Pool) AddUnused(s *Session) {
 	if s.HasInvalidInput() || !s.IsOrdinary() || s.Revision != p.revision {
 		p.Add(s)
@@ -368,25 +377,25 @@ func (p *Pool) AddUnused(s *Session) {
 	}
 }
 
-// Remove removes an idle session from the pool for good, a clean one or a hostile one; nil when none is idle.
-func (p *Pool) Remove(hostile bool) *Session {
-	shelf := p.bucketFor(hostile)
-	s := p.takeIdle(shelf)
+// Remove takes an idle session out of the pool permanently. It returns nil if none is idle.
+func (p *Pool) Remove(forInvalidInput bool) *Session {
+	b := p.bucketFor(forInvalidInput)
+	s := p.takeIdle(b)
 	if s != nil {
-		shelf.remove()
+		b.remove()
 	}
 	return s
 }
 
-// takeIdle is a session on a shelf that can be used; nil when none is idle.
-func (p *Pool) takeIdle(shelf *bucket) *Session {
+// takeIdle returns a usable session of a bucket, or nil if none is idle.
+func (p *Pool) takeIdle(b *bucket) *Session {
 	for {
 		select {
-		case s := <-shelf.idle:
+		case s := <-b.idle:
 			if s.IsUsable() {
 				return s
 			}
-			shelf.remove()
+			b.remove()
 			p.CloseSession(s)
 		default:
 			return nil
@@ -394,13 +403,13 @@ func (p *Pool) takeIdle(shelf *bucket) *Session {
 	}
 }
 
-// CloseSession ends a session behind the run.
+// CloseSession ends a session in the background.
 func (p *Pool) CloseSession(s *Session) {
 	s.transport.closeInput()
 	p.closing.Go(s.Close)
 }
 
-// CloseIdle ends every session that is idle, behind the run.
+// CloseIdle ends all idle sessions in the background.
 func (p *Pool) CloseIdle() {
 	if s := p.takeUnused(); s != nil {
 		p.CloseSession(s)
@@ -408,22 +417,22 @@ func (p *Pool) CloseIdle() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Values(p.byClient))
 	p.mu.Unlock()
-	for _, shelf := range append(all, p.clean, p.forInvalidInput) {
-		for s := p.takeIdle(shelf); s != nil; s = p.takeIdle(shelf) {
-			shelf.remove()
+	for _, b := range append(all, p.clean, p.forInvalidInput) {
+		for s := p.takeIdle(b); s != nil; s = p.takeIdle(b) {
+			b.remove()
 			p.CloseSession(s)
 		}
 	}
 }
 
-// Wait ends what is left, and returns once every process has gone. The pool can still be used afterwards.
+// Wait ends all idle sessions, and returns when all processes have ended. The pool can still be used afterwards.
 func (p *Pool) Wait() {
 	p.CloseIdle()
 	p.stop.Do(func() { close(p.stopPrestart) })
 	p.closing.Wait()
 }
 
-// Sessions are all sessions of the run so far, in the order in which they were opened.
+// Sessions returns all sessions of the run so far, in the order in which they were opened.
 func (p *Pool) Sessions() []*Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,19 +13,21 @@ import (
 	"unicode/utf8"
 )
 
-// process is a running server, the far end of the stdio transport.
+// process is a running server with its standard streams.
 type process struct {
 	stdin  io.WriteCloser
 	stdout io.Reader
 	stderr io.Reader
 
-	terminate func()        // SIGTERM to the process group
-	kill      func()        // SIGKILL to the process group
-	exited    chan struct{} // closed once exit is known
-	exit      Exit
+	// terminate sends SIGTERM to the process group.
+	terminate func()
+	// kill sends SIGKILL to the process group.
+	kill func()
+	// exited is closed when exit is known.
+	exited chan struct{}
+	exit   Exit
 }
 
-// hasExited reports whether the process has ended.
 func (p *process) hasExited() bool {
 	select {
 	case <-p.exited:
@@ -35,10 +37,12 @@ func (p *process) hasExited() bool {
 	}
 }
 
-// Exit is how a process ended.
+// Exit says how a process ended.
 type Exit struct {
-	Status int    // exit status; -1 when a signal ended it
-	Signal string // "killed", "terminated" …, empty when it exited by itself
+	// Status is the exit status; -1 if a signal ended the process.
+	Status int
+	// Signal is the name of that signal, such as "killed"; empty if the process exited by itself.
+	Signal string
 }
 
 func (e Exit) String() string {
@@ -48,8 +52,8 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exited with status %d", e.Status)
 }
 
-// launch starts the target. The context bounds its life: once it is done the process group is killed. With muteStderr
-// nobody reads the server's stderr.
+// launch starts the target. When the context is done, the process group is killed. With muteStderr nobody reads the
+// server's stderr.
 func launch(ctx context.Context, t Target, muteStderr bool) (*process, error) {
 	switch {
 	case t.Serve != nil:
@@ -64,7 +68,7 @@ func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, er
 	cmd := exec.Command(t.Command[0], t.Command[1:]...)
 	cmd.Dir = t.Dir
 	cmd.Env = WithRunMarker(append(os.Environ(), t.Env...))
-	var ours, theirs []*os.File // the ends of the pipes: the server's are closed here once it has them
+	var ours, theirs []*os.File // the ends of the pipes: those of the server are closed once it is started
 	defer func() { closeFiles(theirs) }()
 	for range 3 {
 		r, w, err := os.Pipe()
@@ -74,7 +78,7 @@ func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, er
 		}
 		ours, theirs = append(ours, r), append(theirs, w)
 	}
-	ours[0], theirs[0] = theirs[0], ours[0] // stdin goes the other way
+	ours[0], theirs[0] = theirs[0], ours[0] // stdin has the opposite direction
 	cmd.Stdin, cmd.Stdout = theirs[0], theirs[1]
 	if !muteStderr {
 		cmd.Stderr = theirs[2]
@@ -121,7 +125,7 @@ func launchInProcess(ctx context.Context, serve InProcessServer, muteStderr bool
 		default:
 		}
 	}
-	context.AfterFunc(ctx, func() { // a killed process reads and writes no more
+	context.AfterFunc(ctx, func() { // a killed process neither reads nor writes
 		inR.CloseWithError(io.ErrClosedPipe)
 		outW.Close()
 		errW.Close()
@@ -144,17 +148,18 @@ func launchInProcess(ctx context.Context, serve InProcessServer, muteStderr bool
 	return p
 }
 
-// stderrBuffer keeps the first and the last bytes of stderr, and drains the rest.
+// stderrBuffer keeps the first and the last bytes of stderr, and discards those between them.
 type stderrBuffer struct {
 	mu    sync.Mutex
 	limit int
 	head  []byte
 	tail  []byte
 	total int
-	ended chan struct{} // closed once there will be no more
+	// ended is closed at the end of stderr.
+	ended chan struct{}
 }
 
-// collectStderr keeps what a process writes to stderr, which is nil when that goes nowhere, until its end.
+// collectStderr keeps what a process writes to stderr until its end. stderr may be nil if the process has none.
 func collectStderr(stderr io.Reader, limit int) *stderrBuffer {
 	k := &stderrBuffer{limit: limit, ended: make(chan struct{})}
 	go func() {
@@ -166,8 +171,8 @@ func collectStderr(stderr io.Reader, limit int) *stderrBuffer {
 	return k
 }
 
-// hear waits for the last words of a process that has ended: for a moment, since what it started may still hold its
-// stderr.
+// awaitEnd waits for the rest of the stderr of a process that has ended, at most for a second, since its children may
+// still hold it open.
 func (k *stderrBuffer) awaitEnd() {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
@@ -191,7 +196,7 @@ func (k *stderrBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tailLines are the last ones. The first of them may be cut.
+// tailLines returns the last lines. The first of them may be cut.
 func (k *stderrBuffer) tailLines() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -202,12 +207,12 @@ func (k *stderrBuffer) tailLines() []string {
 	return strings.Split(text, "\n")
 }
 
-// headBytes is the first bytes, and how many there were in all.
+// headBytes returns the first bytes, without a cut character at the end, and the number of bytes in all.
 func (k *stderrBuffer) headBytes() (head []byte, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	head = append(head, k.head...)
-	if k.total > len(head) { // cut inside a character
+	if k.total > len(head) { // it may be cut inside a character
 		for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head[max(0, len(head)-utf8.UTFMax+i):]); i++ {
 			if utf8.RuneStart(head[len(head)-1]) {
 				head = head[:len(head)-1]

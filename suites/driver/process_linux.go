@@ -2,6 +2,6 @@ package driver
 
 import "syscall"
 
-// endWithParent has the kernel kill the process when mcpcheck is killed and can end nothing itself. What the process
-// has started meanwhile is left to the guard.
+// endWithParent makes the kernel kill the process when mcpcheck is killed and cannot do it itself. The guard kills the
+// processes that it has started.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }

@@ -4,5 +4,5 @@ package driver
 
 import "syscall"
 
-// endWithParent does nothing: this system tells no process of the death of its parent.
+// endWithParent does nothing: this system does not end a process with its parent.
 func endWithParent(*syscall.SysProcAttr) {}

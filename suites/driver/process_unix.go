@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// group is the process group of a server: whatever it starts is ended with it, also behind a shell or npx.
+// group is the process group of a server, so that its children are ended with it, also behind a shell or npx.
 type group struct{ pid int }
 
 func newGroup(cmd *exec.Cmd) *group {

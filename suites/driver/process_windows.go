@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is the job object of a server: whatever it starts is ended with it.
+// group is the job object of a server, so that its children are ended with it.
 type group struct{ job windows.Handle }
 
 func newGroup(cmd *exec.Cmd) *group {

@@ -5,21 +5,21 @@ import (
 	"encoding/json"
 )
 
-// What passes by a recorder over RoundTrip, which looks at it and leaves it as it is.
-
-// EventStreamParser takes an event stream apart that is written to it, up to a limit for each event.
+// EventStreamParser parses an event stream that is written to it, with a limit for each event. A recording proxy uses
+// it to look at messages without changing them.
 type EventStreamParser struct{ reader *eventReader }
 
-// NewEventStreamParser has each called with the events of a stream.
+// NewEventStreamParser returns a parser that calls each for the events of a stream. limit is the size of an event in
+// bytes.
 func NewEventStreamParser(limit int, each func(StreamEvent)) *EventStreamParser {
 	taken := &readQuota{record: &record{limits: Limits{MaxMessageBytes: limit}}, partial: &partialMessage{}}
 	return &EventStreamParser{&eventReader{quota: taken, each: each, comment: func() {}}}
 }
 
-// Write fails when an event is too long.
+// Write parses the next bytes. It fails when an event is too long.
 func (s *EventStreamParser) Write(p []byte) (int, error) { return s.reader.Write(p) }
 
-// Message is the message of an event; false where it has none.
+// Message returns the message of an event, and false if it has none.
 func (e StreamEvent) Message() ([]byte, bool) {
 	f := &Frame{Raw: e.Data}
 	f.parse()
@@ -33,14 +33,16 @@ func IsResponseBody(body []byte) bool {
 	return f.IsResponse() || f.Kind == Array
 }
 
-// PostInfo is what of a body that is posted says how it is to be answered.
+// PostInfo says how a posted body is to be answered.
 type PostInfo struct {
-	IsInitialize bool              // it greets the server
-	RequestIDs   []json.RawMessage // of the requests in it
-	roundTrip    RoundTrip
+	// IsInitialize reports whether the body has an initialize request.
+	IsInitialize bool
+	// RequestIDs holds the ids of the requests in the body.
+	RequestIDs []json.RawMessage
+	roundTrip  RoundTrip
 }
 
-// NewPostInfo looks at a body.
+// NewPostInfo reads a body that was sent with an HTTP method.
 func NewPostInfo(method string, body []byte) (p PostInfo) {
 	f := &Frame{Side: FromClient, Raw: Text(body)}
 	f.parse()
@@ -54,12 +56,12 @@ func NewPostInfo(method string, body []byte) (p PostInfo) {
 	return p
 }
 
-// CarriesMessage reports whether the body of an answer is a message: that of an RoundTrip error may be some other JSON.
-// Over HTTP+SSE none is.
-func (p PostInfo) CarriesMessage(status int, body []byte, old bool) bool {
+// CarriesMessage reports whether the body of a response with that status is a message. The body of an HTTP error may be
+// some other JSON. Over HTTP+SSE no body is a message.
+func (p PostInfo) CarriesMessage(status int, body []byte, isSSE bool) bool {
 	f := &Frame{Raw: bytes.TrimSpace(body)}
 	f.parse()
 	x := &p.roundTrip
 	x.response.StatusCode = status
-	return (&HTTP{isSSE: old}).carriesMessage(x, f)
+	return (&HTTP{isSSE: isSSE}).carriesMessage(x, f)
 }

@@ -6,31 +6,32 @@ import (
 	"strings"
 )
 
-// rateLimitPattern is how servers say that they limit how often they are asked.
+// rateLimitPattern matches messages of servers that limit the rate of requests.
 var rateLimitPattern = regexp.MustCompile(
 	`(?i)rate[-_ ]?limit|too many (?:requests|calls|invocations)|throttl|quota exceeded|` +
 		`(?:http|status|code|error):? *429\b`,
 )
 
-// IsRateLimited reports whether an answer refuses a request because there were too many of them, as far as its text
-// tells: that says nothing of the request itself. Where the request has such words, they may come from there.
+// IsRateLimited reports whether, by its text, a reply rejects a request because there were too many of them, which says
+// nothing about the request itself. If the request contains such words, the reply may repeat them, and the result is
+// false.
 func (r Reply) IsRateLimited() bool {
 	return r.IsFailure() && rateLimitPattern.MatchString(r.MessageText()) && (r.Request == nil ||
 		!rateLimitPattern.Match(r.Request.Raw.Bytes()))
 }
 
-// Busy reports whether the server has refused a request because of another one that it still serves.
+// IsBusy reports whether the server rejected a request because it still handles another one.
 func (r Reply) IsBusy() bool { return r.Answered() && r.Frame.RoundTrip.IsBusy() }
 
-// IsSessionTerminated reports whether the server refuses a request since it knows the session no more.
+// IsSessionTerminated reports whether the server rejected a request because it no longer knows the session.
 func (r Reply) IsSessionTerminated() bool {
 	return r.IsStatusOnly() && r.Frame.RoundTrip.isSessionNotFound()
 }
 
-// Refuses reports whether an answer is an error, or the result of a tool that has failed.
+// IsFailure reports whether a reply is an error, or a tool result with isError.
 func (r Reply) IsFailure() bool { return r.Member("error") != nil || r.Result()["isError"] == true }
 
-// Text is what an answer says to people: the message of an error, the texts of a tool's result.
+// MessageText returns the text of a reply for people: the message of an error, or the texts of a tool result.
 func (r Reply) MessageText() string {
 	var texts []string
 	if message, ok := r.Error()["message"]; ok {
@@ -45,7 +46,7 @@ func (r Reply) MessageText() string {
 	return strings.Join(texts, "\n")
 }
 
-// said is a text, or what stands in its place. A long text is not copied.
+// textOf returns a string as it is, without copying it, and formats any other value.
 func textOf(v any) string {
 	if text, ok := v.(string); ok {
 		return text

@@ -9,45 +9,66 @@ import (
 	"time"
 )
 
-// record is everything that was said in a session, by both sides and in its order, and how it ended. Any goroutine may
-// read it. Whatever changes wakes all who wait for something in it.
+// record is everything that both sides sent in a session, in order, and how the session ended. Any goroutine may read
+// it. Each change wakes all goroutines that wait for something in it.
 type record struct {
-	ctx    context.Context // of the run
+	// ctx is the context of the run.
+	ctx    context.Context
 	opened time.Time
 	limits Limits
 	budget *MemoryBudget
-	stderr *stderrBuffer // of the server's process; nil when it is not ours
+	// stderr is that of the server's process; nil if this run did not start it.
+	stderr *stderrBuffer
 
-	mu                    sync.Mutex // also guards what the session and its exchanges learn
-	frames                []*Frame
-	firstIndex            int // absolute index of frames[0]; greater than 0 once old frames were dropped
-	size                  int // bytes kept
-	changed               chan struct{}
-	flooding              bool           // the server sends more unasked than is kept
-	lostBefore            int            // what was dropped stood before this absolute index
-	unsolicitedLostBefore int            // the same of what the server sent unasked
-	partial               partialMessage // over stdio: the line that is not complete yet
-	openRequests          int            // messages of the client that may still be answered
-	lastAnsweredAt        time.Time      // when the last answer to one of them came
-	hasInvalidInput       bool
-	user                  string        // who uses the session
-	previousUser          string        // who did before
-	shutdown              bool          // the server was asked to end
-	shutdownAt            time.Duration // when it was
-	closed                bool          // it can say no more
-	cause                 string        // why the session is over
-	endFrame              *Frame        // that says so
-	limitErr              *LimitError   // what mcpcheck itself cut off first; nil: nothing
+	// mu also guards some fields of the session and of its round trips.
+	mu     sync.Mutex
+	frames []*Frame
+	// firstIndex is the absolute index of frames[0]; it is greater than 0 after old frames were dropped.
+	firstIndex int
+	// size is the number of bytes that are kept.
+	size int
+	// changed is closed at the next change.
+	changed chan struct{}
+	// flooding reports whether the server has sent more unsolicited messages than are kept.
+	flooding bool
+	// lostBefore is an absolute index; all frames that were dropped are before it.
+	lostBefore int
+	// unsolicitedLostBefore is the same for unsolicited messages of the server.
+	unsolicitedLostBefore int
+	// partial is the incomplete line, over stdio.
+	partial partialMessage
+	// openRequests is the number of the client's messages that may still be answered.
+	openRequests int
+	// lastAnsweredAt is the time of the last answer to one of them.
+	lastAnsweredAt time.Time
+	// hasInvalidInput reports whether the server has received invalid input.
+	hasInvalidInput bool
+	// user is the current user of the session, as passed to SetUser.
+	user string
+	// previousUser is the user before.
+	previousUser string
+	// shutdown reports whether the client has begun to end the session.
+	shutdown bool
+	// shutdownAt is when it did, since the session opened.
+	shutdownAt time.Duration
+	// closed reports whether the session is over, so that the server can send nothing more.
+	closed bool
+	// cause is why the session is over.
+	cause string
+	// endFrame is the frame that records it.
+	endFrame *Frame
+	// limitErr is the first thing that mcpcheck cut off; nil if there is none.
+	limitErr *LimitError
 }
 
-// wake tells all waiters that the record has changed. The caller holds mu.
+// wake wakes all waiting goroutines. The caller holds mu.
 func (r *record) wake() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
-// add keeps a frame. Once the record is too big, what the server sends unasked is not kept any more, and for anything
-// else the oldest frames are dropped.
+// add records a frame. When the record is too big, unsolicited messages of the server are no longer kept, and for any
+// other frame the oldest ones are dropped.
 func (r *record) add(f *Frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,8 +99,8 @@ func (r *record) add(f *Frame) {
 	r.wake()
 }
 
-// countResponse notes when the server answers the client. More answers than there were messages do not count, for they
-// could come for ever, and neither does what is said to the client's own answers. The caller holds mu.
+// countResponse notes when the server answers the client. It ignores more answers than there were messages, because a
+// server could send them without end, and what the server sends for the client's own responses. The caller holds mu.
 func (r *record) countResponse(f *Frame) {
 	switch {
 	case f.Side == FromClient && !f.IsResponse():
@@ -90,26 +111,26 @@ func (r *record) countResponse(f *Frame) {
 	}
 }
 
-// addEvent keeps something that happened beside the messages.
+// addEvent records something that is not a message.
 func (r *record) addEvent(text string) { r.add(newSessionEvent(text)) }
 
 func newSessionEvent(text string) *Frame {
 	return &Frame{Side: SessionEvent, Raw: Text(text), Complete: true}
 }
 
-// keep accounts for bytes of the record. The caller holds mu.
+// account counts bytes of the record. The caller holds mu.
 func (r *record) account(bytes int) {
 	r.size += bytes
 	r.budget.add(bytes)
 }
 
-// isOverLimit reports whether the record is over a limit: its own or, when all of them together are over theirs, a
-// share of it. The caller holds mu.
+// isOverLimit reports whether the record is bigger than its own limit or, while all records together exceed theirs,
+// than share bytes. The caller holds mu.
 func (r *record) isOverLimit(share int) bool {
 	return r.size > r.limits.MaxWireBytes || r.size > share && r.budget.exhausted()
 }
 
-// SetUser says who uses the session from now on, which its frames tell. It returns who did before.
+// SetUser sets who uses the session from now on; its frames have this name. It returns the previous user.
 func (r *record) SetUser(user string) (before string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,14 +140,14 @@ func (r *record) SetUser(user string) (before string) {
 	return before
 }
 
-// Hostile marks the session: what follows was provoked by input that no conforming client sends.
+// MarkInvalidInput marks all later frames: the server is about to receive input that no conforming client sends.
 func (r *record) MarkInvalidInput() {
 	r.mu.Lock()
 	r.hasInvalidInput = true
 	r.mu.Unlock()
 }
 
-// MarkInvalidInputFromStart marks the session from its beginning.
+// MarkInvalidInputFromStart marks all frames of the session, earlier and later ones.
 func (r *record) MarkInvalidInputFromStart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,8 +157,8 @@ func (r *record) MarkInvalidInputFromStart() {
 	}
 }
 
-// MarkManualSoFar takes out of the session what was asked so far, and what was answered to that. What the server said
-// beside stays in it.
+// MarkManualSoFar hides from checks the client's messages so far and the responses to them. Other messages of the
+// server stay visible.
 func (r *record) MarkManualSoFar() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,14 +173,14 @@ func (r *record) MarkManualSoFar() {
 	}
 }
 
-// HasInvalidInput reports whether the session was marked as hostile.
+// HasInvalidInput reports whether the session was marked with MarkInvalidInput.
 func (r *record) HasInvalidInput() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.hasInvalidInput
 }
 
-// markShutdown notes that what comes now belongs to the shutdown, unless the session is over already.
+// markShutdown notes that later frames belong to the shutdown, unless the session is already over.
 func (r *record) markShutdown() {
 	r.mu.Lock()
 	if !r.shutdown && !r.closed {
@@ -168,8 +189,8 @@ func (r *record) markShutdown() {
 	r.mu.Unlock()
 }
 
-// ShutdownAt is when the client has left the session, since that opened: what did not come until then need not come. As
-// long as the client has not, that is now.
+// ShutdownAt returns the time at which the client began to end the session, since the session opened, or the time until
+// now if it has not. What the server did not send until then was not required.
 func (r *record) ShutdownAt() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,8 +200,8 @@ func (r *record) ShutdownAt() time.Duration {
 	return time.Since(r.opened)
 }
 
-// endByServer is over for a server that has ended the session: its last words stand beside the cause, unless it was
-// asked to end.
+// endByServer is endWith for a server that has ended the session. Unless the client had begun to end it, the frame has
+// the last lines on stderr.
 func (r *record) endByServer(cause string) {
 	end := newSessionEvent(cause)
 	r.mu.Lock()
@@ -192,7 +213,7 @@ func (r *record) endByServer(cause string) {
 	r.end(end)
 }
 
-// endWith records why the session is over, and wakes everyone who waits for it.
+// endWith records why the session is over.
 func (r *record) endWith(cause string) { r.end(newSessionEvent(cause)) }
 
 func (r *record) end(f *Frame) {
@@ -203,30 +224,36 @@ func (r *record) end(f *Frame) {
 	r.mu.Unlock()
 }
 
-// IsAlive reports whether the server can still speak.
+// IsAlive reports whether the server can still send messages.
 func (r *record) IsAlive() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.closed
 }
 
-// CleanExit is the cause of the end of a session whose server ended by itself, without complaint.
+// CleanExit is the cause of a session end when the server exited by itself with status 0.
 var CleanExit = "the server " + Exit{}.String()
 
-// Death says that the session is over.
+// SessionEndError says that the session is over.
 type SessionEndError struct {
-	Cause    string      // "the server exited with status 3", or CleanExit
-	Stdout   []string    // the first lines that it wrote there in place of messages
-	Stderr   []string    // the last lines there
-	Hint     string      // what it looks like, and what to do about it; empty: nobody knows
-	LimitErr *LimitError // what mcpcheck cut off before; nil: nothing
+	// Cause is why, such as "the server exited with status 3", or CleanExit.
+	Cause string
+	// Stdout holds the first lines that the server wrote to stdout instead of messages.
+	Stdout []string
+	// Stderr holds the last lines that the server wrote to stderr.
+	Stderr []string
+	// Hint is a guess at the mistake and how to fix it; empty if there is none.
+	Hint string
+	// LimitErr is what mcpcheck cut off before; nil if nothing.
+	LimitErr *LimitError
 
-	frame *Frame // of the session, in its record; nil: it is in none
+	// frame records the end in the session; nil if it is in no record.
+	frame *Frame
 }
 
 func (e *SessionEndError) Error() string { return e.Cause }
 
-// Unwrap is the excess, which may be the cause.
+// Unwrap returns LimitErr, which may be the cause.
 func (e *SessionEndError) Unwrap() error {
 	if e.LimitErr == nil {
 		return nil
@@ -234,19 +261,19 @@ func (e *SessionEndError) Unwrap() error {
 	return e.LimitErr
 }
 
-// Death is why the session is over; nil while it is not.
+// EndErr returns a *SessionEndError if the session is over, and nil otherwise.
 func (r *record) EndErr() error {
 	r.mu.Lock()
-	death, closed := &SessionEndError{Cause: r.cause, LimitErr: r.limitErr, frame: r.endFrame}, r.closed
+	ended, closed := &SessionEndError{Cause: r.cause, LimitErr: r.limitErr, frame: r.endFrame}, r.closed
 	r.mu.Unlock()
 	if !closed {
 		return nil
 	}
-	death.Stderr = r.StderrTail()
-	return death
+	ended.Stderr = r.StderrTail()
+	return ended
 }
 
-// StderrTail is the last lines that the server wrote to stderr, as many as are kept.
+// StderrTail returns the last lines that the server wrote to stderr, as many as are kept.
 func (r *record) StderrTail() []string {
 	if r.stderr == nil {
 		return nil
@@ -254,27 +281,27 @@ func (r *record) StderrTail() []string {
 	return r.stderr.tailLines()
 }
 
-// Mark is the place in the record where the next frame will stand.
+// Mark returns the position in the record at which the next frame will be.
 func (r *record) Mark() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.firstIndex + len(r.frames)
 }
 
-// ReceivedSince is what the server sent since the mark, without what was for another session or for the session itself.
-func (r *record) ReceivedSince(mark int) (came []*Frame) {
+// ReceivedSince returns what the server sent since the mark, without responses for other sessions and internal ones.
+func (r *record) ReceivedSince(mark int) (received []*Frame) {
 	for _, f := range r.FramesSince(mark) {
 		if f.Side == FromServer && !f.ForOtherSession && !f.Internal {
-			came = append(came, f)
+			received = append(received, f)
 		}
 	}
-	return came
+	return received
 }
 
-// FramesSince is everything since the mark, of both sides; 0 is the beginning.
+// FramesSince returns the frames of both sides since the mark; 0 is the beginning.
 func (r *record) FramesSince(mark int) []*Frame { return r.FramesBetween(mark, math.MaxInt) }
 
-// FramesBetween is everything of both sides from one mark to another, which is not before it.
+// FramesBetween returns the frames of both sides between two marks.
 func (r *record) FramesBetween(from, to int) []*Frame {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,37 +309,37 @@ func (r *record) FramesBetween(from, to int) []*Frame {
 	return slices.Clone(r.frames[place(from):place(to)])
 }
 
-// HasBeginning reports whether the record still has its beginning.
+// HasBeginning reports whether no frame has been dropped from the beginning of the record.
 func (r *record) HasBeginning() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.firstIndex == 0
 }
 
-// Busy reports whether the session sent something in the time d before a moment. It tells who may have been the cause
-// when a server that several sessions share ends.
-func (r *record) SentWithin(moment time.Time, d time.Duration) bool {
+// SentWithin reports whether the client sent something in this session within d before a time. It tells which sessions
+// may have been the cause when a server that they share ends.
+func (r *record) SentWithin(t time.Time, d time.Duration) bool {
 	for _, f := range r.FramesSince(0) {
-		if at := r.TimeOf(f); f.Side == FromClient && !at.After(moment) && at.After(moment.Add(-d)) {
+		if at := r.TimeOf(f); f.Side == FromClient && !at.After(t) && at.After(t.Add(-d)) {
 			return true
 		}
 	}
 	return false
 }
 
-// TimeOf is when a frame of the session was seen.
+// TimeOf returns the time at which a frame of the session was sent or received.
 func (r *record) TimeOf(f *Frame) time.Time { return r.opened.Add(f.At) }
 
 var errTimeout = errors.New("timeout")
 
-// Wait returns the first frame since from that matches, or an error: *Death once the session is over, errTimeout, or
-// the context's.
+// Wait returns the first frame at or after the mark from that matches. It returns a *SessionEndError when the session
+// is over, errTimeout after d, or the error of the run's context.
 func (r *record) Wait(from int, d time.Duration, match func(*Frame) bool) (*Frame, error) {
 	end := time.Now().Add(d)
 	return r.waitUntil(from, func() time.Time { return end }, match)
 }
 
-// waitUntil is Wait until an end that may move.
+// waitUntil is Wait until a time that may change meanwhile.
 func (r *record) waitUntil(from int, end func() time.Time, match func(*Frame) bool) (found *Frame, err error) {
 	closed := false
 	err = r.until(end, func() bool {
@@ -331,8 +358,8 @@ func (r *record) waitUntil(from int, end func() time.Time, match func(*Frame) bo
 	return found, err
 }
 
-// until waits until a condition holds that depends on the record or on an exchange, at most until an end that may move:
-// errTimeout, or the context's error. The condition is tried with mu held.
+// until waits until a condition on the record or on a round trip holds. It returns errTimeout at a time that may change
+// meanwhile, or the context's error. holds is called with mu held.
 func (r *record) until(end func() time.Time, holds func() bool) error {
 	timer := time.NewTimer(time.Until(end()))
 	defer timer.Stop()
@@ -357,7 +384,7 @@ func (r *record) until(end func() time.Time, holds func() bool) error {
 	}
 }
 
-// sleep lets time pass while the session goes on.
+// sleep waits for d while the session continues.
 func (r *record) sleep(d time.Duration) {
 	r.Wait(r.Mark(), d, func(*Frame) bool { return false })
 }

@@ -7,30 +7,36 @@ import (
 	"time"
 )
 
-// TraceLine is one line of a session that was recorded.
+// TraceLine is one line of a recorded session.
 type TraceLine struct {
-	At   time.Duration // since the session opened
+	// At is the time since the session opened.
+	At   time.Duration
 	Side Side
-	Text []byte // without the newline
+	// Text is the line without the newline.
+	Text []byte
 
-	Incomplete, AfterShutdown, AfterInvalidInput, Manual, ForOtherSession, Internal bool // as Frame has them
+	// These have the meaning of the fields of Frame with the same name; Incomplete is the opposite of Complete.
+	Incomplete, AfterShutdown, AfterInvalidInput, Manual, ForOtherSession, Internal bool
 
-	// over RoundTrip, the one that has carried it: a number of its own in the session; 0: that is not known
+	// RoundTrip is the number of the round trip that carried the line, over HTTP; 0 if it is not known.
 	RoundTrip int
-	HTTPInfo  string // of RoundTrip, as HTTPInfo has it
+	// HTTPInfo is what HTTPInfo.String returned for the line.
+	HTTPInfo string
 
-	Truncated bool // its rest is left out
-	AfterGap  bool // lines before it are
+	// Truncated reports whether the end of the line is missing.
+	Truncated bool
+	// AfterGap reports whether lines before this one are missing.
+	AfterGap bool
 }
 
-// replayTimeout is for how long an answer may not have come when a recorded session ends: what a client gave up
-// sooner, it may just have left.
+// replayTimeout is how old an unanswered request must be at the end of a recorded session to count as unanswered: a
+// client that ended the session earlier may not have waited.
 const replayTimeout = time.Minute
 
-// Replay is a session as it was recorded, which says nothing more. From where the client broke the protocol on, the
-// session is hostile, and fault says why. Where the record leaves something out, the session ends. It is whole if the
-// record has its beginning.
-func Replay(opened time.Time, transport string, said []TraceLine, whole bool) (s *Session, fault string) {
+// Replay returns a session with the lines of a recorded one. It sends nothing. If the client violated the protocol,
+// fault says how, and the frames from there on are marked as after invalid input. The session ends where the trace has
+// a gap. whole reports whether the trace has the session's beginning.
+func Replay(opened time.Time, transport string, lines []TraceLine, whole bool) (s *Session, fault string) {
 	s = newSession(context.Background(), Target{Limits: Limits{ReplyTimeout: replayTimeout}.withDefaults()}, nil)
 	s.opened, s.closed, s.cause = opened, true, "the record ends"
 	if !whole {
@@ -40,10 +46,10 @@ func Replay(opened time.Time, transport string, said []TraceLine, whole bool) (s
 		s: s, transport: transport, sent: map[string]*Frame{}, serverRequests: map[string]bool{},
 		roundTrips: map[int]*RoundTrip{},
 	}
-	for i, line := range said {
+	for i, line := range lines {
 		if line.Truncated || line.AfterGap {
 			s.limitErr = &LimitError{"the record leaves out what was said"}
-			said, fault = said[:i], cmp.Or(fault, fmt.Sprintf("line %d of the session: %s", i+1, s.limitErr))
+			lines, fault = lines[:i], cmp.Or(fault, fmt.Sprintf("line %d of the session: %s", i+1, s.limitErr))
 			break
 		}
 		f := &Frame{
@@ -71,23 +77,25 @@ func Replay(opened time.Time, transport string, said []TraceLine, whole bool) (s
 		f.Position = Position{&s.record, s.firstIndex + len(s.frames)}
 		s.frames = append(s.frames, f)
 	}
-	if n := len(said); n > 0 && !s.shutdown {
-		s.shutdownAt = said[n-1].At
+	if n := len(lines); n > 0 && !s.shutdown {
+		s.shutdownAt = lines[n-1].At
 		s.shutdown = true
 	}
 	return s, fault
 }
 
-// clientReplay follows what the client of a recorded session says, and whether it keeps the protocol.
+// clientReplay follows the messages of a recorded session, and whether its client conforms to the protocol.
 type clientReplay struct {
-	s              *Session
-	transport      string
-	sent           map[string]*Frame // its requests, by id
-	serverRequests map[string]bool   // requests of the server that are open, by id
+	s         *Session
+	transport string
+	// sent holds the client's requests by id.
+	sent map[string]*Frame
+	// serverRequests holds the unanswered requests of the server by id.
+	serverRequests map[string]bool
 	roundTrips     map[int]*RoundTrip
 }
 
-// attachRoundTrip tells a line over RoundTrip what has carried it, if the record tells that.
+// attachRoundTrip sets the round trip of a line over HTTP, if the trace tells it.
 func (c *clientReplay) attachRoundTrip(f *Frame, line TraceLine) {
 	if line.RoundTrip == 0 {
 		return
@@ -96,9 +104,9 @@ func (c *clientReplay) attachRoundTrip(f *Frame, line TraceLine) {
 	if h == nil {
 		h = c.s.replayedHTTP(c.transport)
 	}
-	carriage := ParseHTTPInfo(line.HTTPInfo)
+	info := ParseHTTPInfo(line.HTTPInfo)
 	if f.Side == FromClient {
-		f.RoundTrip = c.s.replayedRoundTrip(f, carriage)
+		f.RoundTrip = c.s.replayedRoundTrip(f, info)
 		f.RoundTrip.isAnsweredOnStream, f.opensStream = h.isSSE, f.RoundTrip.isListening
 		c.roundTrips[line.RoundTrip] = f.RoundTrip
 		return
@@ -108,13 +116,13 @@ func (c *clientReplay) attachRoundTrip(f *Frame, line TraceLine) {
 		return
 	}
 	f.RoundTrip = x
-	x.replay(f, carriage)
-	if id := carriage.Header.Get(sessionHeader); id != "" && x.requestID != nil {
+	x.replay(f, info)
+	if id := info.Header.Get(sessionHeader); id != "" && x.requestID != nil {
 		h.addSessionID(id, x)
 	}
 }
 
-// addClientLine takes in a line of the client. It returns how that breaks the protocol; empty when it does not.
+// addClientLine reads a line of the client. It returns how the line violates the protocol, or "".
 func (c *clientReplay) addClientLine(f *Frame) string {
 	if f.Kind == Array && c.s.Revision != "2025-03-26" || f.Kind != Array && f.Kind != Object {
 		return "the client sent a line that is not a JSON-RPC message"
@@ -142,7 +150,7 @@ func (c *clientReplay) addClientLine(f *Frame) string {
 	return ""
 }
 
-// ask takes in a request of the client.
+// addRequest reads a request of the client. It returns how the request violates the protocol, or "".
 func (c *clientReplay) addRequest(m *Frame, object M) string {
 	key := IDKey(m.ID)
 	if string(m.ID) == "null" || c.sent[key] != nil {
@@ -170,7 +178,7 @@ func (c *clientReplay) addRequest(m *Frame, object M) string {
 	return ""
 }
 
-// hear takes in what the server says.
+// addServerLine reads a line of the server.
 func (c *clientReplay) addServerLine(f *Frame) {
 	c.s.correlate(f)
 	for _, m := range f.Messages() {
@@ -186,7 +194,7 @@ func (c *clientReplay) addServerLine(f *Frame) {
 	}
 }
 
-// addConnectResult takes in the result of a greeting.
+// addConnectResult stores the result of initialize or server/discover.
 func (c *clientReplay) addConnectResult(method string, result M) {
 	switch {
 	case result == nil:

@@ -14,13 +14,16 @@ import (
 type Pending struct {
 	ID     json.RawMessage
 	Method string
-	mark   int       // where in the record its answer may begin
-	sent   time.Time // when it was
-	frame  *Frame    // nil when the caller has sent it
+	// mark is the position in the record from which on its response may be.
+	mark int
+	// sent is the time at which it was sent.
+	sent time.Time
+	// frame is the request in the record; nil if the caller sent it.
+	frame *Frame
 }
 
-// sentAt is when it was sent or, where others were to be taken first, when its own turn had come: as long as that has
-// not, now.
+// sentAt returns the time at which the request was sent. Over HTTP it may have had to wait for its turn; until it is
+// sent, that is the current time.
 func (p Pending) sentAt() time.Time {
 	if p.frame == nil || p.frame.RoundTrip == nil {
 		return p.sent
@@ -28,18 +31,18 @@ func (p Pending) sentAt() time.Time {
 	return p.frame.RoundTrip.sentAt()
 }
 
-// reply reads the answer out of the frame that has it.
+// replyFrom returns the reply in frame f, which contains it.
 func (p Pending) replyFrom(f *Frame) Reply {
 	r := Reply{Method: p.Method, Request: p.frame, Frame: f, messageFrame: f}
 	ownID := f.IsResponse() && SameID(f.RequestID(), p.ID)
 	switch {
-	// the batch was refused
+	// the server rejected the batch
 	case f.RoundTrip != nil && f.RoundTrip.hasErrorStatus() && f.RoundTrip.isInBatch(p.ID) && !ownID:
 		none := &NoResponseError{Method: p.Method, Cause: f.RoundTrip.Response().String(), RoundTrip: f.RoundTrip}
 		r.Frame, r.messageFrame, r.Err = nil, nil, none
 	case f.Side == StatusOnly && f.RoundTrip.hasErrorStatus() && f.RoundTrip.resumeCount == 0:
 		r.Synthetic = httpErrorMessage(f)
-	case f.Side == StatusOnly && f.RoundTrip.unknownIDFrame != nil: // and there was no other one
+	case f.Side == StatusOnly && f.RoundTrip.unknownIDFrame != nil: // and no response with the right id followed
 		r.Frame, r.messageFrame = f.RoundTrip.unknownIDFrame, f.RoundTrip.unknownIDFrame
 	case f.Side == StatusOnly:
 		r.Frame, r.Err = nil, &NoResponseError{Method: p.Method, Cause: f.Raw.String(), RoundTrip: f.RoundTrip}
@@ -68,21 +71,27 @@ func (p Pending) isAnsweredBy(f *Frame) bool {
 	return false
 }
 
-// Reply is the answer to a request, or the reason why none came.
+// Reply is the response to a request, or the reason why there is none.
 type Reply struct {
-	Method    string
-	Request   *Frame // nil when the caller has sent it
-	Frame     *Frame // nil: none came
-	Err       error  // why none came
-	Synthetic M      // the message, where it is not to be read in the frame
+	Method string
+	// Request is nil if the caller sent the request.
+	Request *Frame
+	// Frame contains the response; nil if there is none.
+	Frame *Frame
+	// Err is why there is no response.
+	Err error
+	// Synthetic is the message if it cannot be read from the frame, as for an HTTP error without a JSON-RPC message.
+	Synthetic M
 
-	messageFrame *Frame // that has the message: a member of Frame; nil: Frame itself
+	// messageFrame has the message: a member of a batch or, if nil, Frame itself.
+	messageFrame *Frame
 
-	awaitLate func(within time.Duration) (waited bool, slow error) // see Late; nil: it had less than --timeout says
+	// awaitLate implements AwaitLate; nil if the request had less time than the reply timeout.
+	awaitLate func(within time.Duration) (waited bool, slow error)
 }
 
-// Late waits for the answer to a request that had none within the time of --timeout, until so long after it. slow is
-// nil when none came; waited is false when it could not be waited for.
+// AwaitLate waits for the response to a request that had none within the reply timeout, until the given time after the
+// request was sent. slow is the error for a response that arrived, or nil. waited is false if AwaitLate could not wait.
 func (r Reply) AwaitLate(within time.Duration) (waited bool, slow error) {
 	if r.awaitLate == nil {
 		return false, nil
@@ -90,8 +99,8 @@ func (r Reply) AwaitLate(within time.Duration) (waited bool, slow error) {
 	return r.awaitLate(within)
 }
 
-// awaitLate is Reply.Late for a request of the session. What ends the wait over RoundTrip without a message for the
-// request is no answer: it may be that the session was ended.
+// awaitLate implements Reply.AwaitLate. If the round trip ends without a message for the request, that is not a
+// response: the session may have been ended.
 func (s *Session) awaitLate(p Pending, within time.Duration) (waited bool, slow error) {
 	f, err := s.Wait(p.mark, time.Until(p.sentAt().Add(within)), p.isAnsweredBy)
 	if err != nil {
@@ -103,7 +112,7 @@ func (s *Session) awaitLate(p Pending, within time.Duration) (waited bool, slow 
 	return true, &LateResponseError{Method: p.Method, Took: s.TimeOf(f).Sub(p.sentAt()), Timeout: s.limits.ReplyTimeout}
 }
 
-// LateResponseError says that an answer came, but not in time.
+// LateResponseError says that a response arrived after the reply timeout.
 type LateResponseError struct {
 	Method        string
 	Took, Timeout time.Duration
@@ -114,10 +123,10 @@ func (e *LateResponseError) Error() string {
 		e.Method, e.Took.Round(100*time.Millisecond), e.Timeout)
 }
 
-// Answered reports whether an answer came.
+// Answered reports whether there is a response.
 func (r Reply) Answered() bool { return r.Frame != nil }
 
-// Message is the message; nil when none came. A long one is not kept, but decoded whenever it is asked for.
+// Message returns the message, or nil if there is none. A long one is decoded at each call.
 func (r Reply) Message() M {
 	switch {
 	case r.Synthetic != nil:
@@ -130,8 +139,8 @@ func (r Reply) Message() M {
 	return nil
 }
 
-// Member is a member of the message; nil where it has none of that name. A long message is not decoded to learn that it
-// has no result, or no error.
+// Member returns a member of the message, or nil if there is none with that name. It does not decode a long message to
+// learn that result or error is absent.
 func (r Reply) Member(name string) any {
 	if f := cmp.Or(r.messageFrame, r.Frame); r.Synthetic == nil && f != nil && f.Kind == Object {
 		if name == "result" && !f.HasResult || name == "error" && !f.HasError {
@@ -141,34 +150,33 @@ func (r Reply) Member(name string) any {
 	return r.Message()[name]
 }
 
-// IsStatusOnly reports whether the answer is an RoundTrip error without a JSON-RPC one. It counts as an error without a
-// code.
+// IsStatusOnly reports whether the response is an HTTP error without a JSON-RPC message. It counts as an error without
+// a code.
 func (r Reply) IsStatusOnly() bool { return r.Frame != nil && r.Frame.Side == StatusOnly }
 
-// Result is the result object; nil when the answer has none.
+// Result returns the result object, or nil if there is none.
 func (r Reply) Result() M {
 	m, _ := r.Member("result").(M)
 	return m
 }
 
-// Error is the error object; nil when the answer has none.
+// Error returns the error object, or nil if there is none.
 func (r Reply) Error() M {
 	m, _ := r.Member("error").(M)
 	return m
 }
 
-// Code is the error code; ok is false also when it needs more than 64 bits.
+// Code returns the error code. ok is false if there is none or if it needs more than 64 bits.
 func (r Reply) Code() (code int, ok bool) {
 	n, _ := r.Error()["code"].(json.Number)
 	i, ok := Integer(n)
 	return int(i), ok
 }
 
-// HTTPErrorReply is the reply that an RoundTrip error is when it carries no JSON-RPC error.
+// HTTPErrorReply returns the reply for an HTTP error that carries no JSON-RPC message.
 func HTTPErrorReply(f *Frame) Reply { return Reply{Frame: f, Synthetic: httpErrorMessage(f)} }
 
-// httpErrorMessage is the error that an RoundTrip error stands for: the one in its body, if that is one, or one without
-// a code.
+// httpErrorMessage returns the error object in the body of an HTTP error or, if there is none, an error without a code.
 func httpErrorMessage(f *Frame) M {
 	body, _ := Decode(f.RoundTrip.Response().Body.Bytes()).(M)
 	if _, ok := body["error"].(M); ok {
@@ -177,17 +185,22 @@ func httpErrorMessage(f *Frame) M {
 	return M{"error": M{"message": f.Raw.String()}}
 }
 
-// TimeoutError says that an answer did not come although the session is alive.
+// TimeoutError says that a response did not arrive in time although the session is alive.
 type TimeoutError struct {
-	Method       string
-	After        time.Duration
-	Flag         string // the flag that says how long; empty: none does
-	PartialBytes int    // bytes that came without a newline
-	Receiving    bool   // it was on its way when --timeout was over, as IsReceiving has it
+	Method string
+	After  time.Duration
+	// Flag is the command-line flag that sets the time; empty if there is none.
+	Flag string
+	// PartialBytes is the number of bytes that were received without a newline.
+	PartialBytes int
+	// Receiving reports whether the response was on its way when the reply timeout ended, see IsReceiving.
+	Receiving bool
 
-	UnknownID json.RawMessage // the id of a response that came meanwhile and answers nothing; nil: none did
+	// UnknownID is the id of a response received meanwhile that no request has; nil if there is none.
+	UnknownID json.RawMessage
 
-	request *Frame // in the record; nil: it is not there any more
+	// request is the request in the record; nil if it is no longer there.
+	request *Frame
 }
 
 func (e *TimeoutError) Error() string {
@@ -207,17 +220,17 @@ func (e *TimeoutError) Error() string {
 	return text
 }
 
-// NoResponseError says that the transport brought no answer to a request, and none will come: an RoundTrip exchange
-// that ended without one.
+// NoResponseError says that a round trip ended without the response to a request, so that none will come.
 type NoResponseError struct {
-	Method    string
-	Cause     string // "HTTP 202 Accepted with no body"
+	Method string
+	// Cause is such as "HTTP 202 Accepted with no body".
+	Cause     string
 	RoundTrip *RoundTrip
 }
 
 func (e *NoResponseError) Error() string { return "no answer to " + e.Method + ": " + e.Cause }
 
-// Unwrap is the error of the connection, if that was the cause.
+// Unwrap returns the error of the connection, if that was the cause.
 func (e *NoResponseError) Unwrap() error {
 	if e.RoundTrip == nil {
 		return nil
@@ -225,5 +238,5 @@ func (e *NoResponseError) Unwrap() error {
 	return e.RoundTrip.Response().Err
 }
 
-// Brief shortens a text of the wire for a message.
+// Brief shortens a received or sent text for a message to people.
 func Brief(raw []byte) string { return text.ShortenBytes(raw, 130, 30, "…") }

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Send sends one message, as it is, on a line of its own.
+// Send sends one message as it is, on a line of its own.
 func (s *Session) Send(raw []byte) *Frame { return s.Write(append(raw[:len(raw):len(raw)], '\n')) }
 
-// Write sends bytes as they are. Several pieces are written one by one, with a pause between them and nothing else in
-// it.
+// Write sends bytes as they are. It sends several pieces one after the other with a pause between them, in which
+// nothing else is sent.
 func (s *Session) Write(pieces ...[]byte) *Frame { return s.write(&Frame{}, pieces) }
 
-// write is Write with a frame that says more of them.
+// write is Write with a frame in which other fields are set.
 func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
 	f.Side, f.Complete = FromClient, true
 	f.Raw = bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n"))
@@ -29,7 +29,7 @@ func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
 // SendJSON sends a value as one message.
 func (s *Session) SendJSON(v any) *Frame { return s.Send(encode(v)) }
 
-// encode writes what the harness has built itself, so that it cannot fail.
+// encode returns a value as JSON. It panics on an error, since mcpcheck has built the value itself.
 func encode(v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -38,7 +38,7 @@ func encode(v any) []byte {
 	return raw
 }
 
-// Notify sends a notification; params nil leaves them out.
+// Notify sends a notification. With nil params it sends none.
 func (s *Session) Notify(method string, params M) *Frame {
 	return s.SendJSON(newMessage(method, params))
 }
@@ -51,19 +51,19 @@ func newMessage(method string, params M) M {
 	return m
 }
 
-// Request sends a request under the next id; params nil leaves them out.
+// Request sends a request with the next id. With nil params it sends none.
 func (s *Session) Request(method string, params M) Pending {
 	return s.RequestWithID(s.NextID(), method, params)
 }
 
-// NextID is an id for the next request, a number that no other session of the server has.
+// NextID returns an id for the next request, a number that no other session of the server uses.
 func (s *Session) NextID() int {
 	s.idCount++
 	return s.idBase + s.idCount
 }
 
-// HasCustomIDs reports whether requests were sent since the mark under ids that are not of NextID. The client must not
-// send them again in the session.
+// HasCustomIDs reports whether requests since the mark have ids that are not from NextID. The client must not use these
+// ids again in the session.
 func (s *Session) HasCustomIDs(mark int) bool {
 	for _, f := range s.FramesSince(mark) {
 		if f.Side == FromClient && slices.ContainsFunc(f.Messages(), s.hasCustomID) {
@@ -78,20 +78,20 @@ func (s *Session) hasCustomID(f *Frame) bool {
 	return f.IsRequest() && !(ok && int64(s.idBase) < n && n <= int64(s.idBase+s.idCount))
 }
 
-// RequestWithID sends a request under the given id, any JSON value.
+// RequestWithID sends a request with the given id, any JSON value.
 func (s *Session) RequestWithID(id any, method string, params M) Pending {
 	p := s.NewPending(id, method)
 	p.frame = s.SendJSON(s.NewRequest(id, method, params))
 	return p
 }
 
-// OpenStream sends a request whose answer is that a stream stays open: it is not waited for, and the session takes the
-// request back in the end.
+// OpenStream sends a request whose answer is an open stream. Nothing waits for its response, and the session cancels it
+// when it ends.
 func (s *Session) OpenStream(method string, params M) Pending {
 	return s.OpenStreamWithID(s.NextID(), method, params)
 }
 
-// OpenStreamWithID is OpenStream under the given id.
+// OpenStreamWithID is OpenStream with the given id.
 func (s *Session) OpenStreamWithID(id any, method string, params M) Pending {
 	p := s.NewPending(id, method)
 	p.frame = s.write(&Frame{opensStream: true}, [][]byte{append(encode(s.NewRequest(id, method, params)), '\n')})
@@ -99,31 +99,31 @@ func (s *Session) OpenStreamWithID(id any, method string, params M) Pending {
 	return p
 }
 
-// HasOpenStreams reports whether a request of OpenStream was not taken back yet.
+// HasOpenStreams reports whether a request of OpenStream has not been cancelled yet.
 func (s *Session) HasOpenStreams() bool { return len(s.openStreams) > 0 }
 
-// Cancel takes back a request that the session has sent, as its era and transport have it.
+// Cancel cancels a request that the session has sent, in the way of its era and transport.
 func (s *Session) Cancel(p Pending, reason string) {
 	s.openStreams = slices.DeleteFunc(s.openStreams, func(other Pending) bool { return bytes.Equal(other.ID, p.ID) })
 	s.Era().cancel(s, p, reason)
 }
 
-// sendCancelled tells the server that a request is not wanted any more, unless it has answered it: only what is in
-// flight may be cancelled.
+// sendCancelled sends notifications/cancelled for a request, unless it has been answered: the specification allows to
+// cancel only requests in flight.
 func (s *Session) sendCancelled(p Pending, reason string) {
 	if !s.isAnswered(p.ID) {
 		s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": reason})
 	}
 }
 
-// Message is a request as the session sends it, for who sends it in another way.
+// NewRequest returns the request that RequestWithID would send, for callers that send it in another way.
 func (s *Session) NewRequest(id any, method string, params M) M {
 	m := newMessage(method, s.Era().withMeta(s, params))
 	m["id"] = id
 	return m
 }
 
-// NewPending is a pending request whose bytes the caller sends by itself, at once.
+// NewPending returns the pending request for bytes that the caller sends immediately afterwards.
 func (s *Session) NewPending(id any, method string) Pending {
 	p := Pending{ID: encode(id), Method: method, mark: s.Mark(), sent: time.Now()}
 	if s.noteRequest(p.ID); method == "initialize" || method == "server/discover" && s.NegotiatedRevision() == "" {
@@ -132,7 +132,7 @@ func (s *Session) NewPending(id any, method string) Pending {
 	return p
 }
 
-// Exchange sends a request and waits for its answer. It is made in its turn.
+// Call sends a request and waits for its response. While the server is busy, it tries again.
 func (s *Session) Call(method string, params M) (r Reply) {
 	s.RetryWhileBusy(func() (busy bool) {
 		r = s.Await(s.Request(method, params))
@@ -141,8 +141,8 @@ func (s *Session) Call(method string, params M) (r Reply) {
 	return r
 }
 
-// RetryWhileBusy tries something, and again a few times while the server is busy: one that serves a single request at a
-// time refuses the next, which may be taken once what was sent before has its answers.
+// RetryWhileBusy calls try, and again a few times while the server is busy: one that handles a single request at a time
+// rejects the next one until it has answered the first.
 func (s *Session) RetryWhileBusy(try func() (busy bool)) {
 	const first, most = 20 * time.Millisecond, 80 * time.Millisecond
 	for pause := first; try() && pause <= most; pause *= 2 {
@@ -151,20 +151,20 @@ func (s *Session) RetryWhileBusy(try func() (busy bool)) {
 	}
 }
 
-// Await waits for the answer to a request for the reply limit, as due counts it.
+// Await waits for the response to a request until its deadline.
 func (s *Session) Await(p Pending) Reply {
 	r := s.awaitReply(p)
 	s.reportReply(r)
 	return r
 }
 
-// awaitReply is Await without telling anybody.
+// awaitReply is Await without a call of Target.OnReply.
 func (s *Session) awaitReply(p Pending) Reply {
 	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.deadline(p.sentAt()) })
 }
 
-// reportReply tells RedirectTarget.Heard. A method of which a request is answered that came later than one without an
-// answer is no silence of the session: it is that one request which has no answer.
+// reportReply calls Target.OnReply. A method that was unanswered counts as answered when a later request with it is:
+// only that one request has no response.
 func (s *Session) reportReply(r Reply) {
 	if r.Answered() {
 		s.mu.Lock()
@@ -177,7 +177,7 @@ func (s *Session) reportReply(r Reply) {
 	}
 }
 
-// reportAnswered is tell for a request whose silence would tell nothing.
+// reportAnswered is reportReply for a request that may stay unanswered.
 func (s *Session) reportAnswered(r Reply) Reply {
 	if r.Answered() {
 		s.reportReply(r)
@@ -185,17 +185,17 @@ func (s *Session) reportAnswered(r Reply) Reply {
 	return r
 }
 
-// AwaitLongRunning is Await for requests that tell nothing of the server as a whole, such as calls of tools that run
-// for long.
+// AwaitLongRunning is Await for requests that say nothing about the server as a whole if they stay unanswered, such as
+// calls of long-running tools.
 func (s *Session) AwaitLongRunning(p Pending) Reply {
 	b := s.replyBound()
 	b.allowsSilence = true
 	return s.reportAnswered(s.awaitUntil(p, b, func() time.Time { return s.deadline(p.sentAt()) }))
 }
 
-// deadline is until when a request is waited for that was sent at a time: until the reply limit has passed since then,
-// or since the server last answered the client in this session. So requests that were sent together are not waited for
-// one after the other, and a server that serves one at a time has time for each.
+// deadline returns the end of the wait for a request that was sent at a time: the reply timeout after that or, if
+// later, after the server's last answer in this session. So the client does not wait for several requests one after the
+// other, and a server that handles one at a time has time for each.
 func (s *Session) deadline(sent time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,8 +205,8 @@ func (s *Session) deadline(sent time.Time) time.Time {
 	return sent.Add(s.limits.ReplyTimeout)
 }
 
-// AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start. One that
-// has answered another request which was sent with it has started: it has as long as for any other answer.
+// AwaitFirst waits for the response to the first request to a process until the start timeout. If one of the others,
+// which were sent with it, is answered, the process has started, and the reply timeout applies.
 func (s *Session) AwaitFirst(p Pending, others ...Pending) Reply {
 	defer s.waits.begin(p, s.isStarting())()
 	b := s.startBound()
@@ -224,15 +224,17 @@ func (s *Session) AwaitFirst(p Pending, others ...Pending) Reply {
 	return r
 }
 
-// bound is how long an answer is waited for.
+// bound says how long to wait for a response.
 type bound struct {
-	duration      time.Duration
-	flag          string // that says so; empty: none does
-	allowsSilence bool   // that none comes says nothing of the session
+	duration time.Duration
+	// flag is the command-line flag that sets the duration; empty if there is none.
+	flag string
+	// allowsSilence reports whether a missing response says nothing about the session.
+	allowsSilence bool
 }
 
-// startBound is how long the answer to the first request may take. A server over RoundTrip that has answered one before
-// has started, unless it took long for that.
+// startBound returns the bound for the first request. A server over HTTP that has quickly answered one before has
+// started, so the reply timeout applies.
 func (s *Session) startBound() bound {
 	if h := s.HTTP(); h != nil {
 		if took := time.Duration(h.site.connectTime.Load()); took > 0 && 2*took < s.limits.ReplyTimeout {
@@ -246,25 +248,25 @@ func (s *Session) replyBound() bound {
 	return bound{duration: s.limits.ReplyTimeout, flag: "--timeout"}
 }
 
-// ReplyTimeout is how long Await waits.
+// ReplyTimeout returns how long Await waits.
 func (s *Session) ReplyTimeout() time.Duration { return s.limits.ReplyTimeout }
 
-// StartTimeout is how long AwaitFirst waits.
+// StartTimeout returns how long AwaitFirst waits.
 func (s *Session) StartTimeout() time.Duration { return s.limits.StartTimeout }
 
-// AwaitFor waits for the answer to a request, at most for d.
+// AwaitFor waits for the response to a request, at most for d.
 func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 	return s.reportAnswered(s.awaitFor(p, d))
 }
 
-// awaitFor is AwaitFor without telling anybody.
+// awaitFor is AwaitFor without a call of Target.OnReply.
 func (s *Session) awaitFor(p Pending, d time.Duration) Reply {
 	end := time.Now().Add(d)
 	return s.awaitUntil(p, bound{duration: d}, func() time.Time { return end })
 }
 
-// awaitUntil waits for the answer to a request, or to one of others that do as well, until an end that may move; the
-// bound is what it is said to be.
+// awaitUntil waits for the response to a request, or to one of the others, until a time that may change meanwhile. b
+// describes the time in errors.
 func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ...Pending) Reply {
 	if p.ID == nil {
 		return Reply{Err: errors.New("it was not asked")}
@@ -292,14 +294,15 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 		h.awaitStreamEnd(f.RoundTrip)
 	}
 	if none := (*NoResponseError)(nil); errors.As(r.Err, &none) && none.RoundTrip.isConnectionLost() {
-		if death := s.EndErr(); death != nil {
-			r.Err = death // which is why
+		if endErr := s.EndErr(); endErr != nil {
+			r.Err = endErr // the cause of the lost connection
 		}
 	}
 	return r
 }
 
-// frameWithRequest is the message of the client, or the batch, with the request of an id; nil when there is none.
+// frameWithRequest returns the client's frame with the request of this id, which may be a batch, or nil if there is
+// none.
 func (s *Session) frameWithRequest(id json.RawMessage) *Frame {
 	for _, f := range slices.Backward(s.FramesSince(0)) {
 		asks := func(m *Frame) bool { return m.IsRequest() && SameID(m.ID, id) }
@@ -310,14 +313,14 @@ func (s *Session) frameWithRequest(id json.RawMessage) *Frame {
 	return nil
 }
 
-// timeoutError is the error of a request that had no answer within its bound.
+// timeoutError returns the error for a request that had no response within its bound.
 func (s *Session) timeoutError(p Pending, b bound) error {
 	s.mu.Lock()
 	if b.duration >= s.limits.ReplyTimeout && !b.allowsSilence {
 		s.unansweredMethods = append(s.unansweredMethods, cmp.Or(s.longestUnanswered(), p.Method))
 	}
 	after := b.duration
-	if after == 0 && !p.sent.IsZero() { // a look: none has come until now
+	if after == 0 && !p.sent.IsZero() { // the caller only looked whether there is a response
 		after = time.Since(p.sent).Round(100 * time.Millisecond)
 	}
 	err := &TimeoutError{
@@ -332,8 +335,8 @@ func (s *Session) timeoutError(p Pending, b bound) error {
 	return err
 }
 
-// unknownResponseID is the id of a response since a mark that answers nothing; nil when there is none. The caller holds
-// mu.
+// unknownResponseID returns the id of a response since the mark that belongs to no request, or nil if there is none.
+// The caller holds mu.
 func (s *Session) unknownResponseID(mark int) json.RawMessage {
 	for _, f := range s.frames[max(0, min(mark-s.firstIndex, len(s.frames))):] {
 		if f.Side == FromServer && f.IsResponse() && f.ID != nil && s.sentRequestFor(f.RequestID()) == nil {
@@ -343,8 +346,8 @@ func (s *Session) unknownResponseID(mark int) json.RawMessage {
 	return nil
 }
 
-// longestUnanswered is the method of the request that has had no answer for the longest time: those after it may have
-// had to wait for it. Empty when there is none. The caller holds mu.
+// longestUnanswered returns the method of the oldest unanswered request, which may have blocked those after it, or ""
+// if there is none. The caller holds mu.
 func (s *Session) longestUnanswered() string {
 	open := unansweredRequests(s.frames)
 	if len(open) == 0 {
@@ -353,14 +356,14 @@ func (s *Session) longestUnanswered() string {
 	return open[0].Method
 }
 
-// HasUnanswered reports whether the server has left a request of the client without an answer so far.
+// HasUnanswered reports whether a request of the client has no response so far.
 func (s *Session) HasUnanswered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(unansweredRequests(s.frames)) > 0
 }
 
-// unanswered are the requests of the client among frames that have no answer there, the oldest first.
+// unansweredRequests returns the requests among frames that have no response there, the oldest first.
 func unansweredRequests(frames []*Frame) (open []Pending) {
 	for _, f := range frames {
 		open = slices.DeleteFunc(open, func(p Pending) bool { return p.isAnsweredBy(f) })
@@ -376,14 +379,14 @@ func unansweredRequests(frames []*Frame) (open []Pending) {
 	return open
 }
 
-// HasUnreadableResponse reports whether a request of the client since a mark may have an answer that cannot be read: it
-// has none, and a line of the server begins like a message and is no JSON.
+// HasUnreadableResponse reports whether a request since the mark may have an unreadable response: it has none, and the
+// server has written a line that begins like a message and is not JSON.
 func (s *Session) HasUnreadableResponse(mark int) bool {
 	frames := s.FramesSince(mark)
 	return slices.ContainsFunc(frames, (*Frame).IsMalformed) && len(unansweredRequests(frames)) > 0
 }
 
-// receive records a message of the server and answers it when it is a request.
+// receive records a message of the server, and responds to it if it is a request.
 func (s *Session) receive(f *Frame) {
 	f.Side = FromServer
 	s.correlate(f)
@@ -395,28 +398,27 @@ func (s *Session) receive(f *Frame) {
 	}
 }
 
-// HandleServerRequests has requests of the server answered by a function, in place of what the era answers to them:
-// with Reply, at once or later. Those that it does not take are answered as ever. It is called by the goroutine that
-// reads, and must not wait.
-func (s *Session) HandleServerRequests(answer func(request *Frame) (taken bool)) {
+// HandleServerRequests sets a function that responds to requests of the server, with Respond, at once or later. The era
+// responds to those that it does not take. The function is called by the goroutine that reads, and must not block.
+func (s *Session) HandleServerRequests(handler func(request *Frame) (taken bool)) {
 	s.mu.Lock()
-	s.requestHandler = answer
+	s.requestHandler = handler
 	s.mu.Unlock()
 }
 
-// Reply answers a request of the server: members are the result or the error.
+// Respond sends the response to a request of the server. members holds the result or the error.
 func (s *Session) Respond(request *Frame, members M) {
 	reply := M{"jsonrpc": "2.0", "id": request.ID}
 	maps.Copy(reply, members)
 	s.SendJSON(reply)
 }
 
-// answer does what the client owes.
+// respond sends the response that the client owes for a request.
 func (s *Session) respond(request *Frame) {
 	s.mu.Lock()
-	by := s.requestHandler
+	handler := s.requestHandler
 	s.mu.Unlock()
-	if by != nil && by(request) {
+	if handler != nil && handler(request) {
 		return
 	}
 	if reply := s.Era().response(s, request); reply != nil {

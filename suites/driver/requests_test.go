@@ -12,18 +12,19 @@ import (
 	"time"
 )
 
-// wantTimeout fails the test unless a server that goes on and on has no more time for an answer than it is given.
+// wantTimeout fails the test unless a request times out although the server keeps sending messages.
 func wantTimeout(t *testing.T, s *Session, limit time.Duration) {
 	t.Helper()
 	begin := time.Now()
-	var silence *TimeoutError
+	var timeout *TimeoutError
 	r := s.Call("tools/list", nil)
-	if took := time.Since(begin); !errors.As(r.Err, &silence) || took > 2*limit {
+	if took := time.Since(begin); !errors.As(r.Err, &timeout) || took > 2*limit {
 		t.Errorf("got %v after %v", r.Err, took)
 	}
 }
 
-// A server that answers what nobody has asked, again and again, has no more time for an answer.
+// TestUnknownResponsesExtendNoTimeout checks that responses that belong to no request do not extend the time for a
+// response.
 func TestUnknownResponsesExtendNoTimeout(t *testing.T) {
 	const limit = 3 * time.Second
 	serve := func(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
@@ -38,8 +39,8 @@ func TestUnknownResponsesExtendNoTimeout(t *testing.T) {
 	runSession(t, Limits{ReplyTimeout: limit}, serve, func(t *testing.T, s *Session) { wantTimeout(t, s, limit) })
 }
 
-// A server that asks the client, again and again, has no more time for an answer: it takes those of the client, and
-// still gives none.
+// TestServerRequestsExtendNoTimeout checks that neither requests of the server nor the client's responses to them
+// extend the time for a response.
 func TestServerRequestsExtendNoTimeout(t *testing.T) {
 	const limit = 3 * time.Second
 	e := &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
@@ -80,7 +81,7 @@ func TestServerRequestsExtendNoTimeout(t *testing.T) {
 	})
 }
 
-// pipeNetwork are a network with one server on it, until that is closed: clients may dial later than that.
+// pipeNetwork is a network with one server on it, to which clients may connect until the network is closed.
 type pipeNetwork struct {
 	ctx    context.Context
 	cancel context.CancelFunc

@@ -14,47 +14,75 @@ import (
 	"time"
 )
 
-// Exchange is one RoundTrip request of a session and what came back. Its methods may be called by any goroutine at any
+// RoundTrip is one HTTP request of a session with its HTTP response. Its methods may be called by any goroutine at any
 // time.
 type RoundTrip struct {
 	Method string
 	URL    string
-	Header http.Header // as sent; names are as they were on the wire
-	Host   string      // empty: the host of the URL
-	Body   []byte
-	At     time.Duration // since the session opened
+	// Header holds the headers as they were sent, with the names as on the wire.
+	Header http.Header
+	// Host is the value of the header Host; empty is the host of the URL.
+	Host string
+	Body []byte
+	// At is when the request was recorded, since the session opened.
+	At time.Duration
 
-	s                  *Session
-	requestFrame       *Frame            // in the record: the request
-	requestID          json.RawMessage   // id of the one request in the body; nil when there is none
-	batchIDs           []json.RawMessage // ids of the requests in the body, if that is an array
-	isResponse         bool              // the body answers a request of the server
-	manual             bool              // made by hand
-	isOtherOrigin      bool              // made by hand, to another origin than the server's
-	isListening        bool              // the stream on which the server may speak first, or its continuation
-	isAnsweredOnStream bool              // the answer to the message comes with another exchange
-	resumeCount        int               // how many streams it continues
-	previousEmpty      bool              // the one that it continues had nothing new
-	changedHeaders     http.Header       // of a request made by hand: what its headers change
-	bodyReader         io.Reader         // in place of Body; nil: Body itself
-	bodySize           int64             // of sent
-	stop               func()            // aborts it
+	s *Session
+	// requestFrame is the request in the record.
+	requestFrame *Frame
+	// requestID is the id of the one request in the body; nil if there is none.
+	requestID json.RawMessage
+	// batchIDs holds the ids of the requests in the body if that is an array.
+	batchIDs []json.RawMessage
+	// isResponse reports whether the body responds to a request of the server.
+	isResponse bool
+	// manual reports whether the request was made with HTTP.Do.
+	manual bool
+	// isOtherOrigin reports whether it was sent to another origin than the server's.
+	isOtherOrigin bool
+	// isListening reports whether this is the stream for the server's own messages, or resumes it.
+	isListening bool
+	// isAnsweredOnStream reports whether the response to the message arrives in another round trip.
+	isAnsweredOnStream bool
+	// resumeCount is the number of streams that this one continues.
+	resumeCount int
+	// previousEmpty reports whether the stream that this one continues had no event with an id.
+	previousEmpty bool
+	// changedHeaders are the headers that HTTP.Do was given.
+	changedHeaders http.Header
+	// bodyReader is sent instead of Body, unless it is nil.
+	bodyReader io.Reader
+	// bodySize is the number of bytes of bodyReader.
+	bodySize int64
+	// stop aborts the round trip.
+	stop func()
 
-	// Guarded by the session's lock. Status and stream do not change once a frame of the exchange is in the record.
-	response       HTTPResponse
-	partial        partialMessage // what of it has not ended yet: the body, an event
-	sentTime       time.Time      // when it was sent; zero: it waits for its turn
-	stream         bool
-	hasResponse    bool       // a response came on the stream
-	willResume     bool       // it broke off, and its rest is to be asked for
-	cancelled      bool       // the client has taken the request back
-	broken         bool       // the connection broke, and not by the client's doing
-	unknownIDFrame *Frame     // a response on the stream with an id that no request has
-	continuation   *RoundTrip // that continues it; nil: there is none yet
+	// The session's lock guards the fields below. The status code and stream do not change once a frame of the round
+	// trip is in the record.
+
+	response HTTPResponse
+	// partial is the incomplete part of the response: the body or an event.
+	partial partialMessage
+	// sentTime is when the request was sent; zero while it waits for its turn.
+	sentTime time.Time
+	// stream reports whether the response is an event stream.
+	stream bool
+	// hasResponse reports whether a JSON-RPC response arrived on the stream.
+	hasResponse bool
+	// willResume reports whether the stream broke off and is going to be resumed.
+	willResume bool
+	// cancelled reports whether the client has cancelled the request.
+	cancelled bool
+	// broken reports whether the connection broke, and the client did not close it.
+	broken bool
+	// unknownIDFrame is a response on the stream whose id no request has.
+	unknownIDFrame *Frame
+	// continuation resumes this stream; nil if there is none yet.
+	continuation *RoundTrip
 }
 
-// isOpen reports whether more may come, on the stream or on what continues it, and no response has. The caller holds
-// the lock of the session.
+// isOpen reports whether a response may still arrive, on the stream or on one that resumes it. The caller holds the
+// lock of the session.
 func (x *RoundTrip) isOpen() bool {
 	for x.continuation != nil {
 		x = x.continuation
@@ -62,30 +90,40 @@ func (x *RoundTrip) isOpen() bool {
 	return !x.hasResponse && (x.willResume || !x.response.Ended)
 }
 
-// Answer is what has come back of an exchange so far.
+// HTTPResponse is what has been received in a round trip so far.
 type HTTPResponse struct {
-	StatusCode    int // 0: no RoundTrip answer
-	Header        http.Header
-	Body          Text // of an answer that is not an event stream
-	IsStream      bool // its media type is text/event-stream
-	Events        []StreamEvent
-	DroppedEvents int           // events before them that are not kept any more
-	Comments      int           // lines of the stream that are comments
-	Truncated     bool          // the stream ended in the middle of an event
-	Ended         bool          // nothing more will come
-	Err           error         // why it ended, unless it simply did
-	HeadersAt     time.Duration // when the headers came, and when it ended, since the session opened
-	EndedAt       time.Duration
+	// StatusCode is 0 if there is no HTTP response.
+	StatusCode int
+	Header     http.Header
+	// Body is empty for an event stream.
+	Body Text
+	// IsStream reports whether the response is an event stream.
+	IsStream bool
+	// Events holds the last events of the stream.
+	Events []StreamEvent
+	// DroppedEvents is the number of events before them that are no longer kept.
+	DroppedEvents int
+	// Comments is the number of comment lines of the stream.
+	Comments int
+	// Truncated reports whether the stream ended in the middle of an event.
+	Truncated bool
+	// Ended reports whether nothing more will be received.
+	Ended bool
+	// Err is why the response ended; nil if it ended normally.
+	Err error
+	// HeadersAt and EndedAt are when the headers and the end were received, since the session opened.
+	HeadersAt time.Duration
+	EndedAt   time.Duration
 
 	roundTrip *RoundTrip
 }
 
-// OK reports whether the status is one of success.
+// OK reports whether the status code is 2xx.
 func (a HTTPResponse) OK() bool { return a.StatusCode >= 200 && a.StatusCode < 300 }
 
-// IsFromIntermediary reports whether an answer is not the server's own word on the one request: there were too many of
-// them, or it comes from something in front of the server that has nobody to ask. (RFC 9110, section 15.6; RFC 6585,
-// sections 4 and 6; 520 to 530 are those of content delivery networks.)
+// IsFromIntermediary reports whether a response is not the server's own answer to this request: a rate limit applied,
+// or something in front of the server could not reach it (RFC 9110, section 15.6; RFC 6585, sections 4 and 6; content
+// delivery networks use 520 to 530).
 func (a HTTPResponse) IsFromIntermediary() bool {
 	switch a.StatusCode {
 	case http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusNetworkAuthenticationRequired,
@@ -95,16 +133,16 @@ func (a HTTPResponse) IsFromIntermediary() bool {
 	return a.StatusCode >= 520 && a.StatusCode <= 530
 }
 
-// IsOtherJSON reports whether the answer is a success with JSON. Where a request had no answer by it, that is not a
-// message of JSON-RPC.
+// IsOtherJSON reports whether the response is a success with JSON. If the request has no response by it, that is not a
+// JSON-RPC message.
 func (a HTTPResponse) IsOtherJSON() bool {
 	return a.OK() && a.Err == nil && a.Body.Len() > 0 && a.MediaType() == "application/json"
 }
 
-// MediaType is the media type in lower case, without parameters.
+// MediaType returns the media type in lower case, without parameters.
 func (a HTTPResponse) MediaType() string { return MediaType(a.Header) }
 
-// MediaType is the media type that headers name, in lower case and without parameters.
+// MediaType returns the media type of headers in lower case, without parameters.
 func MediaType(h http.Header) string {
 	text := h.Get("Content-Type")
 	if kind, _, err := mime.ParseMediaType(text); err == nil {
@@ -114,7 +152,7 @@ func MediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// String is the answer in one line: "HTTP 405 Method Not Allowed (text/plain): …".
+// String returns the response on one line: "HTTP 405 Method Not Allowed (text/plain): …".
 func (a HTTPResponse) String() string {
 	if a.StatusCode == 0 {
 		if a.Err == nil {
@@ -148,7 +186,7 @@ func (a HTTPResponse) String() string {
 	return text
 }
 
-// Excess is what mcpcheck itself left out of the answer; nil when it is whole.
+// LimitErr returns what mcpcheck left out of the response, or nil if it is complete.
 func (a HTTPResponse) LimitErr() *LimitError {
 	if a.DroppedEvents > 0 {
 		return &LimitError{fmt.Sprintf("mcpcheck no longer keeps the first %s of the stream",
@@ -164,11 +202,10 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// PostRequest reports whether the exchange was made with RoundTrip.Do.
+// IsManual reports whether the request was made with HTTP.Do.
 func (x *RoundTrip) IsManual() bool { return x.manual }
 
-// ChangedHeaders are the names of the headers, in their canonical form, in which a request that was made by hand is not
-// like those of the session.
+// ChangedHeaders returns the canonical names of the headers that HTTP.Do was given.
 func (x *RoundTrip) ChangedHeaders() (names []string) {
 	for name := range x.changedHeaders {
 		names = append(names, http.CanonicalHeaderKey(name))
@@ -176,10 +213,10 @@ func (x *RoundTrip) ChangedHeaders() (names []string) {
 	return names
 }
 
-// RequestID is the id of the one request in the body; nil when there is none.
+// RequestID returns the id of the one request in the body, or nil if there is none.
 func (x *RoundTrip) RequestID() json.RawMessage { return x.requestID }
 
-// Answer is what has come back so far.
+// Response returns what has been received so far.
 func (x *RoundTrip) Response() HTTPResponse {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -193,8 +230,9 @@ func (x *RoundTrip) snapshot() HTTPResponse {
 	return a
 }
 
-// AwaitHeaders waits for the headers of the answer for the reply limit, as the session counts it. Those of a stream may
-// come with its first event: of a server that has once left them out for so long, they are given a moment.
+// AwaitHeaders waits for the headers of the response until the deadline of the session. A server may send those of a
+// stream with its first event. After a GET has once had none until the deadline, AwaitHeaders waits only a short time
+// for those of others.
 func (x *RoundTrip) AwaitHeaders() HTTPResponse {
 	site := x.s.HTTP().site
 	if x.Method == http.MethodGet && site.delaysGETHeaders.Load() {
@@ -203,7 +241,7 @@ func (x *RoundTrip) AwaitHeaders() HTTPResponse {
 	return x.AwaitHeadersUntilDeadline()
 }
 
-// AwaitHeadersUntilDeadline is AwaitHeaders for the reply limit in any case.
+// AwaitHeadersUntilDeadline is AwaitHeaders that always waits until the deadline.
 func (x *RoundTrip) AwaitHeadersUntilDeadline() HTTPResponse {
 	x.awaitUntil(x.deadline, hasHeaders)
 	a := x.Response()
@@ -215,16 +253,16 @@ func (x *RoundTrip) AwaitHeadersUntilDeadline() HTTPResponse {
 
 func hasHeaders(a *HTTPResponse) bool { return a.StatusCode != 0 }
 
-// AwaitEnd waits for the end of the answer for the reply limit, as the session counts it.
+// AwaitEnd waits for the end of the response until the deadline of the session.
 func (x *RoundTrip) AwaitEnd() HTTPResponse {
 	x.awaitUntil(x.deadline, func(*HTTPResponse) bool { return false })
 	return x.Response()
 }
 
-// deadline is until when AwaitHeaders, AwaitEnd and Reply wait.
+// deadline returns until when AwaitHeaders, AwaitEnd and AwaitReply wait.
 func (x *RoundTrip) deadline() time.Time { return x.s.deadline(x.sentAt()) }
 
-// sentAt is when it was sent: now, as long as it waits for its turn.
+// sentAt returns when the request was sent, or the current time while it waits for its turn.
 func (x *RoundTrip) sentAt() time.Time {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -234,12 +272,12 @@ func (x *RoundTrip) sentAt() time.Time {
 	return x.sentTime
 }
 
-// AwaitEndFor waits for the end of the answer, at most for d.
+// AwaitEndFor waits for the end of the response, at most for d.
 func (x *RoundTrip) AwaitEndFor(d time.Duration) HTTPResponse {
 	return x.awaitFor(d, func(*HTTPResponse) bool { return false })
 }
 
-// AwaitEvent waits for an event of the stream that matches, at most for the reply limit from now on.
+// AwaitEvent waits for an event of the stream that matches, at most for the reply timeout from now on.
 func (x *RoundTrip) AwaitEvent(match func(StreamEvent) bool) (e StreamEvent, came bool) {
 	return x.AwaitEventFor(x.s.limits.ReplyTimeout, match)
 }
@@ -266,16 +304,16 @@ func (x *RoundTrip) awaitUntil(end func() time.Time, enough func(*HTTPResponse) 
 	x.s.until(end, func() bool { return enough(&x.response) || x.response.Ended })
 }
 
-// Reply waits for the JSON-RPC answer to the request in the body for the reply limit, as the session counts it. It
-// comes with this exchange, or over a stream that resumes it.
+// AwaitReply waits for the JSON-RPC response to the request in the body until the deadline of the session. It arrives
+// in this round trip, or on a stream that resumes it.
 func (x *RoundTrip) AwaitReply() Reply { return x.s.awaitReply(x.Pending()) }
 
-// Pending is the request that was made.
+// Pending returns the request in the body.
 func (x *RoundTrip) Pending() Pending {
 	return Pending{ID: x.requestID, Method: x.requestFrame.Method, sent: x.sentAt()}
 }
 
-// Abort drops the connection.
+// Abort closes the connection.
 func (x *RoundTrip) Abort() {
 	x.s.mu.Lock()
 	stop := x.stop
@@ -283,7 +321,7 @@ func (x *RoundTrip) Abort() {
 	stop()
 }
 
-// cancel drops the connection to take the request back, so that the server is not to blame for what does not come.
+// cancel closes the connection to cancel the request, so that a missing response is not a failure of the server.
 func (x *RoundTrip) cancel() {
 	x.s.mu.Lock()
 	x.cancelled = true
@@ -291,26 +329,26 @@ func (x *RoundTrip) cancel() {
 	x.Abort()
 }
 
-// IsCancelled reports whether the client has taken the request back by closing the connection.
+// IsCancelled reports whether the client has cancelled the request by closing the connection.
 func (x *RoundTrip) IsCancelled() bool {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
 	return x.cancelled
 }
 
-// answers reports whether this exchange is the answer to the request of that id, or the proof that none will come, even
-// if it carries no message.
+// isAnswerTo reports whether this round trip brings the response to the request with this id or, if it carries no
+// message, shows that there will be none.
 func (x *RoundTrip) isAnswerTo(id json.RawMessage) bool {
 	return (SameID(x.requestID, id) || x.isInBatch(id)) && !(x.isAnsweredOnStream && x.response.OK())
 }
 
-// isInBatch reports whether the request of that id was in a batch that the body is.
+// isInBatch reports whether the body is a batch with the request of this id.
 func (x *RoundTrip) isInBatch(id json.RawMessage) bool {
 	return slices.ContainsFunc(x.batchIDs, func(member json.RawMessage) bool { return SameID(member, id) })
 }
 
-// IsBusy reports whether the server refuses the request because of another one that it still serves. Over stdio, of a
-// nil Exchange, none does.
+// IsBusy reports whether the server rejected the request because it still handles another one. It is false for a nil
+// RoundTrip, that of a session over stdio.
 func (x *RoundTrip) IsBusy() bool {
 	if x == nil {
 		return false
@@ -320,35 +358,34 @@ func (x *RoundTrip) IsBusy() bool {
 	return x.isBusy()
 }
 
-// isBusy is IsBusy for who holds the lock of the session.
+// isBusy is IsBusy for callers that hold the lock of the session.
 func (x *RoundTrip) isBusy() bool { return x.response.StatusCode == http.StatusConflict }
 
-// IsSessionTerminated reports whether the server knows the session no more: a request that it serves in any is answered
-// with 404.
+// IsSessionTerminated reports whether the server no longer knows the session: it answered a no-op request with 404.
 func (x *RoundTrip) IsSessionTerminated() bool {
-	harmless, _ := x.s.NoOp()
-	return x.isSessionNotFound() && x.requestFrame.Method == harmless
+	noOp, _ := x.s.NoOp()
+	return x.isSessionNotFound() && x.requestFrame.Method == noOp
 }
 
-// isSessionNotFound reports whether what was sent in a session was answered with 404, as by a server that has ended it.
+// isSessionNotFound reports whether a message in a session was answered with 404, as by a server that has ended it.
 func (x *RoundTrip) isSessionNotFound() bool {
 	return x.Response().StatusCode == http.StatusNotFound && !x.IsManual() && x.Header.Get(sessionHeader) != ""
 }
 
-// Refuses reports whether the status is one of an error, for a message that was to be answered by this exchange.
+// IsRejected reports whether the status code is an error, for a message that this round trip should have answered.
 func (x *RoundTrip) IsRejected() bool { return x.hasErrorStatus() && !x.isAnsweredOnStream }
 
-// Elsewhere reports whether the answer to the message comes with another exchange: the stream of RoundTrip+SSE.
+// IsAnsweredOnStream reports whether the response to the request arrives in another round trip, the stream of HTTP+SSE.
 func (x *RoundTrip) IsAnsweredOnStream() bool { return x.isAnsweredOnStream && x.requestID != nil }
 
-// isConnectionLost reports whether the connection was lost before the answer, or in the middle of it.
+// isConnectionLost reports whether the connection was lost before or during the response.
 func (x *RoundTrip) isConnectionLost() bool {
 	a := x.Response()
 	return a.StatusCode == 0 || a.Err != nil
 }
 
-// IsConnectionClosed reports whether the server closed the connection before the answer, or in the middle of one that
-// is not an event stream, which it may break off.
+// IsConnectionClosed reports whether the server closed the connection before the response, or in the middle of one that
+// is not an event stream; a server may break off a stream.
 func (x *RoundTrip) IsConnectionClosed() bool {
 	if x == nil {
 		return false
@@ -359,11 +396,11 @@ func (x *RoundTrip) IsConnectionClosed() bool {
 		errors.Is(x.response.Err, errBodyTruncated))
 }
 
-// failed reports whether the status is one of an error.
+// hasErrorStatus reports whether the status code is 4xx or 5xx.
 func (x *RoundTrip) hasErrorStatus() bool { return x.response.StatusCode >= 400 }
 
-// SentAt is when a message of the client was sent, since the session opened. Over RoundTrip messages wait for their
-// turn: as long as one does, that is now.
+// SentAt returns when a message of the client was sent, since the session opened. Over HTTP messages wait for their
+// turn; until then it is the current time.
 func (f *Frame) SentAt() time.Duration {
 	if f.RoundTrip == nil {
 		return f.At
@@ -371,8 +408,8 @@ func (f *Frame) SentAt() time.Duration {
 	return f.RoundTrip.sentAt().Sub(f.RoundTrip.s.opened)
 }
 
-// RequestLine is the request without its body: method and path, and of a request that was made by hand the headers in
-// which it is not like the others.
+// RequestLine returns the request without its body: method and path and, for a request of HTTP.Do, the headers that it
+// was given.
 func (x *RoundTrip) RequestLine() string {
 	path := x.URL
 	if u, err := url.Parse(x.URL); err == nil && !x.isOtherOrigin {
@@ -393,12 +430,12 @@ func (x *RoundTrip) RequestLine() string {
 	return line
 }
 
-// shownHeaders are the headers of answers that StatusLine shows.
+// shownHeaders are the response headers in StatusLine.
 var shownHeaders = []string{
 	"Content-Type", sessionHeader, "Allow", "Location", "Www-Authenticate", "Access-Control-Allow-Origin",
 }
 
-// StatusLine is the answer without its body: the status, and the headers that tell most.
+// StatusLine returns the response without its body: the status and the most informative headers.
 func (x *RoundTrip) StatusLine() string {
 	a := x.Response()
 	if a.StatusCode == 0 {
@@ -421,7 +458,8 @@ func sortedNames(h http.Header) (names []string) {
 	return names
 }
 
-// mergeHeaders lays headers over others, with the names as they are: a nil value leaves a header out.
+// mergeHeaders replaces headers of base by those of over, whose names it keeps as they are. A nil value removes a
+// header.
 func mergeHeaders(base, over http.Header) http.Header {
 	out := base.Clone()
 	if out == nil {
@@ -436,7 +474,7 @@ func mergeHeaders(base, over http.Header) http.Header {
 	return out
 }
 
-// requestIDIn is the id of the request that a frame is; nil when it is not one.
+// requestIDIn returns the id of a frame that is a request, and nil for any other.
 func requestIDIn(f *Frame) json.RawMessage {
 	if f.IsRequest() {
 		return f.ID
@@ -444,7 +482,7 @@ func requestIDIn(f *Frame) json.RawMessage {
 	return nil
 }
 
-// batchIDsIn are the ids of the requests in a frame that is a batch.
+// batchIDsIn returns the ids of the requests in a frame that is a batch.
 func batchIDsIn(f *Frame) (ids []json.RawMessage) {
 	if f.Kind != Array {
 		return nil

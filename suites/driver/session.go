@@ -8,73 +8,100 @@ import (
 	"time"
 )
 
-// Session is one connection to the target, with a record of everything that was said. One goroutine at a time drives
-// it; any may read its record.
+// Session is one connection to the target, with a record of all messages. One goroutine at a time may drive it; any may
+// read its record.
 //
-// A session hides its transport and its era: once established, a request is sent with Request and its answer comes with
-// Await, whatever the transport and whatever a revision wants around it.
+// A session hides its transport and its era: once it is connected, Request sends a request and Await returns its
+// response, whatever the transport is and whatever the revision adds to the request.
 type Session struct {
-	ConnectParams        M      // what the client said of itself when it greeted
-	ConnectResult        M      // result of the greeting; nil before it came
-	Revision             string // that was agreed on
-	Capabilities         M      // the server's, never nil once established
-	RefuseServerRequests bool   // answer every request of the server but ping with -32601
-	UseCount             int    // how often it was lent and came back
-	SentMalformed        bool   // it was given a line that breaks the protocol
-	StderrDiscarded      bool   // nobody reads its stderr
-	ReusableAsClient     bool   // others may use it that want its client to have declared what it has
+	// ConnectParams are the client's params of initialize, or what stands for them in server/discover.
+	ConnectParams M
+	// ConnectResult is the result of initialize or server/discover; nil before it was received.
+	ConnectResult M
+	// Revision is the negotiated revision.
+	Revision string
+	// Capabilities are those of the server; they are not nil once the session is connected.
+	Capabilities M
+	// RefuseServerRequests makes the session reject every request of the server except ping with -32601.
+	RefuseServerRequests bool
+	// UseCount is how often the session was put back into the pool.
+	UseCount int
+	// SentMalformed reports whether the server received a malformed line.
+	SentMalformed bool
+	// StderrDiscarded reports whether nobody reads the server's stderr.
+	StderrDiscarded bool
+	// ReusableAsClient reports whether other checks may use the session that need the same connect params.
+	ReusableAsClient bool
 
-	// AfterInitialize is called when initialize was sent, and returns the request whose answer is to be waited for; may
-	// be nil.
+	// AfterInitialize is called after initialize was sent, and returns the request to wait for. It may be nil.
 	AfterInitialize func(p Pending) Pending
 
 	record
-	transport   transport
-	bucket      *bucket               // of the pool, that it was lent from; nil while it is not lent
-	onReply     func(*Session, Reply) // Target.Heard
-	waits       *Waits                // Target.Waits
-	number      int
-	idBase      int       // after which those of NextID come
-	idCount     int       // how many NextID has given
-	openStreams []Pending // sent with OpenStream
-	ordinary    bool      // established without client capabilities, in the revision that was asked for
+	transport transport
+	// bucket is the bucket of the pool that the session was taken from; nil while it is not in use.
+	bucket *bucket
+	// onReply is Target.OnReply.
+	onReply func(*Session, Reply)
+	// waits is Target.Waits.
+	waits  *Waits
+	number int
+	// idBase is the number after which the ids of NextID begin.
+	idBase int
+	// idCount is the number of ids that NextID has returned.
+	idCount int
+	// openStreams holds the requests of OpenStream that were not cancelled.
+	openStreams []Pending
+	// ordinary reports whether the session is connected without client capabilities, in the requested revision.
+	ordinary bool
 
-	// Guarded by the lock of the record.
-	sentRequests         map[string][]*sentRequest // requests of the client, by the text of their ids
-	connectID            json.RawMessage           // id of the greeting while it has no answer; nil otherwise
-	hasEarlierUnanswered bool                      // what was said before it may still be answered
-	internalIDs          []json.RawMessage         // ids of those of its requests that are for nobody but itself
-	era                  Era
-	clientCapabilities   M // the capabilities that were declared
-	requestHandler       func(request *Frame) (taken bool)
-	unusable             bool
-	unansweredMethods    []string // methods of requests that had no answer in time
-	connectionFailed     bool     // a connection did
-	crossTalk            bool     // a response came that was for another session
+	// The lock of the record guards the fields below.
+
+	// sentRequests holds the client's requests by the text of their ids.
+	sentRequests map[string][]*sentRequest
+	// connectID is the id of initialize or server/discover while it is unanswered; nil otherwise.
+	connectID json.RawMessage
+	// hasEarlierUnanswered reports whether something sent before it may still be answered.
+	hasEarlierUnanswered bool
+	// internalIDs holds the ids of requestInternal.
+	internalIDs []json.RawMessage
+	era         Era
+	// clientCapabilities are those that the client has declared.
+	clientCapabilities M
+	requestHandler     func(request *Frame) (taken bool)
+	unusable           bool
+	// unansweredMethods holds the methods of requests that had no response in time.
+	unansweredMethods []string
+	// connectionFailed reports whether a connection broke.
+	connectionFailed bool
+	// crossTalk reports whether a response for another session was received.
+	crossTalk bool
 }
 
-// link is the transport of a session. It carries what the session says, and hands what comes to receive.
+// transport is the transport of a session. It sends the session's messages, and calls receive for those of the server.
 type transport interface {
-	// send hands a message over, piece by piece; it never waits for the server.
+	// send hands over a message, piece by piece. It never waits for the server.
 	send(f *Frame, pieces [][]byte)
-	// awaitDelivery waits until the transport itself has taken what was sent since the mark, which over RoundTrip the
-	// server says for each message.
+	// awaitDelivery waits until the transport has delivered what was sent since the mark. Over HTTP, the server
+	// acknowledges each message.
 	awaitDelivery(mark int)
-	// closeInput says that the client sends nothing more, where a transport can.
+	// closeInput says that the client sends nothing more, if the transport can.
 	closeInput()
-	// close ends the session as a client does, and waits for it.
+	// close ends the session as a client does, and waits for its end.
 	close()
 	kill()
 }
 
-// Options are what a launch may ask for beyond the target.
+// Options are what a caller of Start may choose besides the target.
 type Options struct {
-	DiscardStderr bool // connect stderr to the null device instead of reading it
-	Manual        bool // over RoundTrip+SSE: open no stream, all requests are made with RoundTrip.Do
-	SSE           bool // try RoundTrip+SSE, though it is not known that the URL speaks it
+	// DiscardStderr connects stderr to the null device, so that nobody reads it.
+	DiscardStderr bool
+	// Manual opens no stream over HTTP+SSE; the caller makes all requests with HTTP.Do.
+	Manual bool
+	// SSE tries HTTP+SSE although the URL is not known to support it.
+	SSE bool
 }
 
-// Start opens a session and says nothing in it: over stdio it launches the target.
+// Start opens a session and sends nothing in it. Over stdio it starts the server.
 func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 	t.Limits = t.Limits.withDefaults()
 	if t.Site != nil {
@@ -83,7 +110,7 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 	return startProcess(ctx, t, o)
 }
 
-// newSession is a session that has no link yet.
+// newSession returns a session that has no transport yet.
 func newSession(ctx context.Context, t Target, stderr *stderrBuffer) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.MemoryBudget, stderr: stderr,
@@ -93,26 +120,26 @@ func newSession(ctx context.Context, t Target, stderr *stderrBuffer) *Session {
 	return s
 }
 
-// Name tells the sessions of a run apart.
+// Name returns the name of the session, which is unique in a run.
 func (s *Session) Name() string { return fmt.Sprintf("session %d", s.number) }
 
-// Number tells the sessions of a run apart.
+// Number returns the number of the session, which is unique in a run.
 func (s *Session) Number() int { return s.number }
 
-// RoundTrip is what only a session over RoundTrip can do; nil over stdio.
+// HTTP returns the transport of a session over HTTP, for what only that can do; nil over stdio.
 func (s *Session) HTTP() *HTTP {
 	h, _ := s.transport.(*HTTP)
 	return h
 }
 
-// Stdio is what only a session over stdio can do, whose server is a process of its own; nil over RoundTrip.
+// Stdio returns the transport of a session over stdio, whose server is a process of its own; nil over HTTP.
 func (s *Session) Stdio() *Stdio {
 	p, _ := s.transport.(*Stdio)
 	return p
 }
 
-// MarkUnusable marks a session whose server is still busy with what nobody waits for: it is not lent again, and
-// CloseSession kills its server without a wait.
+// MarkUnusable marks a session whose server is still busy with something that nobody waits for. The pool does not lend
+// it again, and Close kills its process at once.
 func (s *Session) MarkUnusable() {
 	s.mu.Lock()
 	s.unusable = true
@@ -125,44 +152,45 @@ func (s *Session) isMarkedUnusable() bool {
 	return s.unusable
 }
 
-// IsUsable reports whether the session can be lent: it is alive and was not abandoned.
+// IsUsable reports whether the session is alive and not marked as unusable.
 func (s *Session) IsUsable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.closed && !s.unusable
 }
 
-// HasFault reports whether a request had no answer in time, the server ended the session, or said in it what was for
-// another one: a busy machine, or another session of the same server, may have been the cause.
+// HasFault reports whether a request had no response in time, the server ended the session, a connection broke, or a
+// response for another session was received. A busy machine or another session of the same server may have been the
+// cause.
 func (s *Session) HasFault() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.unansweredMethods) > 0 || s.hasOtherFault()
 }
 
-// hasOtherFault reports whether more went wrong than that requests had no answer. The caller holds mu.
+// hasOtherFault reports whether there is a fault besides unanswered requests. The caller holds mu.
 func (s *Session) hasOtherFault() bool {
 	return s.connectionFailed || s.crossTalk || s.closed && !s.shutdown && s.limitErr == nil
 }
 
-// UnansweredMethods are the methods of the requests that had no answer in time; only reports whether that is all that
-// went wrong.
+// UnansweredMethods returns the methods of the requests that had no response in time. only reports whether there is no
+// other fault.
 func (s *Session) UnansweredMethods() (methods []string, only bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.unansweredMethods), !s.hasOtherFault()
 }
 
-// HasCrossTalk reports whether a response came in the session that was for another one.
+// HasCrossTalk reports whether a response for another session was received.
 func (s *Session) HasCrossTalk() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.crossTalk
 }
 
-// Kill ends the session at once, over stdio with the server's process group.
+// Kill ends the session at once; over stdio it kills the server's process group.
 func (s *Session) Kill() { s.transport.kill() }
 
-// CloseSession ends the session as a client does, and waits for it. How a server takes that is judged by checks of
-// their own; here it has only a moment for it, since a run closes many sessions.
+// Close ends the session as a client does, and waits for its end. It waits only briefly for the server before it kills
+// it, since a run closes many sessions and other checks judge the shutdown.
 func (s *Session) Close() { s.transport.close() }

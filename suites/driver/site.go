@@ -20,50 +20,64 @@ import (
 	"time"
 )
 
-// Site is a server at a URL and, when a command was given for it, the process that serves it. All sessions of a run
-// share it.
+// Site is a server at a URL and, if a command was given, the process that serves it. All sessions of a run share it.
 type Site struct {
 	options SiteOptions
 	header  http.Header
 	client  *http.Client
 
-	starting         chan struct{}   // holds an entry while somebody starts the server
-	processCtx       context.Context // of the server's process: that of who was the first to reach for it
-	startCount       int
-	isReached        bool
-	serial           atomic.Bool  // it has refused a message because of another one
-	sessionCount     atomic.Int64 // that were opened
-	connectTime      atomic.Int64 // how long its process took for a greeting; 0: it has answered none yet
-	delaysGETHeaders atomic.Bool  // a GET had no headers for as long as an answer may take
+	// starting holds an entry while a goroutine starts the server.
+	starting chan struct{}
+	// processCtx is the context of the server's process: that of the first caller of AwaitReady.
+	processCtx context.Context
+	startCount int
+	isReached  bool
+	// serial reports whether the server has rejected a message because of another one.
+	serial atomic.Bool
+	// sessionCount is the number of sessions that were opened.
+	sessionCount atomic.Int64
+	// connectTime is how long the process took to answer the first request; 0 if it has answered none yet.
+	connectTime atomic.Int64
+	// delaysGETHeaders reports whether a GET had no headers until its deadline.
+	delaysGETHeaders atomic.Bool
 	usedIDs          usedIDs
-	exitsWithStream  atomic.Bool // its process ends with a client's stream
-	outlivesStream   atomic.Bool // its process went on when a client's stream had ended
+	// exitsWithStream reports whether the process exits when a client's stream ends.
+	exitsWithStream atomic.Bool
+	// outlivesStream reports whether the process has survived the end of a client's stream.
+	outlivesStream atomic.Bool
 
 	mu        sync.Mutex
 	url       *url.URL
 	transport string
-	proc      *process      // nil: started by somebody else, or not yet
-	stderrBuf *stderrBuffer // of the host
+	// proc is nil if the process was not started by this run, or not yet.
+	proc      *process
+	stderrBuf *stderrBuffer
 }
 
-// SiteOptions say how a server over RoundTrip is reached.
+// SiteOptions say how a server over HTTP is reached.
 type SiteOptions struct {
-	URL      string
-	Header   http.Header // of every request
-	Insecure bool        // the server's certificate is not verified
-	RootCAs  []byte      // certificates in PEM that are trusted beside those of the system
-	Command  []string    // serves the URL; nil: somebody else does
-	Env      []string
-	Dir      string
+	URL string
+	// Header is sent with every request.
+	Header http.Header
+	// Insecure disables the verification of the server's certificate.
+	Insecure bool
+	// RootCAs are certificates in PEM that are trusted besides those of the system.
+	RootCAs []byte
+	// Command starts the server; nil if it runs already. Env is added to its environment, and Dir is its working
+	// directory.
+	Command []string
+	Env     []string
+	Dir     string
 
-	// Serve is a server inside this process, in place of Command, and Dial opens the connections to it in place of the
-	// network. Tests use them to run many servers under a virtual clock.
-	Serve       InProcessServer
-	Dial        func(ctx context.Context, network, address string) (net.Conn, error)
-	ListenAddrs []netip.Addr // where Serve listens
+	// Serve is a server inside this process, instead of Command, and Dial opens the connections to it, instead of the
+	// network. Tests use them to run many servers with a fake clock.
+	Serve InProcessServer
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	// ListenAddrs are the addresses at which Serve listens.
+	ListenAddrs []netip.Addr
 }
 
-// NewSite makes a site. It connects to nothing; an error says what is wrong with the options.
+// NewSite returns a site without connecting to it. It fails if the options are invalid.
 func NewSite(o SiteOptions) (*Site, error) {
 	u, err := ParseURL(o.URL)
 	if err != nil {
@@ -79,7 +93,7 @@ func NewSite(o SiteOptions) (*Site, error) {
 	}, nil
 }
 
-// ParseURL reads the URL of a server.
+// ParseURL parses the URL of a server.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	var wrong *url.Error
@@ -115,8 +129,8 @@ func rootCAPool(pem []byte) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// newHTTPClient is an RoundTrip/1.1 client that does nothing by itself: no redirects, no decompression, no cookies.
-// Proxies of the environment are used, but never for loopback.
+// newHTTPClient returns an HTTP/1.1 client that follows no redirects, decompresses nothing and keeps no cookies. It
+// uses the proxies of the environment, but never for loopback addresses.
 func newHTTPClient(o SiteOptions, roots *x509.CertPool) *http.Client {
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -125,39 +139,39 @@ func newHTTPClient(o SiteOptions, roots *x509.CertPool) *http.Client {
 		TLSHandshakeTimeout:    5 * time.Second,
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    64,
-		IdleConnTimeout:        time.Second, // shorter than any server's, so that none closes under a request
+		IdleConnTimeout:        time.Second, // shorter than servers' timeouts, so that they close none in use
 		MaxResponseHeaderBytes: 1 << 20,
 		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
 	}
 	if o.Dial != nil {
 		t.Proxy, t.DialContext = nil, o.Dial
 	}
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &http.Client{Transport: t, CheckRedirect: stay}
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: t, CheckRedirect: noRedirect}
 }
 
-// URL is where the server is reached.
+// URL returns the URL of the server.
 func (site *Site) URL() string {
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	return site.url.String()
 }
 
-// Transport is "http" (Streamable RoundTrip) or "sse" (RoundTrip+SSE).
+// Transport returns "http" (Streamable HTTP) or "sse" (HTTP+SSE).
 func (site *Site) Transport() string {
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	return site.transport
 }
 
-// SetTransport says which of the transports the URL speaks.
+// SetTransport sets the transport that the URL supports.
 func (site *Site) SetTransport(name string) {
 	site.mu.Lock()
 	site.transport = name
 	site.mu.Unlock()
 }
 
-// FollowRedirect takes the target of a redirect from the URL for the URL, unless that is another one meanwhile.
+// FollowRedirect replaces the URL by the target of a redirect from it, unless it was replaced meanwhile.
 func (site *Site) FollowRedirect(from, location string) error {
 	site.mu.Lock()
 	defer site.mu.Unlock()
@@ -171,7 +185,7 @@ func (site *Site) FollowRedirect(from, location string) error {
 	return err
 }
 
-// RedirectTarget is where a redirect from the URL leads; an error when that is another origin, or no URL.
+// RedirectTarget returns the target of a redirect from the URL. It fails if that is another origin or not a URL.
 func (site *Site) RedirectTarget(location string) (string, error) {
 	u, err := redirectTarget(site.parsedURL(), location)
 	if err != nil {
@@ -180,8 +194,8 @@ func (site *Site) RedirectTarget(location string) (string, error) {
 	return u.Redacted(), nil
 }
 
-// redirectTarget is the target of a redirect; an error when it is none, or another origin: the operator's headers must
-// not go there.
+// redirectTarget returns the target of a redirect. It fails if that is another origin, to which the operator's headers
+// must not be sent, or not a URL.
 func redirectTarget(from *url.URL, location string) (*url.URL, error) {
 	u, err := from.Parse(location)
 	switch {
@@ -193,27 +207,27 @@ func redirectTarget(from *url.URL, location string) (*url.URL, error) {
 	return u, nil
 }
 
-// Elsewhere says that a server redirects to another origin.
+// CrossOriginRedirectError says that a server redirects to another origin.
 type CrossOriginRedirectError struct{ From, To string }
 
 func (e *CrossOriginRedirectError) Error() string { return e.From + " redirects to " + e.To }
 
-// idsPerSession is how many request ids a session has for itself. Those that checks choose are smaller.
+// idsPerSession is the number of request ids that each session has for itself. Ids that checks choose are smaller.
 const idsPerSession = 1_000_000
 
-// nextIDBase is where the request ids of the next session begin.
+// nextIDBase returns the number after which the request ids of the next session begin.
 func (site *Site) nextIDBase() int { return int(site.sessionCount.Add(1)) * idsPerSession }
 
-// IsSerial reports whether the server has refused a message because of another one: it is asked one thing at a time
-// then. Over stdio, of a nil Site, none has.
+// IsSerial reports whether the server has rejected a message because of another one, so that it must get one request at
+// a time. It is false for a nil Site, that of a target over stdio.
 func (site *Site) IsSerial() bool { return site != nil && site.serial.Load() }
 
-// shortWait is a fraction of what one answer may take, and time enough for the server.
+// shortWait returns a fraction of the reply timeout that is long enough for this server.
 func (site *Site) shortWait(l Limits) time.Duration {
 	return min(l.ReplyTimeout, l.ReplyTimeout/5+3*time.Duration(site.connectTime.Load()))
 }
 
-// OwnsProcess reports whether the server's process was started by this run.
+// OwnsProcess reports whether this run starts the server's process.
 func (site *Site) OwnsProcess() bool {
 	return len(site.options.Command) > 0 || site.options.Serve != nil
 }
@@ -221,7 +235,7 @@ func (site *Site) OwnsProcess() bool {
 // IsLoopback reports whether the server is reached over a loopback address.
 func (site *Site) IsLoopback() bool { return IsLoopback(site.parsedURL().Hostname()) }
 
-// IsLoopback reports whether a host, a name or an address, is this machine.
+// IsLoopback reports whether a host name or address is that of this machine.
 func IsLoopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.IsLoopback()
@@ -229,7 +243,7 @@ func IsLoopback(host string) bool {
 	return host == "localhost"
 }
 
-// address is the host and port of the URL.
+// address returns the host and port of the URL.
 func (site *Site) address() string {
 	site.mu.Lock()
 	defer site.mu.Unlock()
@@ -246,14 +260,14 @@ func (site *Site) stderr() *stderrBuffer {
 	return site.stderrBuf
 }
 
-// process is the server's process; nil when there is none of ours.
+// process returns the server's process, or nil if this run did not start it.
 func (site *Site) process() *process {
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	return site.proc
 }
 
-// startAndTrack opens a session. It starts the server first if it is ours to start, and starts it again if it has died.
+// open opens a session. It starts the server before if this run owns its process and the process does not run.
 func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, error) {
 	if err := site.awaitReady(ctx, t.Limits); err != nil {
 		return nil, err
@@ -263,7 +277,7 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 		return h.s, nil
 	}
 	err := h.openSSEStream()
-	if err != nil && site.HasExited() && site.awaitReady(ctx, t.Limits) == nil { // another session has ended it
+	if err != nil && site.HasExited() && site.awaitReady(ctx, t.Limits) == nil { // another session ended the server
 		h.close()
 		h = site.newSession(ctx, t, o)
 		err = h.openSSEStream()
@@ -275,7 +289,7 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 	return h.s, nil
 }
 
-// link makes a session that has said nothing yet.
+// newSession returns a session in which nothing was sent yet.
 func (site *Site) newSession(ctx context.Context, t Target, o Options) *HTTP {
 	h := newHTTP(ctx, site, t, o.SSE || site.Transport() == "sse")
 	if h.proc = site.process(); h.proc != nil {
@@ -284,7 +298,7 @@ func (site *Site) newSession(ctx context.Context, t Target, o Options) *HTTP {
 	return h
 }
 
-// UnreachableError says that nobody could be reached at the URL.
+// UnreachableError says that nothing accepts connections at the URL.
 type UnreachableError struct {
 	URL    string
 	Err    error
@@ -301,16 +315,16 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// maxStarts is how often a server that dies is started.
+// maxStarts is how often a server that keeps ending is started.
 const maxStarts = 50
 
-// AwaitReady starts the server if it has to, and waits until its port takes connections. The context of the first call
-// is that of the server's process.
+// AwaitReady starts the server if necessary, and waits until its port accepts connections. The context of the first
+// call is that of the server's process.
 func (site *Site) AwaitReady(ctx context.Context, l Limits) error {
 	return site.awaitReady(ctx, l.withDefaults())
 }
 
-// awaitReady is AwaitReady with limits that are set. One caller does it for all.
+// awaitReady is AwaitReady with limits without zero fields. One caller at a time does the work.
 func (site *Site) awaitReady(ctx context.Context, l Limits) error {
 	select {
 	case site.starting <- struct{}{}:
@@ -342,7 +356,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 		return fmt.Errorf("something else listens on %s already\nstop it, or let mcpcheck choose a port with {port}",
 			site.address())
 	}
-	// else it has not died
+	// An exit with status 0 after the end of a client's stream is expected and does not count.
 	if host := site.process(); host == nil || !site.exitsWithStream.Load() || host.exit != (Exit{}) {
 		site.startCount++
 	}
@@ -358,7 +372,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 		return err
 	}
 	errs := collectStderr(host.stderr, l.MaxStderrBytes)
-	go io.Copy(errs, host.stdout) // which says nothing of the protocol here
+	go io.Copy(errs, host.stdout) // stdout carries no messages here
 	site.mu.Lock()
 	site.proc, site.stderrBuf = host, errs
 	site.mu.Unlock()
@@ -366,15 +380,14 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	return nil
 }
 
-// externalStartTimeout is how long a server is tried to be reached that somebody else has started: either it is there,
-// or it is about to be.
+// externalStartTimeout is how long mcpcheck tries to reach a server that it did not start.
 const externalStartTimeout = 2 * time.Second
 
-// awaitPort tries to reach the server until it takes a connection.
-func (site *Site) awaitPort(ctx context.Context, patience time.Duration) error {
+// awaitPort tries to reach the server until it accepts a connection.
+func (site *Site) awaitPort(ctx context.Context, timeout time.Duration) error {
 	const interval = 25 * time.Millisecond
 	if !site.OwnsProcess() {
-		patience = min(patience, externalStartTimeout)
+		timeout = min(timeout, externalStartTimeout)
 	}
 	begin := time.Now()
 	tick := time.NewTicker(interval)
@@ -389,12 +402,12 @@ func (site *Site) awaitPort(ctx context.Context, patience time.Duration) error {
 			site.stderr().awaitEnd()
 			return &SessionEndError{Cause: cause, Stderr: site.stderr().tailLines()}
 		}
-		if waited := time.Since(begin); waited >= patience || !isTemporary(err) {
-			nobody := &UnreachableError{URL: site.redactedURL(), Err: err, Waited: waited}
+		if waited := time.Since(begin); waited >= timeout || !isTemporary(err) {
+			failure := &UnreachableError{URL: site.redactedURL(), Err: err, Waited: waited}
 			if site.process() == nil {
-				return nobody
+				return failure
 			}
-			return &SessionEndError{Cause: nobody.Error() + "; the command runs", Stderr: site.stderr().tailLines()}
+			return &SessionEndError{Cause: failure.Error() + "; the command runs", Stderr: site.stderr().tailLines()}
 		}
 		select {
 		case <-tick.C:
@@ -404,14 +417,13 @@ func (site *Site) awaitPort(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// isTemporary reports whether an error of a connection may be gone in a moment: a server that is starting refuses
-// connections.
+// isTemporary reports whether a connection error may soon be gone, as for a server that is still starting.
 func isTemporary(err error) bool {
 	var dns *net.DNSError
 	return !errors.As(err, &dns) || dns.Temporary()
 }
 
-// dial tries whether the port takes a connection. Behind a proxy that is the proxy's business.
+// dial tries whether the port accepts a connection. With a proxy it does nothing, since the proxy connects.
 func (site *Site) dial(ctx context.Context) error {
 	transport := site.client.Transport.(*http.Transport)
 	if transport.Proxy != nil {
@@ -434,15 +446,14 @@ func (site *Site) parsedURL() *url.URL {
 
 func (site *Site) redactedURL() string { return site.parsedURL().Redacted() }
 
-// HasExited reports whether the server's process was ours and has ended.
+// HasExited reports whether this run started the server's process and it has ended.
 func (site *Site) HasExited() bool {
 	host := site.process()
 	return host != nil && host.hasExited()
 }
 
-// exitsSoon reports whether the host ends, after a connection to it broke, so that the cause is known to whoever asks.
-// One that takes connections lives on; one that takes none has ended or is about to, which takes longer on a busy
-// machine.
+// exitsSoon reports whether the process ends after a connection to it broke, so that the cause is known. A process that
+// accepts connections is alive; one that accepts none has ended or is about to, which takes longer on a busy machine.
 func (site *Site) exitsSoon(ctx context.Context, host *process) bool {
 	const lives, ends = 20 * time.Millisecond, 2 * time.Second
 	exits := func(within time.Duration) bool {
@@ -462,18 +473,18 @@ func (site *Site) exitsSoon(ctx context.Context, host *process) bool {
 	return exits(ends)
 }
 
-// awaitExitAfterStream waits for a moment whether the server's process ends, now that the stream of a client has.
-// Servers over HTTP+SSE of 2024 exit with status 0 then, and who comes meanwhile reaches a process that is about to
-// end. Whether a server is one of these shows the first time.
+// awaitExitAfterStream waits briefly for the exit of the server's process after the stream of a client has ended.
+// Servers over HTTP+SSE of 2024 exit with status 0 then, and the next client would reach a process that is about to
+// end. The first stream shows whether a server does that.
 func (site *Site) awaitExitAfterStream(host *process) {
-	moment := 100 * time.Millisecond
+	wait := 100 * time.Millisecond
 	switch {
 	case site.exitsWithStream.Load():
-		moment *= 5
+		wait *= 5
 	case site.outlivesStream.Load():
 		return
 	}
-	timer := time.NewTimer(moment)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-host.exited:
@@ -483,7 +494,7 @@ func (site *Site) awaitExitAfterStream(host *process) {
 	}
 }
 
-// CloseSession ends the server's process, if it is ours, and every idle connection.
+// Close ends the server's process, if this run started it, and closes every idle connection.
 func (site *Site) Close(l Limits) {
 	site.client.CloseIdleConnections()
 	host := site.process()
@@ -504,7 +515,7 @@ func (site *Site) Close(l Limits) {
 	host.stdin.Close()
 }
 
-// plainError is an error of a connection in words of its own.
+// plainError returns the error of a connection with a text for people.
 func plainError(err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
@@ -531,10 +542,10 @@ func plainError(err error) error {
 	return err
 }
 
-// libraryPrefixes removes what net/http says of itself in its errors.
+// libraryPrefixes removes the names of libraries from the errors of net/http.
 var libraryPrefixes = strings.NewReplacer("HTTP/1.x transport connection broken: ", "", "net/http: ", "")
 
-// broken is an error of a connection, in words of its own.
+// connError is the error of a connection with a text for people.
 type connError struct {
 	text  string
 	cause error

@@ -10,21 +10,25 @@ import (
 	"time"
 )
 
-// Stdio is the transport over standard streams: a process of its own for each session, and lines on its streams. It is
-// had from Session.Stdio, with what only it can do.
+// Stdio implements the transport over standard streams: each session has its own process, and messages are lines.
+// Session.Stdio returns it for what only this transport can do.
 type Stdio struct {
-	s         *Session
-	proc      *process
-	queue     chan [][]byte // the pieces of messages that wait to be written
-	stopped   chan struct{} // closed by stop, once nothing more is to be sent
-	stop      func()
-	readDone  chan struct{} // closed once the server said its last word
+	s    *Session
+	proc *process
+	// queue holds the pieces of messages that wait to be written.
+	queue chan [][]byte
+	// stopped is closed by stop, when nothing more is to be sent.
+	stopped chan struct{}
+	stop    func()
+	// readDone is closed when the server can send nothing more.
+	readDone  chan struct{}
 	closeOnce sync.Once
 
-	unsentOnce sync.Once // says that messages are not sent any more
+	// unsentOnce records once that messages are no longer sent.
+	unsentOnce sync.Once
 }
 
-// startProcess launches the target and says nothing to it.
+// startProcess starts the target and sends nothing to it.
 func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 	proc, err := launch(ctx, t, o.DiscardStderr)
 	if err != nil {
@@ -44,8 +48,8 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 	return s, nil
 }
 
-// closeAfterExit stops writing once the process has gone, and listening soon after, though something that it started
-// may still hold its streams.
+// closeAfterExit stops writing when the process has ended, and reading soon after, because a child of the process may
+// still hold its stdout.
 func (p *Stdio) closeAfterExit() {
 	<-p.proc.exited
 	p.proc.stdin.Close()
@@ -60,15 +64,15 @@ func (p *Stdio) closeAfterExit() {
 	}
 }
 
-// maxQueued is how many messages may wait to be written: a server that does not read cannot block the harness.
+// maxQueued is how many messages may wait to be written, so that a server that does not read cannot block mcpcheck.
 const maxQueued = 1 << 12
 
-// errQueueFull is an Excess: what mcpcheck did not send, no server can answer.
+// errQueueFull is a LimitError, because the server cannot answer what mcpcheck did not send.
 var errQueueFull = &LimitError{fmt.Sprintf("the server leaves more than %d messages unread", maxQueued)}
 
 var errStdinClosed = errors.New("stdin is closed")
 
-// send queues a message. What is not going to be written does not stand in the record as said.
+// send queues a message. A message that will not be written is not recorded.
 func (p *Stdio) send(f *Frame, pieces [][]byte) {
 	var why error
 	select {
@@ -97,7 +101,7 @@ func (p *Stdio) send(f *Frame, pieces [][]byte) {
 	}
 }
 
-// write carries out what send queues, until nothing more is to be sent or the process has ended.
+// write writes the queued messages until stop was called or the process has ended.
 func (p *Stdio) write() {
 	defer p.proc.stdin.Close()
 	defer p.stop()
@@ -117,7 +121,7 @@ func (p *Stdio) write() {
 	}
 }
 
-// pieceInterval is the time between the pieces of a message, for the server to read them one by one.
+// pieceInterval is the time between the pieces of a message, so that the server reads them separately.
 const pieceInterval = 20 * time.Millisecond
 
 func (p *Stdio) writePieces(pieces [][]byte) error {
@@ -132,14 +136,14 @@ func (p *Stdio) writePieces(pieces [][]byte) error {
 	return nil
 }
 
-// read splits stdout into lines until it ends, then finds out why it ended.
+// read records the lines on stdout until it ends, and then why it ended.
 func (p *Stdio) read() {
 	defer close(p.readDone)
 	p.recordEnd(p.readLines())
 }
 
-// readLines reads until stdout ends; why says what makes it useless to read on: a line that is too long, of which the
-// beginning is kept, or one that is the client's own.
+// readLines reads until stdout ends. why is the reason if it stops before: a line that is too long, whose beginning is
+// recorded, or an echo.
 func (p *Stdio) readLines() (why error) {
 	const beginning = 4 << 10
 	s := p.s
@@ -175,10 +179,10 @@ func (p *Stdio) readLines() (why error) {
 	}
 }
 
-// errEcho is why a session ends whose server prints what it reads: what it prints cannot be told from what it says.
+// errEcho ends the session of a server that prints what it reads: its echo cannot be told from its messages.
 var errEcho = errors.New("the server sends back what it is sent")
 
-// receive takes in a line. That of a client's greeting, which no server sends, is an echo.
+// receive records a line. A request that only clients send to connect is an echo.
 func (p *Stdio) receive(f *Frame) error {
 	if f.parse(); f.Method == "initialize" || f.Method == "server/discover" {
 		p.s.add(&Frame{Side: FromServer, Raw: f.Raw, Complete: f.Complete, Kind: Echo})
@@ -188,7 +192,7 @@ func (p *Stdio) receive(f *Frame) error {
 	return nil
 }
 
-// finish records how the session ended.
+// recordEnd records how the session ended.
 func (p *Stdio) recordEnd(why error) {
 	var cause string
 	if why != nil {
@@ -209,13 +213,13 @@ func (p *Stdio) recordEnd(why error) {
 	p.s.endByServer(cause)
 }
 
-// awaitDelivery has nothing to wait for: a line is not acknowledged.
+// awaitDelivery does nothing: lines are not acknowledged.
 func (p *Stdio) awaitDelivery(int) {}
 
-// closeInput takes leave before.
+// closeInput lets the era end the session, and closes stdin.
 func (p *Stdio) closeInput() { p.closeStdinAfter(func() { p.s.Era().closeSession(p.s) }) }
 
-// isStarting reports whether the session has a process that has said nothing yet.
+// isStarting reports whether the session has a process that has not sent anything yet.
 func (s *Session) isStarting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,10 +227,10 @@ func (s *Session) isStarting() bool {
 	return s.Stdio() != nil && !slices.ContainsFunc(s.frames, fromServer)
 }
 
-// CloseStdin closes the server's stdin, the way in which a client ends a session over stdio.
+// CloseStdin closes the server's stdin, which is how a client ends a session over stdio.
 func (p *Stdio) CloseStdin() { p.closeStdinAfter(func() {}) }
 
-// part closes stdin, once, after something else.
+// closeStdinAfter calls first and closes stdin, once.
 func (p *Stdio) closeStdinAfter(first func()) {
 	p.closeOnce.Do(func() {
 		first()
@@ -238,14 +242,14 @@ func (p *Stdio) closeStdinAfter(first func()) {
 
 func (p *Stdio) kill() { p.proc.kill() }
 
-// close closes stdin, then sends SIGTERM, then SIGKILL to the whole process group.
+// close closes stdin, then sends SIGTERM, and then SIGKILL to the whole process group.
 func (p *Stdio) close() {
-	const moment = 20 * time.Millisecond
+	const exitWait = 20 * time.Millisecond
 	p.closeInput()
 	if p.s.isMarkedUnusable() {
 		p.proc.kill()
 	}
-	if _, gone := p.AwaitExit(moment); !gone {
+	if _, gone := p.AwaitExit(exitWait); !gone {
 		p.proc.terminate()
 		p.AwaitExit(p.s.limits.StopTimeout)
 	}
@@ -254,8 +258,8 @@ func (p *Stdio) close() {
 	p.closeStreams()
 }
 
-// closeStreams waits for the end of the streams; what still holds them outlived its process group, and they are closed
-// under it.
+// closeStreams waits up to a second for the end of the streams and closes them. A process outside of the process group
+// may still hold them.
 func (p *Stdio) closeStreams() {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
@@ -272,17 +276,17 @@ func (p *Stdio) closeStreams() {
 // Terminate sends SIGTERM to the server's process group.
 func (p *Stdio) Terminate() {
 	p.s.addEvent("SIGTERM sent")
-	p.s.markShutdown() // what comes now belongs to the shutdown
+	p.s.markShutdown() // later frames belong to the shutdown
 	p.proc.terminate()
 }
 
-// AwaitExit waits for the end of the process, at most for d.
+// AwaitExit waits for the end of the process, at most for d. It returns false if the process still runs.
 func (p *Stdio) AwaitExit(d time.Duration) (Exit, bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-p.proc.exited:
-		select { // what it wrote before it went
+		select { // wait for its last output
 		case <-p.readDone:
 		case <-timer.C:
 		}
@@ -293,8 +297,8 @@ func (p *Stdio) AwaitExit(d time.Duration) (Exit, bool) {
 	return Exit{}, false
 }
 
-// MaxStderrBytes is the beginning of what the server wrote to stderr, and how many bytes it wrote in all: nothing of a
-// session that was recorded, which has no process.
+// Stderr returns the beginning of what the server wrote to stderr, and the number of bytes that it wrote in all. A
+// recorded session has no process and returns nothing.
 func (p *Stdio) Stderr() (head []byte, total int) {
 	if p == nil {
 		return nil, 0
@@ -302,7 +306,7 @@ func (p *Stdio) Stderr() (head []byte, total int) {
 	return p.s.stderr.headBytes()
 }
 
-// PartialBytes is how many bytes came that no newline has ended yet.
+// PartialBytes returns the number of bytes received since the last newline.
 func (p *Stdio) PartialBytes() int {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

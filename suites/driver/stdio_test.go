@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-// recordedLines are the lines of the client that stand in the record of a session.
+// recordedLines returns the lines of the client in the record of a session.
 func recordedLines(s *Session) (lines []string) {
 	for _, f := range s.FramesSince(0) {
 		if f.Side == FromClient {
@@ -20,7 +20,8 @@ func recordedLines(s *Session) (lines []string) {
 	return lines
 }
 
-// What is recorded as sent reaches the server, however late that begins to read.
+// TestLateReaderGetsEverything checks that everything that is recorded as sent reaches the server, even if it begins to
+// read late.
 func TestLateReaderGetsEverything(t *testing.T) {
 	const many = 1000
 	begin, got := make(chan struct{}), make(chan []string, 1)
@@ -40,12 +41,13 @@ func TestLateReaderGetsEverything(t *testing.T) {
 		close(begin)
 		s.Stdio().CloseStdin()
 		if lines := <-got; len(lines) != many || !slices.Equal(lines, recordedLines(s)) {
-			t.Errorf("%d lines came of %d, and %d are recorded", len(lines), many, len(recordedLines(s)))
+			t.Errorf("received %d lines of %d, and %d are recorded", len(lines), many, len(recordedLines(s)))
 		}
 	})
 }
 
-// What a server leaves unread is bounded, and what is not sent for that does not stand in the record as sent.
+// TestUnreadMessagesAreBounded checks that the number of messages that a server leaves unread is limited, and that
+// messages above the limit are not recorded as sent.
 func TestUnreadMessagesAreBounded(t *testing.T) {
 	const many = maxQueued + 1000
 	serve := func(ctx context.Context, _ io.Reader, _, _ io.Writer, _ <-chan struct{}) int {
@@ -60,7 +62,7 @@ func TestUnreadMessagesAreBounded(t *testing.T) {
 			t.Errorf("%d messages are recorded as sent", len(sent))
 		}
 		if s.LimitErr(0) == nil {
-			t.Error("that mcpcheck sent no more is not noted")
+			t.Error("there is no limit error")
 		}
 		events := 0
 		for _, f := range s.FramesSince(0) {
@@ -74,7 +76,7 @@ func TestUnreadMessagesAreBounded(t *testing.T) {
 	})
 }
 
-// A message that the process has left unread is given up when the process ends, whatever else may hold its stdin.
+// TestWriterEndsWithTheProcess checks that the writer ends with the process even if something else holds its stdin.
 func TestWriterEndsWithTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, stdin := io.Pipe()
@@ -87,7 +89,7 @@ func TestWriterEndsWithTheProcess(t *testing.T) {
 			defer close(written)
 			p.write()
 		}()
-		synctest.Wait() // it writes
+		synctest.Wait() // until it writes
 		go p.closeAfterExit()
 		close(proc.exited)
 		<-written

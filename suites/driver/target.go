@@ -7,56 +7,71 @@ import (
 	"time"
 )
 
-// Message is a JSON object. Numbers inside are json.Number, as they were on the wire.
+// M is a JSON object. Numbers in it are json.Number, as they were on the wire.
 type M = map[string]any
 
-// RedirectTarget says how to reach the server under test: it is launched for each session and spoken to over its
-// standard streams or, with a Site, reached at a URL.
+// Target says how to reach the server under test. Each session starts it and uses its standard streams or, with a Site,
+// connects to its URL.
 type Target struct {
-	Site *Site // a server at a URL; nil: over stdio
+	// Site is a server at a URL; nil for a server over stdio.
+	Site *Site
 
-	Command []string // argv of the server, which speaks over its standard streams
-	Env     []string // KEY=VALUE, added to the environment of this process
-	Dir     string   // working directory; empty is the current one
+	// Command is the argument list of the server, which uses its standard streams.
+	Command []string
+	// Env holds variables as KEY=VALUE that are added to the environment of this process.
+	Env []string
+	// Dir is the server's working directory; empty is the current one.
+	Dir string
 
-	Era Era // how its sessions go; nil is the handshake
+	// Era is the era of the sessions; nil is Legacy.
+	Era Era
 
-	// Serve is a server inside this process, in place of Command. Tests use it to run many servers under a virtual
-	// clock.
+	// Serve is a server inside this process, instead of Command. Tests use it to run many servers with a fake clock.
 	Serve InProcessServer
 
-	Limits       Limits
-	MemoryBudget *MemoryBudget // of all sessions together; nil is unbounded
+	Limits Limits
+	// MemoryBudget is shared by all sessions; nil has no limit.
+	MemoryBudget *MemoryBudget
 
-	// OnReply is told the outcome of each request that was awaited in a session whose client keeps the protocol; nil
-	// tells nobody. Of requests that may take their time it is told the answers only. The greeting, and what was
-	// sent by hand, are not among them. Any goroutine may call it.
+	// OnReply is called with the outcome of each awaited request in a session without invalid input. For long-running
+	// requests it is called only if there is a response. It is not called for initialize and server/discover while
+	// connecting, nor for requests of HTTP.Do. It may be nil, and may be called by any goroutine.
 	OnReply func(s *Session, r Reply)
 
-	// CheckOpen is why a pool opens no more sessions; nil while it does, and a nil func is never asked. Any goroutine
-	// may call it.
+	// CheckOpen returns why a pool must open no more sessions, or nil while it may. It may be nil, and may be called by
+	// any goroutine.
 	CheckOpen func() error
 
-	Waits *Waits // what is waited for in its sessions; nil: nobody wants to know
+	// Waits notes the requests that the sessions wait for; nil notes none.
+	Waits *Waits
 }
 
-// InProcessServer is a server inside this process. It returns its exit status, at the latest when ctx ends, which
+// InProcessServer is a server inside this process. It returns its exit status. It must return when ctx is done, which
 // stands for SIGKILL. A receive from term stands for SIGTERM.
 type InProcessServer func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, term <-chan struct{}) int
 
 // Limits bound what a server under test can cost. The zero value of a field stands for its default.
 type Limits struct {
-	MaxMessageBytes int           // bytes of one message; default 16 MiB
-	MaxWireBytes    int           // bytes of the wire kept for each session; default 8 MiB more than a message
-	MaxStderrBytes  int           // bytes of stderr kept at each end; default 16 KiB
-	ReplyTimeout    time.Duration // for one answer; default 5 s
-	StartTimeout    time.Duration // from launch to the answer to the greeting; default 15 s
-	StopTimeout     time.Duration // from SIGTERM to SIGKILL; default 2 s
-	// at most, for what may still be on its way once a later request was answered; default 100 ms
+	// MaxMessageBytes is the size of one message in bytes; the default is 16 MiB.
+	MaxMessageBytes int
+	// MaxWireBytes is the number of bytes that the record of a session keeps; the default is MaxMessageBytes plus 8
+	// MiB.
+	MaxWireBytes int
+	// MaxStderrBytes is the number of bytes of stderr that are kept from its beginning, and as many from its end; the
+	// default is 16 KiB.
+	MaxStderrBytes int
+	// ReplyTimeout is the time for one response; the default is 5 s.
+	ReplyTimeout time.Duration
+	// StartTimeout is the time from the start to the first response; the default is 15 s.
+	StartTimeout time.Duration
+	// StopTimeout is the time from SIGTERM to SIGKILL; the default is 2 s.
+	StopTimeout time.Duration
+	// Grace is the longest wait for messages that may still be on their way after a later request was answered; the
+	// default is 100 ms.
 	Grace time.Duration
 }
 
-// ReplyTimeoutOrDefault is how long one answer may take.
+// ReplyTimeoutOrDefault returns ReplyTimeout, or its default if it is zero.
 func (l Limits) ReplyTimeoutOrDefault() time.Duration { return l.withDefaults().ReplyTimeout }
 
 func (l Limits) withDefaults() Limits {

@@ -2,15 +2,16 @@ package driver
 
 import "sync"
 
-// reusableWaitGroup are goroutines that may be waited for while further ones begin, which a sync.WaitGroup forbids once
-// none is left.
+// reusableWaitGroup waits for goroutines while others may begin. A sync.WaitGroup forbids that when its counter is
+// zero.
 type reusableWaitGroup struct {
 	mu      sync.Mutex
 	running int
-	allDone chan struct{} // closed when none is running any more; nil: none ever was
+	// allDone is closed when no task is running; nil if there never was one.
+	allDone chan struct{}
 }
 
-// Go begins a task.
+// Go runs a task in a goroutine.
 func (t *reusableWaitGroup) Go(task func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -32,12 +33,12 @@ func (t *reusableWaitGroup) end() {
 	}
 }
 
-// Wait returns once no task is running.
+// Wait returns when no task is running.
 func (t *reusableWaitGroup) Wait() {
 	t.mu.Lock()
-	none := t.allDone
+	allDone := t.allDone
 	t.mu.Unlock()
-	if none != nil {
-		<-none
+	if allDone != nil {
+		<-allDone
 	}
 }

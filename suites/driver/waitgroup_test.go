@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// Tasks can be waited for while others begin, and Wait returns no earlier than they end.
+// TestReusableWaitGroup checks that tasks can be waited for while others begin, and that Wait does not return before
+// they end.
 func TestReusableWaitGroup(t *testing.T) {
 	var all reusableWaitGroup
-	all.Wait() // there was none yet
+	all.Wait() // no task has begun yet
 	var workers sync.WaitGroup
 	for range 8 {
 		workers.Go(func() {
@@ -18,7 +19,7 @@ func TestReusableWaitGroup(t *testing.T) {
 				all.Go(func() { done.Store(true) })
 				all.Wait()
 				if !done.Load() {
-					t.Error("Wait returned before the end of a task that had begun")
+					t.Error("Wait returned before the end of a task")
 				}
 			}
 		})

@@ -7,24 +7,29 @@ import (
 	"time"
 )
 
-// Waits are the requests whose answers are waited for, for who wants to know what a run is waiting for. The zero value
-// is ready; a nil one takes no notes. Any goroutine may use it.
+// Waits holds the requests that sessions wait for, so that a user can see what a run is doing. The zero value is ready
+// to use; a nil one holds nothing. Any goroutine may use it.
 type Waits struct {
-	mu         sync.Mutex
-	open       []*wait       // in the order in which they began
-	startCount int           // waits for processes that had said nothing yet
-	startsDone int           // those of them that are over
-	startTotal time.Duration // that these took together
+	mu sync.Mutex
+	// open holds the waits in the order in which they began.
+	open []*wait
+	// startCount is the number of waits for the first response of a process.
+	startCount int
+	// startsDone is the number of those that are over.
+	startsDone int
+	// startTotal is the time that these took together.
+	startTotal time.Duration
 }
 
 type wait struct {
-	request     Pending
-	since       time.Time
-	startNumber int // which of the waits for processes that had said nothing yet it is; 0: none of them
+	request Pending
+	since   time.Time
+	// startNumber is the number of this wait among those for the first response of a process; 0 if it is not one.
+	startNumber int
 }
 
-// begin notes that the answer to a request is waited for, until end is called. The first one to a process waits for
-// that to start.
+// begin notes that a session waits for a response until end is called. first reports whether it waits for the first
+// response of a process.
 func (w *Waits) begin(p Pending, first bool) (end func()) {
 	if w == nil {
 		return func() {}
@@ -47,8 +52,8 @@ func (w *Waits) begin(p Pending, first bool) (end func()) {
 	}
 }
 
-// Longest names the request that is waited for the longest, and for at least so long: "tools/call slow_tool". Empty
-// when there is none.
+// Longest returns the method and the subject of the oldest request that a session waits for, such as "tools/call
+// slow_tool". It returns "" if no wait has lasted for least.
 func (w *Waits) Longest(least time.Duration) string {
 	if x := w.longest(least); x != nil {
 		return x.request.label()
@@ -56,7 +61,7 @@ func (w *Waits) Longest(least time.Duration) string {
 	return ""
 }
 
-// longest is the wait that lasts the longest, and for at least so long; nil when there is none.
+// longest returns the oldest wait, or nil if none has lasted for least.
 func (w *Waits) longest(least time.Duration) *wait {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,7 +71,8 @@ func (w *Waits) longest(least time.Duration) *wait {
 	return w.open[0]
 }
 
-// Start says which start of a process Longest waits for: "process 18, 5.1 s each". Empty when it waits for no start.
+// LongestStart describes the start of the process that Longest waits for, such as "process 18, 5.1 s each". It returns
+// "" if that waits for no start.
 func (w *Waits) LongestStart(least time.Duration) string {
 	x := w.longest(least)
 	if x == nil || x.startNumber == 0 {
@@ -79,14 +85,14 @@ func (w *Waits) LongestStart(least time.Duration) string {
 	return text
 }
 
-// StartStats is how many processes were waited for until they had started, and how long on average.
+// StartStats returns how many processes have started, and how long that took on average.
 func (w *Waits) StartStats() (n int, each time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.startsDone, w.startTotal / time.Duration(max(1, w.startsDone))
 }
 
-// label is the method of the request, and what it asks for by name.
+// label returns the method of the request, and the name or URI that it asks for.
 func (p Pending) label() string {
 	if p.frame == nil {
 		return p.Method

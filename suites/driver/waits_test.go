@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The request that is waited for the longest is named, once it is waited for long enough.
+// TestWaits checks that the oldest request that a session waits for is named when the wait is long enough.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w Waits
@@ -34,7 +34,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// What is named are tools, prompts and resources; of anything else the method.
+// TestWaitNames checks that tools, prompts and resources are named, and for anything else the method.
 func TestWaitNames(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"method":"ping"}`: "ping",
@@ -53,7 +53,7 @@ func TestWaitNames(t *testing.T) {
 	none.begin(Pending{}, true)()
 }
 
-// The start of a process is named with how many there were, and how long each took.
+// TestStartStats checks that the start of a process is named with the number of processes and how long each took.
 func TestStartStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w Waits
@@ -64,16 +64,16 @@ func TestStartStats(t *testing.T) {
 				t.Errorf("got %q, %d, %v, want %q, %d, %v", got, n, each, start, starts, mean)
 			}
 		}
-		hello := Pending{Method: "initialize"}
+		initialize := Pending{Method: "initialize"}
 		for n, start := range []string{"process 1", "process 2, 3.0 s each", "process 3, 3.0 s each"} {
 			want("", n, time.Duration(min(n, 1))*3*time.Second)
-			end := w.begin(hello, true)
+			end := w.begin(initialize, true)
 			time.Sleep(2 * time.Second)
 			want(start, n, time.Duration(min(n, 1))*3*time.Second)
 			time.Sleep(time.Second)
 			end()
 		}
-		defer w.begin(hello, false)()
+		defer w.begin(initialize, false)()
 		time.Sleep(2 * time.Second)
 		want("", 3, 3*time.Second)
 	})

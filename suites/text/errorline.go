@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ErrorLines is the line of a program's last words that says best why it has ended, with those just after it up to one
-// that names a variable, if that is one of the next two; empty where there are no words.
+// ErrorLines returns the line of a program's output that explains best why it ended. If one of the next two lines names
+// an environment variable, the lines up to that one are included. It returns nil when there are no lines.
 func ErrorLines(lines []string) []string {
 	at, _ := errorLine(lines)
 	if at < 0 {
@@ -25,14 +25,15 @@ func ErrorLines(lines []string) []string {
 	return lines[at : at+1]
 }
 
-// HasErrorLine reports whether a program's last words say themselves why it has ended.
+// HasErrorLine reports whether one of the lines is recognizable as an error message.
 func HasErrorLine(lines []string) bool {
 	_, plain := errorLine(lines)
 	return plain
 }
 
-// errorLine is which line says why a program has ended, and whether it says so itself: whether it begins as an error
-// does. Otherwise it is the last that names a variable, or the last one; -1 where there is none.
+// errorLine returns the index of the line that explains why a program ended. plain reports whether it is recognizable
+// as an error message. Otherwise the index is that of the last line that names an environment variable, or of the last
+// line that is not blank; -1 if there is none.
 func errorLine(lines []string) (at int, plain bool) {
 	for _, pattern := range []*regexp.Regexp{npmNotFound, errorPrefix} {
 		if i := slices.IndexFunc(lines, pattern.MatchString); i >= 0 {
@@ -57,15 +58,15 @@ var (
 	nonBlank      = regexp.MustCompile(`\S`)
 )
 
-// envVariable is the name of an environment variable that holds a secret, or says where something is.
+// envVariable matches the name of an environment variable that holds a secret or an address.
 var envVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*` +
 	`(?:KEY|TOKEN|PAT|SECRET|PASSWORD|CREDENTIALS?|URL|URI|DSN|HOST|USER|USERNAME|ID)\b`)
 
-// EnvVariable is the first environment variable that a line names; empty when it names none.
+// EnvVariable returns the first environment variable that a line names, or "" if it names none.
 func EnvVariable(line string) string { return envVariable.FindString(line) }
 
-// OtherLinesExcerpt are at most eight of the lines that a program wrote before it ended, beside ErrorLines: the trace
-// of its stack, or the first three and the last five. Its usage goes where it says itself what is wrong.
+// OtherLinesExcerpt returns at most eight of the lines that OtherLines returns: the beginning of the stack trace or, if
+// there is none, the first three and the last five. Usage text is left out if an error message explains the end.
 func OtherLinesExcerpt(lines []string) []string {
 	const first, last = 3, 5
 	why := ErrorLines(lines)
@@ -82,10 +83,10 @@ func OtherLinesExcerpt(lines []string) []string {
 	return others
 }
 
-// OtherLines are all lines that a program wrote before it ended, beside ErrorLines.
+// OtherLines returns all lines that a program wrote before it ended, except blank ones and those of ErrorLines.
 func OtherLines(lines []string) []string { return without(lines, ErrorLines(lines)) }
 
-// without are lines that are neither blank nor among these.
+// without returns the lines that are neither blank nor among these.
 func without(lines, these []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		return slices.Contains(these, line) || strings.TrimSpace(line) == ""

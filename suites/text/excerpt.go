@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Excerpt is at most n of the lines that a program wrote before it ended: the last ones, or the first of the trace of
-// its stack if that reaches further up, for there it says why.
+// Excerpt returns at most n of the lines that a program wrote before it ended. These are the last n lines or, if a
+// stack trace begins above them, the first n lines of that trace, since the reason is at its beginning.
 func Excerpt(lines []string, n int) []string {
 	if len(lines) <= n {
 		return lines
@@ -19,7 +19,8 @@ func Excerpt(lines []string, n int) []string {
 	return lines[begin : begin+n]
 }
 
-// traceStart is where the trace of a stack begins that reaches further up than the last n lines, and whether one does.
+// traceStart returns the index of the line at which a stack trace begins that reaches above the last n lines. found
+// reports whether there is such a trace.
 func traceStart(lines []string, n int) (begin int, found bool) {
 	for i := len(lines) - n - 1; i >= 0; i-- {
 		if startsTrace(lines[i:]) {
@@ -31,6 +32,8 @@ func traceStart(lines []string, n int) (begin int, found bool) {
 
 // How languages begin to say why a program ends, of itself or because nothing has caught an error.
 var (
+	// These patterns match the line in which programs of several languages report why they end, by themselves or
+	// because of an error that nobody caught.
 	fatalError    = regexp.MustCompile(`^\s*(?:panic: |fatal error: |Fatal Python error: |thread '.*' panicked )`)
 	uncaughtError = regexp.MustCompile(
 		`^\s*(?:Exception in thread |Unhandled |Uncaught )?[\w.$"' ]*(?:Error|Exception)\b.*: ?`)
@@ -38,29 +41,33 @@ var (
 
 // How the lines go on that follow: those of the trace, and those that are not indented and belong to it all the same.
 var (
+	// These patterns match the lines that follow: those of the trace, and those that belong to it although they are not
+	// indented.
 	stackFrame = regexp.MustCompile(`^\s*(?:goroutine \d|\[signal |(?:Current thread|Thread) 0x|stack backtrace:)|` +
 		`^\s+(?:at |File ")`)
 	traceEnd = regexp.MustCompile(`^\s*(?:$|\}|Caused by: |Node\.js v)`)
 )
 
-// startsTrace reports whether the first line says why a program ended, and the trace of its stack follows. An error
-// that was caught has more after its trace.
+// startsTrace reports whether the first line reports why a program ended and a stack trace follows it. If the error was
+// caught, other output follows the trace; such a trace does not count.
 func startsTrace(lines []string) bool {
 	const near = 4
 	if !slices.ContainsFunc(lines[1:min(near, len(lines))], stackFrame.MatchString) {
 		return false
 	}
-	goesOn := func(line string) bool { return indentation(line) > indentation(lines[0]) || traceEnd.MatchString(line) }
+	continues := func(line string) bool {
+		return indentation(line) > indentation(lines[0]) || traceEnd.MatchString(line)
+	}
 	return fatalError.MatchString(lines[0]) ||
 		uncaughtError.MatchString(lines[0]) && !slices.ContainsFunc(lines[1:],
-			func(line string) bool { return !goesOn(line) })
+			func(line string) bool { return !continues(line) })
 }
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// CrashLines are the lines of a program's last words that tell most of a crash: what was wrong, and where in the
-// program itself; of others the last one.
-func CrashLines(lines []string) (told []string) {
+// CrashLines returns the lines of a program's output that tell most about a crash: the error, and the nearest place in
+// the program's own source. If there is no such error it returns the last line that is not blank.
+func CrashLines(lines []string) (crash []string) {
 	why := -1
 	for i, line := range lines {
 		if fatalError.MatchString(line) || uncaughtError.MatchString(line) && !stackFrame.MatchString(line) {
@@ -70,20 +77,20 @@ func CrashLines(lines []string) (told []string) {
 	if why < 0 {
 		for _, line := range lines {
 			if strings.TrimSpace(line) != "" {
-				told = []string{strings.TrimSpace(line)}
+				crash = []string{strings.TrimSpace(line)}
 			}
 		}
-		return told
+		return crash
 	}
-	told = []string{strings.TrimSpace(lines[why])}
+	crash = []string{strings.TrimSpace(lines[why])}
 	if where := programFrame(lines, why); where != "" {
-		told = append(told, where)
+		crash = append(crash, where)
 	}
-	return told
+	return crash
 }
 
-// programFrame is the nearest frame of a trace that is not one of a library: Python's stand before the error, those of
-// others after it. It is empty where there is none.
+// programFrame returns the frame of a stack trace that is nearest to the error and not in a library. Python prints the
+// frames before the error in line why, other languages after it. It returns "" if there is none.
 func programFrame(lines []string, why int) string {
 	nearest := func(line string) bool { return sourceLocation.MatchString(line) && !libraryFrame.MatchString(line) }
 	for _, line := range slices.Backward(lines[:why]) {
@@ -99,6 +106,8 @@ func programFrame(lines []string, why int) string {
 
 // place is a frame with its place in a source, library one of code that others wrote.
 var (
+	// sourceLocation matches a stack frame that names a place in a source file, libraryFrame one in code that is not
+	// part of the program itself.
 	sourceLocation = regexp.MustCompile(`^\s+(?:at |File "|\S*\.(?:go|rs):\d)`)
 	libraryFrame   = regexp.MustCompile(`/lib/python|site-packages|<frozen|node_modules|` +
 		`node:|\(native\)|/rustc/|go/src/|pkg/mod/`)

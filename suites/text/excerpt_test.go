@@ -9,9 +9,9 @@ import (
 
 func TestExcerpt(t *testing.T) {
 	for name, c := range map[string]struct {
-		before string // lines
-		after  string // and what stands a dozen times after them, numbered
-		first  string // of the excerpt
+		before string // the first lines of the output
+		after  string // a line that is repeated twelve times after them, with numbers
+		first  string // the beginning of the excerpt
 	}{
 		"few lines":         {"one\ntwo", "", "one"},
 		"a log":             {"starting", "request", "request 8"},
@@ -26,8 +26,8 @@ func TestExcerpt(t *testing.T) {
 		"Java":                {"Exception in thread \"main\" java.lang.Error: no\n\tat a.b()", "\tat", "Exception"},
 		"Rust":                {"thread 'main' panicked at m.rs:2:5:\nno\nstack backtrace:", "   0:", "thread 'main'"},
 		"the last of several": {"Error: one\n    at f\nError: two\n    at f", "    at", "Error: two"},
-		"what is indented":    {"  Error: one\n      at f", "      at", "  Error: one"},
-		"a caught one of it":  {"  Error: one\n      at f\n  serving", "  request", "  request 8"},
+		"an indented trace":   {"  Error: one\n      at f", "      at", "  Error: one"},
+		"an indented caught":  {"  Error: one\n      at f\n  serving", "  request", "  request 8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := strings.Split(c.before, "\n")
@@ -38,13 +38,13 @@ func TestExcerpt(t *testing.T) {
 			}
 			got := Excerpt(lines, 4)
 			if len(got) != min(4, len(lines)) || !strings.HasPrefix(got[0], c.first) {
-				t.Errorf("excerpt is %q, want it to begin with %q", got, c.first)
+				t.Errorf("the excerpt is %q, want it to begin with %q", got, c.first)
 			}
 		})
 	}
 	many := slices.Repeat([]string{"a"}, 20)
 	if got := Excerpt(many, 1000); len(got) != 20 {
-		t.Errorf("%d lines are left of 20 that may be 1000", len(got))
+		t.Errorf("got %d lines of 20, with a limit of 1000", len(got))
 	}
 }
 

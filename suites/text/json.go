@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// CompactJSON writes a value as JSON on one line, as a server would.
+// CompactJSON returns a value as JSON on one line, without escaping HTML, as servers write it.
 func CompactJSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -2,7 +2,7 @@ package text
 
 import "strings"
 
-// Shell writes words as one would type them for a POSIX shell.
+// Shell returns words as one would type them in a POSIX shell, quoted where necessary.
 func Shell(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -13,8 +13,8 @@ func Shell(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// WrapShell breaks a command as Shell writes it between its words into lines of at most width characters, so that a
-// shell takes them as one. Longer words stay whole.
+// WrapShell breaks a command in the format of Shell between its words into lines of at most width characters. A shell
+// reads the lines as one command. Words that are longer than width stay whole.
 func WrapShell(command string, width int) (lines []string) {
 	var line string
 	quoted := false

@@ -1,5 +1,9 @@
-// Package text shortens and wraps texts for people to read, and finds the word that they meant. It knows nothing of the
-// protocol and imports nothing of this module, so that every package can use it.
+// Package text formats texts for people: it shortens and wraps them, quotes commands for a shell, suggests the name
+// that was probably meant, and selects the lines of a program's output that explain why it ended.
+//
+// It knows nothing of the protocol and imports nothing of this module, so that every package can use it. It never reads
+// or writes anything, and all of its functions may be called by any goroutine. Begin with Shorten, Wrap, ErrorLines and
+// Excerpt.
 package text
 
 import (
@@ -12,13 +16,15 @@ import (
 type Unit int
 
 const (
-	Bytes      Unit = iota // for a bound on what is kept
-	Characters             // for lines and columns
+	// Bytes is the unit for limits on memory.
+	Bytes Unit = iota
+	// Characters is the unit for lines and columns.
+	Characters
 )
 
-// Shorten replaces the middle of a text that is longer than head and tail together by the gap: the beginning says what
-// it is, the end whether it is complete. What is left of a character that was cut, and any other byte that is not
-// UTF-8, goes with the middle. A shorter text stays as it is.
+// Shorten replaces the middle of a text that is longer than head and tail together with gap. It keeps the first head
+// and the last tail units, because the beginning says what the text is and the end whether it is complete. Bytes of
+// characters that were cut, and all other bytes that are not UTF-8, are dropped. A shorter text is returned unchanged.
 func Shorten(s string, unit Unit, head, tail int, gap string) string {
 	length := unit.length(s)
 	if length <= head+tail {
@@ -27,7 +33,7 @@ func Shorten(s string, unit Unit, head, tail int, gap string) string {
 	return validUTF8(s[:unit.offset(s, head)]) + gap + validUTF8(s[unit.offset(s, length-tail):])
 }
 
-// ShortenBytes is Shorten for bytes, of which no more than what is left is copied.
+// ShortenBytes is Shorten for a text in bytes. It copies only what it returns.
 func ShortenBytes(raw []byte, head, tail int, gap string) string {
 	if len(raw) <= head+tail {
 		return string(raw)
@@ -42,7 +48,7 @@ func (u Unit) length(s string) int {
 	return len(s)
 }
 
-// offset is how many bytes come before the nth unit of a text.
+// offset returns the number of bytes before the nth unit of a text.
 func (u Unit) offset(s string, n int) int {
 	if u == Bytes {
 		return n
@@ -58,8 +64,8 @@ func (u Unit) offset(s string, n int) int {
 
 func validUTF8(s string) string { return strings.ToValidUTF8(s, "") }
 
-// Wrap breaks each line of a text between words into lines of at most width characters, colours not counted. Longer
-// words stay whole, and so does the indentation.
+// Wrap breaks each line of a text between words into lines of at most width characters. Escape sequences of colours do
+// not count. Words that are longer than width stay whole, and the indentation is kept.
 func Wrap(s string, width int) (lines []string) {
 	for line := range strings.SplitSeq(s, "\n") {
 		words := strings.Split(line, " ")
@@ -77,7 +83,7 @@ func Wrap(s string, width int) (lines []string) {
 	return lines
 }
 
-// BreakLine breaks a line anywhere into lines of at most width characters.
+// BreakLine breaks a line into lines of at most width characters, also inside words.
 func BreakLine(s string, width int) (lines []string) {
 	for utf8.RuneCountInString(s) > width {
 		at := Characters.offset(s, width)
@@ -87,14 +93,14 @@ func BreakLine(s string, width int) (lines []string) {
 	return append(lines, s)
 }
 
-// colourCode is a sequence that changes the colour of a terminal. (ECMA-48, 8.3.117 SGR)
+// colourCode matches a sequence that changes the colour of a terminal (ECMA-48, section 8.3.117, SGR).
 var colourCode = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// columns is how wide a text is on a terminal.
+// columns returns the width of a text on a terminal.
 func columns(s string) int { return utf8.RuneCountInString(colourCode.ReplaceAllString(s, "")) }
 
-// Nearest is the candidate with the fewest edits to the word, or the first that begins with it; empty when none is
-// near.
+// Nearest returns the first candidate that begins with the word or, if there is none, the candidate with the fewest
+// edits to it. It returns "" when no candidate is near.
 func Nearest(word string, candidates []string) (nearest string) {
 	best := len(word)/2 + 1
 	for _, c := range candidates {
@@ -108,7 +114,8 @@ func Nearest(word string, candidates []string) (nearest string) {
 	return nearest
 }
 
-// Suggestion goes on behind a word that is none of the candidates: with the one that was probably meant, or otherwise.
+// Suggestion returns the end of a message about a word that is not among the candidates: the question whether the
+// nearest candidate was meant, or otherwise if none is near.
 func Suggestion(word string, candidates []string, otherwise string) string {
 	if near := Nearest(word, candidates); near != "" {
 		return "; did you mean " + near + "?"
@@ -116,7 +123,7 @@ func Suggestion(word string, candidates []string, otherwise string) string {
 	return otherwise
 }
 
-// distance is the Levenshtein distance of two words.
+// distance returns the Levenshtein distance of two words.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

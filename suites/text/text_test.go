@@ -14,7 +14,7 @@ func TestShorten(t *testing.T) {
 		gap, want  string
 	}{
 		"nothing":                  {"", Bytes, 0, 0, "…", ""},
-		"as long as may be":        {"12345678", Bytes, 5, 3, "…", "12345678"},
+		"at the limit":             {"12345678", Bytes, 5, 3, "…", "12345678"},
 		"longer":                   {"123456789", Bytes, 5, 3, "…", "12345…789"},
 		"no tail":                  {"123456789", Bytes, 5, 0, "…", "12345…"},
 		"no head":                  {"123456789", Bytes, 0, 3, "…", "…789"},
@@ -22,7 +22,7 @@ func TestShorten(t *testing.T) {
 		"no gap":                   {"123456789", Characters, 5, 0, "", "12345"},
 		"in words":                 {"123456789", Bytes, 2, 2, " (5 left out) ", "12 (5 left out) 89"},
 		"characters":               {"日本語日本語", Characters, 3, 2, "…", "日本語…本語"},
-		"as many as may be":        {"日本語日本語", Characters, 4, 2, "…", "日本語日本語"},
+		"characters at the limit":  {"日本語日本語", Characters, 4, 2, "…", "日本語日本語"},
 		"bytes of characters":      {"日本語日本語", Bytes, 6, 6, "…", "日本…本語"},
 		"cut characters":           {"日本語日本語", Bytes, 7, 7, "…", "日本…本語"},
 		"not UTF-8, short":         {"\xff", Bytes, 1, 0, "…", "\xff"},
@@ -64,7 +64,7 @@ func TestNearest(t *testing.T) {
 		"tools":            "tools",
 		"tols":             "tools",
 		"ping/emty-result": "ping/empty-result",
-		"ping":             "ping/empty-result", // it begins with it
+		"ping":             "ping/empty-result", // a prefix
 		"shcema":           "schema",
 		"something else":   "",
 		"x":                "",
@@ -100,7 +100,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// A shell takes the lines of a command as the command.
+// TestWrapShell checks that the lines of a command are still one command for a shell.
 func TestWrapShell(t *testing.T) {
 	for _, c := range []struct {
 		command string
@@ -114,7 +114,7 @@ func TestWrapShell(t *testing.T) {
 		{"a-long-word", 4, []string{"a-long-word"}},
 	} {
 		if got := WrapShell(c.command, c.width); !slices.Equal(got, c.want) {
-			t.Errorf("%s at %d came to %q, want %q", c.command, c.width, got, c.want)
+			t.Errorf("%s at width %d: got %q, want %q", c.command, c.width, got, c.want)
 		}
 	}
 }
