@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write catalogue.json anew")
 
-// TestCatalogueIsCurrent proves that catalogue.json says what the YAML files of the areas say.
+// TestCatalogueIsCurrent checks that catalogue.json is generated from the YAML files of the areas as they are.
 func TestCatalogueIsCurrent(t *testing.T) {
 	var all catalogue.Catalogue
 	for _, a := range Areas {
@@ -37,11 +37,11 @@ func TestCatalogueIsCurrent(t *testing.T) {
 		return
 	}
 	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
-		t.Error("suites/catalogue/catalogue.json does not say what the YAML files say: run make generate")
+		t.Error("suites/catalogue/catalogue.json differs from the YAML files: run make generate")
 	}
 }
 
-// entriesJSON is a JSON array with an entry on each line, without members that have no value.
+// entriesJSON returns a JSON array with an entry on each line, without members that have no value.
 func entriesJSON(t *testing.T, entries catalogue.Catalogue) []byte {
 	t.Helper()
 	var lines [][]byte

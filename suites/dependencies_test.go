@@ -15,14 +15,14 @@ import (
 	"testing"
 )
 
-// indirectlyRequired are the modules that only tests of this module import, and that are part of the program all the
-// same: who brings them.
+// indirectlyRequired are the modules that only tests of this module import, but that are part of the program because
+// another module imports them, which is the value.
 var indirectlyRequired = map[string]string{
 	"github.com/google/go-cmp": "gomega",
 }
 
-// TestProgramHasNoTestDependencies proves that the program is built without what only tests need: who has mcpcheck as a
-// tool of a Go module gets none of it into go.mod.
+// TestProgramHasNoTestDependencies checks that the program is built without modules that only tests need, so that none
+// of them gets into the go.mod of a module that has mcpcheck as a tool.
 func TestProgramHasNoTestDependencies(t *testing.T) {
 	imported := programImports(t)
 	for _, pkg := range []string{"testing", "testing/synctest", "net/http/httptest"} {
@@ -39,15 +39,16 @@ func TestProgramHasNoTestDependencies(t *testing.T) {
 		case uses && !built[module]:
 			t.Errorf("%s is imported, but is not part of the program", module)
 		case !uses && built[module] && !brought:
-			t.Errorf("only tests import %s, and yet it is part of the program: who brings it?", module)
+			t.Errorf("only tests import %s, but it is part of the program: which module imports it?", module)
 		case brought && (uses || !built[module]):
-			t.Errorf("%s is not brought by %s; correct broughtBy", module, indirectlyRequired[module])
+			t.Errorf("%s is not part of the program because of %s; correct indirectlyRequired", module,
+				indirectlyRequired[module])
 		}
 	}
 }
 
-// programImports are the packages that files other than those of tests import, each with one of these files. Those of
-// mcptest are for the tests of others, and those of proof for our own.
+// programImports returns the packages imported by files other than tests, each with one of these files. It leaves out
+// package mcptest, which is for tests of other modules, and package proof, which is for our own.
 func programImports(t *testing.T) map[string]string {
 	t.Helper()
 	imported := map[string]string{}
@@ -68,7 +69,7 @@ func programImports(t *testing.T) map[string]string {
 	return imported
 }
 
-// requireLine finds the modules in go.mod that this one requires for itself.
+// requireLine matches the direct requirements in go.mod.
 var requireLine = regexp.MustCompile(`(?m)^\t(\S+) v\S+$`)
 
 func directModules(t *testing.T) (modules []string) {
@@ -82,7 +83,7 @@ func directModules(t *testing.T) (modules []string) {
 	return modules
 }
 
-// builtModules are the modules of which the program is built, on any system.
+// builtModules returns the modules that the program is built from, on any system.
 func builtModules(t *testing.T) map[string]bool {
 	t.Helper()
 	built := map[string]bool{}

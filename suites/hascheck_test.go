@@ -2,7 +2,7 @@ package suites
 
 import "testing"
 
-// TestHasCheckIn: a requirement is tried where it holds and a check is written for it.
+// TestHasCheckIn checks that a requirement has a check in the revisions that it applies to.
 func TestHasCheckIn(t *testing.T) {
 	tests := []struct {
 		id, revision string

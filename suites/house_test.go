@@ -15,7 +15,7 @@ import (
 	"unicode/utf8"
 )
 
-// root is the directory of the module, as the tests of this package see it.
+// root is the directory of the module, relative to this package.
 const root = ".."
 
 const module = "github.com/mcpcheck/mcpcheck/"
@@ -81,7 +81,7 @@ func kitImports(names ...string) (paths []string) {
 	return paths
 }
 
-// TestImportsRunOneWay proves allowedImports from the parsed imports, those of tests left out.
+// TestImportsRunOneWay checks the imports of all files except tests against allowedImports.
 func TestImportsRunOneWay(t *testing.T) {
 	for _, file := range goFiles(t) {
 		if strings.HasSuffix(file, "_test.go") {
@@ -90,7 +90,7 @@ func TestImportsRunOneWay(t *testing.T) {
 		from := importGroup(path.Dir(file))
 		allowed, known := allowedImports[from]
 		if !known {
-			t.Fatalf("%s: the package %s has no place in the house; give it one in allowedImports", file, from)
+			t.Fatalf("%s: the package %s is not in allowedImports; add it", file, from)
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ImportsOnly)
 		if err != nil {
@@ -100,16 +100,16 @@ func TestImportsRunOneWay(t *testing.T) {
 			imported, _ := strconv.Unquote(spec.Path.Value)
 			to, ours := strings.CutPrefix(imported, module)
 			if strings.HasPrefix(imported, "github.com/onsi/ginkgo/") && from != "suites/specs" {
-				t.Errorf("%s imports Ginkgo, which suites/specs alone may", file)
+				t.Errorf("%s imports Ginkgo, which only suites/specs may import", file)
 			}
 			if ours && !slices.Contains(allowed, importGroup(to)) {
-				t.Errorf("%s imports %s, which %s may not", file, to, from)
+				t.Errorf("%s imports %s, which %s may not import", file, to, from)
 			}
 		}
 	}
 }
 
-// importGroup is the name under which allowedImports knows a package: areas are all alike.
+// importGroup returns the name of a package in allowedImports, where all areas have the same name.
 func importGroup(pkg string) string {
 	name, inSuites := strings.CutPrefix(pkg, "suites/")
 	if inSuites && slices.ContainsFunc(Areas, func(a Area) bool { return a.Name == name }) {
@@ -118,13 +118,13 @@ func importGroup(pkg string) string {
 	return pkg
 }
 
-// Limits of what a reader has to take in at a time.
+// Limits for the sake of readers.
 const (
-	maxLineWidth = 120 // characters of a line, a tab counts four
-	maxFileLines = 600 // lines of a file
+	maxLineWidth = 120 // characters per line, where a tab counts as four
+	maxFileLines = 600 // lines per file
 )
 
-// TestFilesAreReadable keeps lines and files of Go short.
+// TestFilesAreReadable checks the length of lines and files of Go.
 func TestFilesAreReadable(t *testing.T) {
 	for _, file := range goFiles(t) {
 		text, err := os.Open(filepath.Join(root, file))
@@ -145,7 +145,7 @@ func TestFilesAreReadable(t *testing.T) {
 	}
 }
 
-// goFiles are all files of Go in the module, with slashes, from its root.
+// goFiles returns the paths of all Go files in the module, relative to its root, with slashes.
 func goFiles(t *testing.T) (files []string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(root), ".", func(file string, d fs.DirEntry, err error) error {
@@ -160,7 +160,7 @@ func goFiles(t *testing.T) (files []string) {
 		return nil
 	})
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no files of Go: %v", err)
+		t.Fatalf("no Go files: %v", err)
 	}
 	return files
 }

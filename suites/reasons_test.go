@@ -16,8 +16,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestReasonsAreListed proves that no reason is given but those that harness.Reasons documents: reasons are given by
-// name, an outcome without a verdict has one, and every name is in the list.
+// TestReasonsAreListed checks that checks use only reasons in report.Reasons: reasons are given by name, an outcome
+// without a verdict has one, and every name is in the list.
 func TestReasonsAreListed(t *testing.T) {
 	var names []string
 	for file, parsed := range suiteFiles(t) {
@@ -29,13 +29,13 @@ func TestReasonsAreListed(t *testing.T) {
 				}
 			case *ast.CallExpr:
 				if exprName(n.Fun) == "WithReason" && !slices.Contains(reasonNames(t), exprName(n.Args[0])) {
-					t.Errorf("%s: Because wants the name of a reason", file)
+					t.Errorf("%s: WithReason needs the name of a reason", file)
 				}
 			case *ast.CompositeLit:
 				members := namedMembers(n)
 				open := members["verdict"] == "Skip" || members["verdict"] == "Inconclusive"
 				if exprName(n.Type) == "outcome" && open && members["reason"] == "" {
-					t.Errorf("%s: an outcome without a verdict wants a reason", file)
+					t.Errorf("%s: an outcome without a verdict needs a reason", file)
 				}
 			}
 			return true
@@ -46,8 +46,8 @@ func TestReasonsAreListed(t *testing.T) {
 	}
 }
 
-// TestReasonsNameNoEntry proves that no check says itself which entry reports a mistake: that is in yields_to, by
-// which it is verified.
+// TestReasonsNameNoEntry checks that no check itself names the entry that reports a violation: that belongs into
+// yields_to, which is verified.
 func TestReasonsNameNoEntry(t *testing.T) {
 	for file, parsed := range suiteFiles(t) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
@@ -57,7 +57,7 @@ func TestReasonsNameNoEntry(t *testing.T) {
 			}
 			for _, id := range entryID.FindAllString(stringsIn(call), -1) {
 				if _, known := Find(id); known {
-					t.Errorf("%s: %s names an entry: t.Yield, and yields_to in the catalogue", file, stringsIn(call))
+					t.Errorf("%s: %s names an entry; use t.Yield and yields_to instead", file, stringsIn(call))
 				}
 			}
 			return true
@@ -65,7 +65,7 @@ func TestReasonsNameNoEntry(t *testing.T) {
 	}
 }
 
-// TestReasonsAreDocumented compares the list with those of the page about reports and of the schema of the JSON report.
+// TestReasonsAreDocumented compares the list with the page about reports and with the schema of the JSON report.
 func TestReasonsAreDocumented(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| reason code | why there is no verdict |\n|---|---|\n")
@@ -112,7 +112,7 @@ func readFile(t *testing.T, file string) string {
 	return string(text)
 }
 
-// reasonNames are the names of the reasons, by the convention that holds for them: not-offered is NotOffered.
+// reasonNames returns the Go names of the reasons, by convention: not-offered is NotOffered.
 func reasonNames(t *testing.T) (names []string) {
 	t.Helper()
 	for _, r := range report.Reasons {
@@ -125,7 +125,7 @@ func reasonNames(t *testing.T) (names []string) {
 	return names
 }
 
-// exprName is the name that an expression ends with; empty when it has none.
+// exprName returns the name that an expression ends with; empty when it has none.
 func exprName(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.Ident:
@@ -136,7 +136,7 @@ func exprName(x ast.Expr) string {
 	return ""
 }
 
-// namedMembers are the members of a literal that have names for values.
+// namedMembers returns the members of a composite literal whose values are names.
 func namedMembers(lit *ast.CompositeLit) map[string]string {
 	members := map[string]string{}
 	for _, x := range lit.Elts {
@@ -147,7 +147,7 @@ func namedMembers(lit *ast.CompositeLit) map[string]string {
 	return members
 }
 
-// suiteFiles yields the files below suites without their tests, parsed.
+// suiteFiles yields the parsed files below suites, without tests.
 func suiteFiles(t *testing.T) iter.Seq2[string, *ast.File] {
 	t.Helper()
 	return func(yield func(string, *ast.File) bool) {

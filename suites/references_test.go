@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
-// TestReferencedEntriesHaveChecks proves that what a check does not judge in favour of another entry is judged there:
-// an entry that is named by the rules of one that has a check, or by any text of a check, has one itself.
+// TestReferencedEntriesHaveChecks checks that every entry has a check that an implemented entry or any text of a check
+// names: what is left to another entry must be judged there.
 func TestReferencedEntriesHaveChecks(t *testing.T) {
 	for _, r := range Implemented() {
 		for _, rule := range []catalogue.ByEra{r.Procedure, r.Pass, r.Fail, r.Skip} {
@@ -24,10 +24,10 @@ func TestReferencedEntriesHaveChecks(t *testing.T) {
 	}
 }
 
-// entryID finds the ids of entries in a text.
+// entryID matches the ids of entries in a text.
 var entryID = regexp.MustCompile(`[a-z-]+/[a-z0-9-]*[a-z0-9]`)
 
-// requireChecks wants a check for each entry that a text names.
+// requireChecks reports an error for each entry that a text names and that has no check.
 func requireChecks(t *testing.T, where, text string) {
 	t.Helper()
 	for _, id := range idsWithoutCheck(text) {
@@ -35,7 +35,7 @@ func requireChecks(t *testing.T, where, text string) {
 	}
 }
 
-// idsWithoutCheck are the entries that a text names and that have no check.
+// idsWithoutCheck returns the entries without a check that a text names.
 func idsWithoutCheck(text string) (ids []string) {
 	for _, id := range entryID.FindAllString(text, -1) {
 		if r, ok := Find(id); ok && !HasCheck(r) {
@@ -50,7 +50,7 @@ func endsWithoutVerdict(call *ast.CallExpr) bool {
 	return slices.Contains([]string{"Yield", "Skip", "Inconclusive", "Retry"}, exprName(call.Fun))
 }
 
-// stringsIn are the strings below a node.
+// stringsIn returns the strings below a node.
 func stringsIn(n ast.Node) string {
 	var b strings.Builder
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -62,8 +62,7 @@ func stringsIn(n ast.Node) string {
 	return b.String()
 }
 
-// TestReferencesAreFound proves that the ids in the texts of both kinds are found, and those without a check among
-// them.
+// TestReferencesAreFound checks that ids in texts are found, and that those without a check are recognised.
 func TestReferencesAreFound(t *testing.T) {
 	want := []string{"ping/empty-result", "tools/list-works"}
 	text := "some words: ping/empty-result, (tools/list-works)"

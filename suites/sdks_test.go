@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
-// TestSDKsAreValid holds the deviations of all entries against the list of SDKs, and the reverse.
+// TestSDKsAreValid checks that deviations name known SDKs, and that each SDK is named.
 func TestSDKsAreValid(t *testing.T) {
 	if err := All().CheckSDKs(SDKs()); err != nil {
 		t.Error(err)
@@ -21,13 +21,13 @@ func TestSDKsAreValid(t *testing.T) {
 			t.Errorf("no entry names %s", sdk.ID)
 		}
 		if SDKName(sdk.ID) == "" || len(sdk.Errors) == 0 {
-			t.Errorf("%s has no name, or says nothing", sdk.ID)
+			t.Errorf("%s has no name, or no errors", sdk.ID)
 		}
 	}
 }
 
-// TestSDKsAreRecognised has what servers of each SDK say, parts of lines of the wire, and what others say as
-// well: texts of libraries and the style of a language tell nothing.
+// TestSDKsAreRecognised checks the recognition of SDKs with parts of lines on the wire: errors of servers of each SDK,
+// and errors of other servers, since texts of libraries and the style of a language identify no SDK.
 func TestSDKsAreRecognised(t *testing.T) {
 	const zod = `"message":"[\n  {\n    \"expected\": \"object\",\n    \"code\": \"invalid_type\",\n` +
 		`    \"path\": [\n      \"params\"\n    ],`
@@ -61,7 +61,7 @@ func TestSDKsAreRecognised(t *testing.T) {
 			`json: cannot unmarshal number into Go struct field baseCallToolRequestParams.name`, "mcp-golang"},
 
 		{zod, ""},
-		{`{"code":-32602,"message":"MCP error -32602: Tool x not found"}`, ""}, // by an error class of one's own
+		{`{"code":-32602,"message":"MCP error -32602: Tool x not found"}`, ""}, // an error class of the server's own
 		{`{"code":-32601,"message":"method not found: \"a/b\""}`, ""},          // %q of Go
 		{`{"code":-32000,"message":"method not found: a/b"}`, ""},
 		{`{"code":-32000,"message":"failed to unmarshal arguments: json: cannot unmarshal number into Go value`, ""},
@@ -79,19 +79,19 @@ func TestSDKsAreRecognised(t *testing.T) {
 		{`{"code":-32000,"message":"Bad Request: Server not initialized"}`, ""}, // several SDKs copy the sentence
 		{`Not Acceptable: Client must accept both application/json and text/event-stream`, ""},
 	} {
-		var told []string
+		var recognised []string
 		for _, sdk := range SDKs() {
 			if sdk.Matches(bytes.Split([]byte(tt.said), []byte("|"))...) {
-				told = append(told, sdk.ID)
+				recognised = append(recognised, sdk.ID)
 			}
 		}
-		if got := strings.Join(told, " "); got != tt.sdks {
+		if got := strings.Join(recognised, " "); got != tt.sdks {
 			t.Errorf("%s: got %q, want %q", tt.said, got, tt.sdks)
 		}
 	}
 }
 
-// TestDeviationsMatchTheirFindings has, for each deviation, the findings that it explains and others that it does not.
+// TestDeviationsMatchTheirFindings checks which findings each deviation explains, and that it explains no others.
 func TestDeviationsMatchTheirFindings(t *testing.T) {
 	const list = `result {"tools":[{"description":"Greets a person"}]}`
 	const silence = "no answer to ping within 500ms"
@@ -148,13 +148,13 @@ func TestDeviationsMatchTheirFindings(t *testing.T) {
 		{"resources/invalid-uri-rejected", "result null", "mcp-golang"},
 	} {
 		r, _ := Find(tt.id)
-		var told []string
+		var recognised []string
 		for _, d := range r.SDKs {
 			if d.Got.MatchString(tt.got) {
-				told = append(told, d.SDK)
+				recognised = append(recognised, d.SDK)
 			}
 		}
-		if got := strings.Join(told, " "); got != tt.sdks {
+		if got := strings.Join(recognised, " "); got != tt.sdks {
 			t.Errorf("%s: %s: got %q, want %q", tt.id, tt.got, got, tt.sdks)
 		}
 	}

@@ -1,5 +1,9 @@
-// Package suites is the table of areas: the requirements of each, in suites/<area>/<area>.yaml, and the checks that try
-// them, in the package beside that file.
+// Package suites is the table of areas. An area has its requirements in suites/<area>/<area>.yaml, and the checks that
+// try them in the package in the same directory.
+//
+// Begin with Areas, All and Checks. An entry without a check is planned; a check without an entry, or two checks for
+// one id, do not exist, which tests ensure. The package only collects: planning and running checks is the business of
+// package check, and the entries themselves are read by package catalogue.
 package suites
 
 import (
@@ -45,11 +49,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/version"
 )
 
-// Area is a part of the specification: its name is the first half of the ids of its requirements.
+// Area is a part of the specification with its checks.
 type Area struct {
 	catalogue.Area
-	Description string      // what it is about, in a few words
-	Checks      check.Suite // those that are built, by id; nil where there is none yet
+	// Description says in a few words what the area is about.
+	Description string
+	// Checks are the checks of the area, by id; nil where there is none yet.
+	Checks check.Suite
 }
 
 // Areas are all areas, in the order of reports.
@@ -109,7 +115,7 @@ var Areas = []Area{
 //go:generate go test -run ^TestCatalogueIsCurrent$ . -update
 //go:generate go test -run ^TestPagesAreCurrent$ ../cmd/mcpcheck -update
 
-// All is every requirement, those whose check is not built yet included.
+// All returns every requirement with its area set, including those without a check.
 var All = sync.OnceValue(func() catalogue.Catalogue {
 	all := catalogue.All()
 	for _, a := range Areas {
@@ -118,10 +124,10 @@ var All = sync.OnceValue(func() catalogue.Catalogue {
 	return all
 })
 
-// Requirements are the entries of the area.
+// Requirements returns the entries of the area.
 func (a Area) Requirements() catalogue.Catalogue { return a.entriesIn(All()) }
 
-// entriesIn are those of all entries that belong to the area.
+// entriesIn returns the entries of the area among all entries.
 func (a Area) entriesIn(all catalogue.Catalogue) (own catalogue.Catalogue) {
 	for _, r := range all {
 		if r.Area() == a.Name {
@@ -131,12 +137,12 @@ func (a Area) entriesIn(all catalogue.Catalogue) (own catalogue.Catalogue) {
 	return own
 }
 
-// Implemented are the requirements that a check tries.
+// Implemented returns the requirements that have a check.
 var Implemented = sync.OnceValue(func() catalogue.Catalogue {
 	return slices.DeleteFunc(slices.Clone(All()), func(r *catalogue.Requirement) bool { return !HasCheck(r) })
 })
 
-// Checks are all checks that are built, by the id of their requirement.
+// Checks returns all checks, by the id of their requirement.
 var Checks = sync.OnceValue(func() check.Suite {
 	var all []check.Suite
 	for _, a := range Areas {
@@ -145,7 +151,7 @@ var Checks = sync.OnceValue(func() check.Suite {
 	return check.MergeSuites(all...)
 })
 
-// Planned are the requirements that no check tries yet, in the order of the catalogue.
+// Planned returns the requirements that have no check yet, in the order of the catalogue.
 func Planned() (planned catalogue.Catalogue) {
 	for _, r := range All() {
 		if !HasCheck(r) {
@@ -155,13 +161,13 @@ func Planned() (planned catalogue.Catalogue) {
 	return planned
 }
 
-// HasCheck reports whether a check tries the requirement.
+// HasCheck reports whether the requirement has a check.
 func HasCheck(r *catalogue.Requirement) bool {
 	_, has := Checks()[r.ID]
 	return has
 }
 
-// HasCheckIn reports whether a check tries the requirement in a revision in which it holds.
+// HasCheckIn reports whether the requirement has a check and applies in the revision.
 func HasCheckIn(r *catalogue.Requirement, revision string) bool {
 	return HasCheck(r) && r.AppliesIn(revision)
 }
@@ -169,22 +175,22 @@ func HasCheckIn(r *catalogue.Requirement, revision string) bool {
 //go:embed sdks.yaml
 var sdksYAML []byte
 
-// SDKs are the libraries whose known deviations the entries name.
+// SDKs returns the SDKs whose known deviations entries name.
 var SDKs = sync.OnceValue(func() []catalogue.SDK {
 	all, err := catalogue.ReadSDKs(sdksYAML)
 	if err != nil {
-		panic("suites: sdks.yaml: " + err.Error()) // a test reads it
+		panic("suites: sdks.yaml: " + err.Error()) // tests make sure that it can be read
 	}
 	return all
 })
 
-// SDKName is the name of the SDK of that id.
+// SDKName returns the name of the SDK with that id, which has to be one of SDKs.
 func SDKName(id string) string {
 	i := slices.IndexFunc(SDKs(), func(s catalogue.SDK) bool { return s.ID == id })
 	return SDKs()[i].Name
 }
 
-// Find returns the requirement of that id, built or planned.
+// Find returns the requirement with that id, whether it has a check or not.
 func Find(id string) (*catalogue.Requirement, bool) {
 	i := slices.IndexFunc(All(), func(r *catalogue.Requirement) bool { return r.ID == id })
 	if i < 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// TestAreasAreFolders proves that each area has its file in a folder of its name, with entries of its name only, and
-// that no file is left out.
+// TestAreasAreFolders checks that each area has its file in a directory of its name, with only its own entries, and
+// that every file belongs to an area.
 func TestAreasAreFolders(t *testing.T) {
 	names, err := filepath.Glob("*/*.yaml")
 	if err != nil {
@@ -40,41 +40,41 @@ func TestAreasAreFolders(t *testing.T) {
 	}
 }
 
-// TestEntriesAreValid holds every entry of the catalogue against its vocabulary.
+// TestEntriesAreValid checks the values of every entry of the catalogue.
 func TestEntriesAreValid(t *testing.T) {
 	bases := []string{"keyword", "schema", "imported", "declarative", "inferred", "advice"}
 	tiers := []string{"core", "core-should", "auto-fixture", "fixture", "process", "extension", "auth", "advice"}
 	safeties := []string{"safe", "calls-tool-invalid", "calls-tool-valid", "kills-process"}
 	seen := map[string]bool{}
 	for _, r := range All() {
-		legal := func(ok bool, what string) {
+		expect := func(ok bool, what string) {
 			t.Helper()
 			if !ok {
 				t.Errorf("%s: %s", r.ID, what)
 			}
 		}
-		legal(!seen[r.ID], "a second entry of this id")
+		expect(!seen[r.ID], "a second entry with this id")
 		seen[r.ID] = true
-		legal(slices.Contains(bases, r.Basis), "unknown basis "+r.Basis)
-		legal(slices.Contains(tiers, r.Tier), "unknown tier "+r.Tier)
-		legal(slices.Contains(safeties, r.Safety), "unknown safety "+r.Safety)
-		legal(len(r.Title) > 0 && len(r.Title) <= 90, "the title has more than 90 characters, or none")
-		legal(len(r.ApplicableRevisions()) > 0, "holds in no revision")
+		expect(slices.Contains(bases, r.Basis), "unknown basis "+r.Basis)
+		expect(slices.Contains(tiers, r.Tier), "unknown tier "+r.Tier)
+		expect(slices.Contains(safeties, r.Safety), "unknown safety "+r.Safety)
+		expect(len(r.Title) > 0 && len(r.Title) <= 90, "the title has more than 90 characters, or none")
+		expect(len(r.ApplicableRevisions()) > 0, "holds in no revision")
 		for _, revision := range r.ApplicableRevisions() {
-			legal(r.Level.In(revision) != 0, "no level in "+revision)
+			expect(r.Level.In(revision) != 0, "no level in "+revision)
 		}
 		for revision := range r.Spec {
-			legal(slices.Contains(catalogue.Revisions, revision), "unknown revision "+revision)
+			expect(slices.Contains(catalogue.Revisions, revision), "unknown revision "+revision)
 		}
 		for _, transport := range r.Transports {
-			legal(slices.Contains([]string{"stdio", "http", "sse"}, transport), "unknown transport "+transport)
+			expect(slices.Contains([]string{"stdio", "http", "sse"}, transport), "unknown transport "+transport)
 		}
-		legal(r.Statement != "", "no statement")
-		legal((r.Pass.Legacy+r.Pass.Modern) != "" && (r.Fail.Legacy+r.Fail.Modern) != "", "no pass or no fail")
+		expect(r.Statement != "", "no statement")
+		expect((r.Pass.Legacy+r.Pass.Modern) != "" && (r.Fail.Legacy+r.Fail.Modern) != "", "no pass or no fail")
 	}
 }
 
-// TestEveryCheckHasAnEntry proves that catalogue and code match one to one.
+// TestEveryCheckHasAnEntry checks that every check has an entry in the catalogue.
 func TestEveryCheckHasAnEntry(t *testing.T) {
 	for id := range Checks() {
 		if _, ok := Find(id); !ok {
@@ -83,20 +83,21 @@ func TestEveryCheckHasAnEntry(t *testing.T) {
 	}
 }
 
-// TestImplementedAreasAreComplete proves that what a built area says of a handshake revision has a check.
+// TestImplementedAreasAreComplete checks that every entry of an implemented area has a check if it is part of a
+// revision with a handshake.
 func TestImplementedAreasAreComplete(t *testing.T) {
 	for _, a := range Areas {
 		for _, r := range a.Requirements() {
 			for _, revision := range catalogue.LegacyRevisions {
 				if len(a.Checks) > 0 && !HasCheck(r) && r.AppliesIn(revision) {
-					t.Errorf("%s holds in %s and has no check", r.ID, revision)
+					t.Errorf("%s applies in %s and has no check", r.ID, revision)
 				}
 			}
 		}
 	}
 }
 
-// TestEntriesWithCheckHaveFix proves that a check whose fail can gate tells a server author what to change.
+// TestEntriesWithCheckHaveFix checks that every entry with a check tells server authors what to change.
 func TestEntriesWithCheckHaveFix(t *testing.T) {
 	for _, r := range All() {
 		if HasCheck(r) && r.Fix == "" {
@@ -105,14 +106,14 @@ func TestEntriesWithCheckHaveFix(t *testing.T) {
 	}
 }
 
-// TestEntriesYieldToEntries proves that whatever an entry yields to is tried, and reported by one of them.
+// TestEntriesYieldToEntries checks that yields_to names entries that have checks.
 func TestEntriesYieldToEntries(t *testing.T) {
 	if err := check.CheckYields(All(), Checks()); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestOwners: what an entry owns is reported by nobody else, so it needs a check.
+// TestOwners checks that an entry that owns members has a check, since no other entry reports their violations.
 func TestOwners(t *testing.T) {
 	if err := All().CheckOwners(schemas.Defines); err != nil {
 		t.Error(err)

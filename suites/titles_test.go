@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Every title begins with a verb in the third person, which reports put into the infinitive: "answers ping" becomes
-// "must answer ping". So do verbs that follow another one.
+// TestTitles checks that every title begins with a verb in the third person, and that reports put it and the verbs
+// after a conjunction into the infinitive: "answers ping" becomes "must answer ping".
 func TestTitles(t *testing.T) {
 	begins := regexp.MustCompile(`^(?:does not [a-z]+|(?:(?:never|no longer|still) )?([a-z-]+s)) `)
 	follows := regexp.MustCompile(`(?:and|or|, but) (?:still )?([a-z]+s)\b`)
@@ -23,7 +23,7 @@ func TestTitles(t *testing.T) {
 		}
 		verbs[found[1]] = true
 	}
-	nouns := map[string]bool{"logs": true} // that are verbs elsewhere
+	nouns := map[string]bool{"logs": true} // verbs in other titles
 	for _, r := range All() {
 		said := report.Result{Title: r.Title, EntryLevel: catalogue.Must}.RequirementText()
 		rest := strings.TrimPrefix(said, "must ")
@@ -42,7 +42,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// thirdPerson is a verb in the third person.
+// thirdPerson returns the third person of a verb.
 func thirdPerson(verb string) string {
 	switch {
 	case verb == "have":

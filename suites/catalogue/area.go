@@ -5,19 +5,22 @@ import (
 	"strings"
 )
 
-// Area is a part of the catalogue, and what holds for all of its entries.
+// Area is a part of the catalogue, with what its entries have in common.
 type Area struct {
-	Name string // the part of the ids before the slash
-	// of servers in whose revision an entry does not hold; nil: it does not apply to them
+	// Name is the part of the ids before the slash.
+	Name string
+	// ChooseRevision is for servers whose revision does not have an entry; nil if entries do not apply to such servers.
 	ChooseRevision RevisionChooser
-	ClientDeclares bool // the capabilities that entries name are the client's to declare, not the server's
+	// ClientDeclares says that the capabilities that entries name are declared by the client, not by the server.
+	ClientDeclares bool
 }
 
-// JudgedBy chooses the revision whose text judges a server that negotiated one in which a requirement does not hold;
-// empty when none does.
+// RevisionChooser returns the revision by whose text a requirement judges a server that negotiated a revision without
+// it; empty when the requirement does not apply to such a server.
 type RevisionChooser func(r *Requirement, negotiated string) string
 
-// AtLeast has servers of earlier revisions judged by the first one, where what is judged came with it.
+// AtLeast returns a RevisionChooser that judges servers of earlier revisions by the first revision that has the
+// feature.
 func AtLeast(first string) RevisionChooser {
 	return func(r *Requirement, negotiated string) string {
 		if negotiated < first && r.AppliesIn(first) {
@@ -27,8 +30,8 @@ func AtLeast(first string) RevisionChooser {
 	}
 }
 
-// NearestRevision has servers of all handshake revisions judged, each by the nearest one that has the requirement; of
-// two the earlier one.
+// NearestRevision is a RevisionChooser that judges servers of all handshake revisions by the nearest one that has the
+// requirement; of two equally near ones it is the earlier one.
 func NearestRevision(r *Requirement, negotiated string) string {
 	at := slices.Index(LegacyRevisions, negotiated)
 	if at < 0 {
@@ -44,23 +47,24 @@ func NearestRevision(r *Requirement, negotiated string) string {
 	return ""
 }
 
-// AssignTo makes entries those of the area.
+// AssignTo sets the area of the entries.
 func (a Area) AssignTo(entries Catalogue) {
 	for _, r := range entries {
 		r.AssignedArea = a
 	}
 }
 
-// Area is the name of the area: the part of the id before the slash.
+// Area returns the name of the area: the part of the id before the slash.
 func (r *Requirement) Area() string { return AreaOf(r.ID) }
 
-// AreaOf is the part of an id before the slash.
+// AreaOf returns the part of an id before the slash.
 func AreaOf(id string) string {
 	area, _, _ := strings.Cut(id, "/")
 	return area
 }
 
-// JudgingRevision is the revision whose text judges a server that negotiated a revision over a transport, if any does.
+// JudgingRevision returns the revision by whose text a server is judged that negotiated a revision over a transport,
+// and whether the requirement applies to it at all.
 func (r *Requirement) JudgingRevision(negotiated, transport string) (by string, applies bool) {
 	switch {
 	case !r.AppliesOver(transport):

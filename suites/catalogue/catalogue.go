@@ -1,10 +1,11 @@
-// Package catalogue is what the specification requires of servers, as data: requirements with their levels, pages and
-// revisions, selections and frozen sets of them, the verdicts that a check may come to, and the SDKs that are known to
-// deviate. It knows neither checks nor servers.
+// Package catalogue holds what the specification requires of servers, as data: requirements with their levels, pages
+// and revisions, selections and frozen sets of them, the verdicts of checks, and the SDKs with known deviations. It
+// knows neither checks nor servers, and does no I/O.
 //
-// An entry is written in suites/<area>/<area>.yaml and read from catalogue.json, which make generate makes of all of
-// them. The id of an entry is public and never renamed. Where an entry differs by revision, its fields are maps by
-// revision (ByRevision). All returns the entries of all areas, those included that have no check yet.
+// Begin with Requirement and Catalogue. An entry is written in suites/<area>/<area>.yaml and read from the embedded
+// catalogue.json, which make generate creates from these files. The id of an entry is public and never changes. Where
+// an entry differs by revision, its fields are maps by revision (ByRevision). All returns the entries of all areas,
+// including those that have no check yet.
 package catalogue
 
 import (
@@ -13,16 +14,16 @@ import (
 	"sync"
 )
 
-// catalogueJSON is made from suites/*/*.yaml. Each start of mcpcheck reads it, which takes four times as long from
-// YAML.
+// catalogueJSON is generated from suites/*/*.yaml. It is read at every start of mcpcheck, and reading YAML would take
+// four times as long.
 //
 //go:embed catalogue.json
 var catalogueJSON []byte
 
-// All is every requirement, those whose check is not built yet included.
+// All returns every requirement, including those without a check.
 var All = sync.OnceValue(func() (all Catalogue) {
 	if err := json.Unmarshal(catalogueJSON, &all); err != nil {
-		panic("catalogue: catalogue.json: " + err.Error()) // a test reads it
+		panic("catalogue: catalogue.json: " + err.Error()) // tests make sure that it can be read
 	}
 	return all
 })

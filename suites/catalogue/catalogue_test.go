@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An entry has one value for all revisions and eras, or several.
+// TestReadCatalogue checks that an entry may have one value for all revisions and eras, or several.
 func TestReadCatalogue(t *testing.T) {
 	const entries = `
 - id: tools/one
@@ -39,7 +39,7 @@ func TestReadCatalogue(t *testing.T) {
 	}
 }
 
-// TestReadCatalogueErrorPosition proves that a mistake in the catalogue is found, and said with line and column.
+// TestReadCatalogueErrorPosition checks that errors in the catalogue are reported with line and column.
 func TestReadCatalogueErrorPosition(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"- id: a/b\n  titel: x\n", "2:3: field titel not found in type catalogue.Requirement"},

@@ -9,20 +9,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MemberPattern names members of messages. Its text is a definition of the schema, or none where all are meant, and a
-// path in a value of it: "ListToolsResult /tools/*/name", "/**/icons/**". The path is a JSON Pointer in which * is any
-// step and ** any number of steps; "/" is the value itself.
+// MemberPattern matches members of messages. Its text is an optional name of a definition in the schema, without which
+// it matches in all of them, and a path in a value of that definition: "ListToolsResult /tools/*/name", "/**/icons/**".
+// The path is a JSON Pointer (RFC 6901) in which * matches any step and ** any number of steps; "/" is the value
+// itself.
 type MemberPattern struct {
-	definition string // empty: all
-	segments   []string
+	// definition is the name of the definition; empty is all.
+	definition string
+	// segments are the steps of the path.
+	segments []string
 }
 
-// memberPatternSyntax is that of the text of a MemberPattern: an optional definition, and a path.
+// memberPatternSyntax matches the text of a MemberPattern.
 var memberPatternSyntax = regexp.MustCompile(`^(?:([A-Z]\w*) )?/((?:` + pathSegment + `(?:/` + pathSegment + `)*)?)$`)
 
 const pathSegment = `(?:\*\*?|(?:[^ /*~]|~[01])+)`
 
-// UnmarshalText reads a pattern.
+// UnmarshalText parses a pattern.
 func (p *MemberPattern) UnmarshalText(text []byte) error {
 	parts := memberPatternSyntax.FindSubmatch(text)
 	if parts == nil || strings.Contains(string(text), "**/**") {
@@ -32,19 +35,19 @@ func (p *MemberPattern) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalYAML reads a pattern, and says where it is if it is wrong.
+// UnmarshalYAML parses a pattern; an error has the position in the file.
 func (p *MemberPattern) UnmarshalYAML(node *yaml.Node) error {
 	return errorAt(node, p.UnmarshalText([]byte(node.Value)))
 }
 
-// MarshalText writes a pattern.
+// MarshalText returns the text of a pattern.
 func (p MemberPattern) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 func (p MemberPattern) String() string {
 	return strings.TrimPrefix(p.definition+" /"+strings.Join(p.segments, "/"), " ")
 }
 
-// segmentsOf are the steps of a JSON Pointer.
+// segmentsOf returns the steps of a JSON Pointer.
 func segmentsOf(path string) []string {
 	if path == "" || path == "/" {
 		return nil
@@ -52,11 +55,11 @@ func segmentsOf(path string) []string {
 	return strings.Split(path[1:], "/")
 }
 
-// isCatchAll reports whether the pattern is /**: what is left of a message, or of all of them.
+// isCatchAll reports whether the path is /**, which matches what no other pattern matches.
 func (p MemberPattern) isCatchAll() bool { return slices.Equal(p.segments, []string{"**"}) }
 
-// match reports whether a path in a value of the definition fits the pattern, and how many of its steps are left to the
-// ** at the end of the pattern.
+// match reports whether the pattern matches a path in a value of the definition, and how many steps of the path the **
+// at the end of the pattern stands for.
 func (p MemberPattern) match(definition string, path []string) (left int, ok bool) {
 	if p.definition != "" && p.definition != definition {
 		return 0, false
@@ -73,7 +76,7 @@ func (p MemberPattern) match(definition string, path []string) (left int, ok boo
 	return 0, false
 }
 
-// matchSegments reports whether the steps of a pattern stand for those of a path.
+// matchSegments reports whether the steps of a pattern match those of a path.
 func matchSegments(steps, path []string) bool {
 	switch {
 	case len(steps) == 0:
@@ -86,8 +89,8 @@ func matchSegments(steps, path []string) bool {
 	return (steps[0] == "*" || steps[0] == path[0]) && matchSegments(steps[1:], path[1:])
 }
 
-// rank orders the patterns that fit a path and leave so many of its steps to the ** at their end: the least is the most
-// specific. It is the rule of RequirementChanges.Owner in numbers.
+// rank returns a sort key for patterns that match a path: the least is the most specific, by the rule in
+// Catalogue.Owner. left is the number of steps that the ** at the end of the pattern stands for.
 func (p MemberPattern) rank(left int) []int {
 	rank := []int{0, left, 0, 0}
 	if p.isCatchAll() {
@@ -106,10 +109,10 @@ func (p MemberPattern) rank(left int) []int {
 	return rank
 }
 
-// Owner is the entry that reports, in a revision, a violation of the schema: of the definition by which a value was
-// judged, at a path of that value. Of several patterns that fit, the most specific one counts: /** comes last; then the
-// one that leaves the fewest steps to a ** at its end, then one that names the definition, then the one that names the
-// most steps, and then the one whose wildcards come later. isCatchAll reports that no pattern but /** fits.
+// Owner returns the entry that reports a violation of the schema in a revision: of a definition, at a path in a value
+// of it. Of several matching patterns the most specific one counts: /** comes last; then the one whose ** at the end
+// stands for the fewest steps wins, then one that names the definition, then the one with the most named steps, and
+// then the one whose wildcards come later. isRest reports that only /** matches.
 func (c Catalogue) Owner(revision, definition, path string) (id string, isRest bool) {
 	var least []int
 	steps := segmentsOf(path)
@@ -127,10 +130,10 @@ func (c Catalogue) Owner(revision, definition, path string) (id string, isRest b
 	return id, isRest
 }
 
-// CheckOwners finds what is wrong with what the entries own. defines reports whether the schema of a revision has a
-// definition.
+// CheckOwners returns an error if an entry owns what no definition has, or what another entry owns. defines reports
+// whether the schema of a revision has a definition.
 func (c Catalogue) CheckOwners(defines func(revision, definition string) bool) error {
-	owners := map[string]string{} // ids, by revision and pattern
+	owners := map[string]string{} // ids by revision and pattern
 	for _, r := range c {
 		for _, p := range r.Owns {
 			has := func(revision string) bool { return p.definition == "" || defines(revision, p.definition) }

@@ -21,11 +21,12 @@ func TestMemberPattern(t *testing.T) {
 	}
 }
 
-// TestOwners proves the rule that decides between patterns that fit, whatever their order.
+// TestOwners checks which of several matching patterns counts, whatever their order.
 func TestOwners(t *testing.T) {
 	for _, tt := range []struct {
-		name, path       string
-		specific, lesser string // the pattern that counts, and one that fits as well; empty: none does
+		name, path string
+		// specific is the pattern that counts, and lesser one that matches as well; both may be empty.
+		specific, lesser string
 	}{
 		{"the value itself", "", "/", ""},
 		{"any step", "/a/0/b", "/a/*/b", ""},
@@ -60,7 +61,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// An entry owns something in the revisions in which it holds.
+// TestOwnersByRevision checks that an entry owns something only in the revisions that it applies to.
 func TestOwnersByRevision(t *testing.T) {
 	early, late := entryOwning(t, "a/early", "D /a"), entryOwning(t, "a/late", "D /a/**")
 	early.Revisions, late.Revisions = []string{"2025-06-18"}, []string{"2025-06-18", "2025-11-25"}
@@ -96,7 +97,7 @@ func TestCheckOwners(t *testing.T) {
 	}
 }
 
-// entryOwning is an entry that owns what a pattern says.
+// entryOwning returns an entry that owns what a pattern matches.
 func entryOwning(t *testing.T, id, pattern string) *Requirement {
 	r := &Requirement{ID: id, Revisions: []string{"2025-06-18"}, Owns: make([]MemberPattern, 1)}
 	if err := r.Owns[0].UnmarshalText([]byte(pattern)); err != nil {

@@ -10,55 +10,70 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Requirement is one entry of the catalogue: one sentence that binds a server. Its id is public and never renamed. The
-// format is described in CONTRIBUTING.md.
+// Requirement is one entry of the catalogue: one sentence that binds a server. Its id is public and never changes.
+// CONTRIBUTING.md describes the format.
 type Requirement struct {
-	ID             string            `yaml:"id"`
-	Title          string            `yaml:"title"` // what a conforming server does; the server is the subject
-	Level          ByRevision[Level] `yaml:"level"`
-	Basis          string            `yaml:"basis"` // where the level comes from
-	Checklist      bool              `yaml:"checklist"`
-	Spec           map[string]string `yaml:"spec"`      // revision to page#anchor
-	Revisions      []string          `yaml:"revisions"` // instead of spec, for advice without a sentence
-	See            []string          `yaml:"see"`
-	Transports     []string          `yaml:"transports"`
-	Capability     string            `yaml:"capability"`
-	Extension      string            `yaml:"extension"`
-	Needs          []string          `yaml:"needs"`
-	Safety         string            `yaml:"safety"`
-	Tier           string            `yaml:"tier"`
-	Owns           []MemberPattern   `yaml:"owns"` // members whose violations of the schema it alone reports
-	Statement      string            `yaml:"statement"`
-	Procedure      ByEra             `yaml:"stimulus"`
-	Pass           ByEra             `yaml:"pass"`
-	Fail           ByEra             `yaml:"fail"`
-	Skip           ByEra             `yaml:"skip"`
-	YieldsTo       []string          `yaml:"yields_to"` // ids and globs: a failure there is the cause
-	Official       []string          `yaml:"official"`
-	Notes          string            `yaml:"notes"`
-	Fix            string            `yaml:"fix"`   // what a server author should change
-	DirectoryRules []DirectoryRule   `yaml:"asked"` // by directories of servers, before they list one
-	SDKs           []Deviation       `yaml:"sdks"`  // SDKs that break it
-	// the release, such as 1.4, in which its check is new; empty: the first
+	// ID is the area and the name of the entry: ping/empty-result.
+	ID string `yaml:"id"`
+	// Title says what a conforming server does, without the subject.
+	Title string            `yaml:"title"`
+	Level ByRevision[Level] `yaml:"level"`
+	// Basis says where the level comes from.
+	Basis string `yaml:"basis"`
+	// Checklist says that the entry is on the release checklist.
+	Checklist bool `yaml:"checklist"`
+	// Spec has the page#anchor of the sentence, by revision.
+	Spec map[string]string `yaml:"spec"`
+	// Revisions replaces Spec for advice without a sentence.
+	Revisions  []string `yaml:"revisions"`
+	See        []string `yaml:"see"`
+	Transports []string `yaml:"transports"`
+	Capability string   `yaml:"capability"`
+	Extension  string   `yaml:"extension"`
+	Needs      []string `yaml:"needs"`
+	Safety     string   `yaml:"safety"`
+	Tier       string   `yaml:"tier"`
+	// Owns are the members of messages whose schema violations only this entry reports.
+	Owns      []MemberPattern `yaml:"owns"`
+	Statement string          `yaml:"statement"`
+	Procedure ByEra           `yaml:"stimulus"`
+	Pass      ByEra           `yaml:"pass"`
+	Fail      ByEra           `yaml:"fail"`
+	Skip      ByEra           `yaml:"skip"`
+	// YieldsTo are ids and globs of entries: if one of them fails, it is the cause of a failure here.
+	YieldsTo []string `yaml:"yields_to"`
+	Official []string `yaml:"official"`
+	Notes    string   `yaml:"notes"`
+	// Fix says what the author of a server should change.
+	Fix string `yaml:"fix"`
+	// DirectoryRules are rules of public directories of servers that demand the same.
+	DirectoryRules []DirectoryRule `yaml:"asked"`
+	// SDKs are the SDKs that violate the requirement.
+	SDKs []Deviation `yaml:"sdks"`
+	// Since is the release, such as 1.4, that introduces the check; empty is the first release.
 	Since string `yaml:"since"`
 
-	AssignedArea Area `yaml:"-" json:"-"` // by Area.AssignTo
+	// AssignedArea is set by Area.AssignTo.
+	AssignedArea Area `yaml:"-" json:"-"`
 }
 
-// Ask is a rule of a public directory of servers.
+// DirectoryRule is a rule of a public directory of servers.
 type DirectoryRule struct {
-	Directory string `yaml:"by" json:"by"`         // the directory
-	Rule      string `yaml:"rule" json:"rule"`     // in our words
-	Source    string `yaml:"source" json:"source"` // URL of its own
+	// Directory is the name of the directory.
+	Directory string `yaml:"by" json:"by"`
+	// Rule is the rule in our words.
+	Rule string `yaml:"rule" json:"rule"`
+	// Source is the URL of the rule.
+	Source string `yaml:"source" json:"source"`
 }
 
-// ByRevision is a value that may differ by revision.
+// ByRevision is a value that may differ by revision: All, unless Values has another one.
 type ByRevision[V any] struct {
 	All    V
 	Values map[string]V
 }
 
-// UnmarshalYAML reads one value, or a map from revision to value.
+// UnmarshalYAML parses one value, or a map of values by revision.
 func (b *ByRevision[V]) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.MappingNode {
 		return errorAt(node, node.Decode(&b.Values))
@@ -66,7 +81,7 @@ func (b *ByRevision[V]) UnmarshalYAML(node *yaml.Node) error {
 	return errorAt(node, node.Decode(&b.All))
 }
 
-// at says where in a file an error is that does not say so itself.
+// errorAt adds the position in a file to an error that has none.
 func errorAt(node *yaml.Node, err error) error {
 	if err == nil {
 		return nil
@@ -75,7 +90,7 @@ func errorAt(node *yaml.Node, err error) error {
 	return fmt.Errorf("%d:%d: %w", node.Line, node.Column, err)
 }
 
-// splitLine takes the line out of an error of the decoder; 0 when it names none.
+// splitLine returns the line in an error of the YAML decoder, 0 when it has none, and the error without it.
 func splitLine(err error) (line int, what error) {
 	var wrong *yaml.TypeError
 	if !errors.As(err, &wrong) {
@@ -86,7 +101,7 @@ func splitLine(err error) (line int, what error) {
 	return line, errors.New(text)
 }
 
-// ApplicableRevisions is the value in one revision.
+// In returns the value in a revision.
 func (b ByRevision[V]) In(revision string) V {
 	if v, ok := b.Values[revision]; ok {
 		return v
@@ -94,13 +109,13 @@ func (b ByRevision[V]) In(revision string) V {
 	return b.All
 }
 
-// ByEra is a text that may differ between the era of the handshake and the stateless one.
+// ByEra is a text that may differ between the revisions with and without a handshake.
 type ByEra struct {
 	Legacy string
 	Modern string
 }
 
-// UnmarshalYAML reads one text, or a map with the keys legacy and modern.
+// UnmarshalYAML parses one text, or a map with the keys legacy and modern.
 func (b *ByEra) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
 		err := node.Decode(&b.Legacy)
@@ -121,13 +136,13 @@ func (b *ByEra) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// AppliesIn reports whether the requirement binds servers of the revision.
+// AppliesIn reports whether the requirement is part of the revision.
 func (r *Requirement) AppliesIn(revision string) bool {
 	_, ok := r.Spec[revision]
 	return ok || slices.Contains(r.Revisions, revision)
 }
 
-// ApplicableRevisions lists the revisions in which the requirement holds.
+// ApplicableRevisions returns the revisions that the requirement is part of.
 func (r *Requirement) ApplicableRevisions() (revisions []string) {
 	for _, revision := range Revisions {
 		if r.AppliesIn(revision) {
@@ -137,20 +152,19 @@ func (r *Requirement) ApplicableRevisions() (revisions []string) {
 	return revisions
 }
 
-// AppliesOver reports whether the requirement binds servers on the transport.
+// AppliesOver reports whether the requirement applies to servers on the transport.
 func (r *Requirement) AppliesOver(transport string) bool {
 	return len(r.Transports) == 0 || slices.Contains(r.Transports, transport)
 }
 
-// extensionPages are the specifications of extensions, each in a repository of its own, by the name that entries give
-// them.
+// extensionPages are the specifications of extensions, each in its own repository, by their names in entries.
 var extensionPages = map[string]string{
 	"ext-apps":   "ext-apps/blob/main/specification/2026-01-26/apps.mdx",
 	"ext-skills": "ext-skills/blob/main/specification/stable/skills.mdx",
 	"ext-tasks":  "ext-tasks/blob/main/specification/draft/tasks.md",
 }
 
-// URL is where the sentence stands in a revision, or "" where there is none.
+// URL returns the URL of the sentence in a revision; empty when there is none.
 func (r *Requirement) URL(revision string) string {
 	page, ok := r.Spec[revision]
 	name, anchor, _ := strings.Cut(page, "#")
@@ -161,7 +175,7 @@ func (r *Requirement) URL(revision string) string {
 		return "https://github.com/modelcontextprotocol/" + extensionPages[name] + "#" + anchor
 	case strings.HasPrefix(page, "seps/"):
 		return "https://modelcontextprotocol.io/" + page
-	case strings.HasPrefix(page, "schema#") && revision < "2025-06-18": // the schema has no page of its own yet
+	case strings.HasPrefix(page, "schema#") && revision < "2025-06-18": // no page of the schema yet
 		const schemas = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/"
 		return schemas + revision + "/schema.ts"
 	case strings.HasPrefix(page, "basic/security_best_practices"):
@@ -171,10 +185,10 @@ func (r *Requirement) URL(revision string) string {
 	return "https://modelcontextprotocol.io/specification/" + revision + "/" + strings.Replace(page, "/index#", "#", 1)
 }
 
-// RequirementChanges is every requirement, in the order of areas and files.
+// Catalogue is a list of requirements, in the order of areas and files.
 type Catalogue []*Requirement
 
-// ReadCatalogue reads the entries of one area, a YAML list. It rejects unknown keys; the error names line and column.
+// ReadCatalogue parses the entries of one area, a YAML list. Unknown keys are an error. Errors have line and column.
 func ReadCatalogue(text []byte) (entries Catalogue, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -184,7 +198,7 @@ func ReadCatalogue(text []byte) (entries Catalogue, err error) {
 	return entries, nil
 }
 
-// withColumn says where an error of the decoder is, which names the line alone.
+// withColumn adds the column to an error of the YAML decoder, which has only the line.
 func withColumn(err error, text []byte) error {
 	var root yaml.Node
 	line, what := splitLine(err)
@@ -194,7 +208,7 @@ func withColumn(err error, text []byte) error {
 	return fmt.Errorf("%d:%d: %w", line, firstColumn(line, &root), what)
 }
 
-// firstColumn is the column of the first node of a line; 0 when none begins on it.
+// firstColumn returns the column of the first node on a line; 0 when none begins there.
 func firstColumn(line int, node *yaml.Node) int {
 	if node.Line == line {
 		return node.Column

@@ -9,19 +9,22 @@ import (
 	"strings"
 )
 
-// SDK is a library that servers are written with. A server is known to be written with it by what it says in errors,
-// never by the name that it gives itself.
+// SDK is a library that servers use. It is recognised by texts in the server's errors, never by the name that the
+// server gives itself.
 type SDK struct {
-	ID     string          `yaml:"id"`
-	Name   string          `yaml:"name"` // with the versions that it stands for: TypeScript SDK 1.x
-	Errors []ErrorPatterns `yaml:"says"` // any of these
+	// ID is the name of the SDK in entries.
+	ID string `yaml:"id"`
+	// Name includes the versions it stands for: TypeScript SDK 1.x.
+	Name string `yaml:"name"`
+	// Errors identify the SDK; one of them is enough.
+	Errors []ErrorPatterns `yaml:"says"`
 }
 
-// ErrorPatterns is what only one SDK says in errors, as it is on the wire: one text or, where others may say each of
-// them, several, all of which are said in a run.
+// ErrorPatterns are patterns for errors on the wire that only one SDK sends: one pattern or, if each of them also
+// matches errors of others, several that all have to match errors of a run.
 type ErrorPatterns []Pattern
 
-// UnmarshalYAML reads a pattern, or a list of patterns.
+// UnmarshalYAML parses a pattern, or a list of patterns.
 func (t *ErrorPatterns) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.SequenceNode {
 		return node.Decode((*[]Pattern)(t))
@@ -30,14 +33,20 @@ func (t *ErrorPatterns) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode(&(*t)[0])
 }
 
-// Deviation says that a requirement is broken by an SDK: no server written with it can keep it without leaving it.
+// Deviation says that an SDK violates a requirement, so that servers that use it cannot conform.
 type Deviation struct {
-	SDK        string  `yaml:"sdk"`      // its id
-	Versions   string  `yaml:"versions"` // of which that is known: 1.32, or 2.0 to 2.4
-	Got        Pattern `yaml:"got"`      // what comes then, in each finding
-	Issue      string  `yaml:"issue"`    // URL of the report to the makers of the SDK; empty: none is known
-	Fix        string  `yaml:"fix"`      // what changes it, since nothing in the server's own code does
-	FromSource bool    `yaml:"read"`     // it is known from the source of the SDK alone: no server was run
+	// SDK is the id of the SDK.
+	SDK string `yaml:"sdk"`
+	// Versions are the versions with the deviation: 1.32, or 2.0 to 2.4.
+	Versions string `yaml:"versions"`
+	// Got matches what each finding says was received.
+	Got Pattern `yaml:"got"`
+	// Issue is the URL of the report to the developers of the SDK; empty when none is known.
+	Issue string `yaml:"issue"`
+	// Fix says what helps, since no change in the server's own code does.
+	Fix string `yaml:"fix"`
+	// FromSource says that the deviation is known only from the source of the SDK, without running a server.
+	FromSource bool `yaml:"read"`
 }
 
 // Pattern is a regular expression in the catalogue.
@@ -55,7 +64,7 @@ func (p *Pattern) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ReadSDKs reads a YAML list of SDKs. The error names line and column.
+// ReadSDKs parses a YAML list of SDKs. Errors have line and column.
 func ReadSDKs(text []byte) (sdks []SDK, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
@@ -67,7 +76,7 @@ func ReadSDKs(text []byte) (sdks []SDK, err error) {
 
 var versionRange = regexp.MustCompile(`^\d+\.\d+( to \d+\.\d+)?$`)
 
-// CheckSDKs finds what is wrong with the deviations of a catalogue.
+// CheckSDKs returns an error if a deviation in the catalogue is incomplete or names an unknown SDK.
 func (c Catalogue) CheckSDKs(sdks []SDK) error {
 	for _, r := range c {
 		for _, d := range r.SDKs {
@@ -86,7 +95,7 @@ func (c Catalogue) CheckSDKs(sdks []SDK) error {
 	return nil
 }
 
-// of is the SDK that has the deviation; nil if it is not in the list.
+// SdkIn returns the SDK that has the deviation; nil if it is not in the list.
 func (d Deviation) SdkIn(sdks []SDK) *SDK {
 	i := slices.IndexFunc(sdks, func(s SDK) bool { return s.ID == d.SDK })
 	if i < 0 {
@@ -95,8 +104,8 @@ func (d Deviation) SdkIn(sdks []SDK) *SDK {
 	return &sdks[i]
 }
 
-// Matches reports whether these errors can only have been written by the SDK.
-func (s SDK) Matches(said ...[]byte) bool {
-	unsaid := func(p Pattern) bool { return !slices.ContainsFunc(said, p.Match) }
-	return slices.ContainsFunc(s.Errors, func(t ErrorPatterns) bool { return !slices.ContainsFunc(t, unsaid) })
+// Matches reports whether the error texts can only come from the SDK.
+func (s SDK) Matches(texts ...[]byte) bool {
+	isMissing := func(p Pattern) bool { return !slices.ContainsFunc(texts, p.Match) }
+	return slices.ContainsFunc(s.Errors, func(t ErrorPatterns) bool { return !slices.ContainsFunc(t, isMissing) })
 }

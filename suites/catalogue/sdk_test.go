@@ -29,7 +29,7 @@ func TestCheckSDKs(t *testing.T) {
 	}
 }
 
-// Of several texts that others may say as well, all are wanted, whichever errors they are in.
+// TestErrorPatterns checks that all texts of one ErrorPatterns are required, in whichever errors they are.
 func TestErrorPatterns(t *testing.T) {
 	sdks, err := ReadSDKs([]byte("- says: ['never', ['one', 'two']]"))
 	if err != nil {

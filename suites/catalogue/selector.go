@@ -11,8 +11,8 @@ import (
 // Selector decides which requirements a run tries.
 type Selector func(r *Requirement) bool
 
-// Select makes a selector from ids, areas, globs of either (tools/*, *) and levels (must), in any letter case. An empty
-// only means all. It fails on what selects nothing, and names the nearest id.
+// Select returns a selector from ids, areas, globs of either (tools/*, *) and levels (must), in any letter case. An
+// empty only selects all. It returns an error for a pattern that selects nothing, with the nearest id.
 func Select(catalogue func() Catalogue, only, skip []string) (Selector, error) {
 	for _, pattern := range slices.Concat(only, skip) {
 		if err := checkPattern(catalogue(), pattern); err != nil {
@@ -53,7 +53,7 @@ func checkPattern(catalogue Catalogue, pattern string) error {
 	return fmt.Errorf("no check %q%s", pattern, text.Suggestion(pattern, selectableNames(catalogue), list))
 }
 
-// selectableNames are what selects something: the areas, then the ids.
+// selectableNames returns the names that select something: the areas, then the ids.
 func selectableNames(catalogue Catalogue) (names []string) {
 	for _, r := range catalogue {
 		if !slices.Contains(names, r.Area()) {

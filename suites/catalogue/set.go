@@ -13,28 +13,32 @@ import (
 	"strings"
 )
 
-// RequirementSet is what servers of one revision are judged by, frozen: whoever judges by it later, with another
-// version of mcpcheck, judges by the same requirements at the same levels.
+// RequirementSet is a frozen list of the requirements for servers of one revision. Judging by it gives the same
+// requirements and levels in every version of mcpcheck.
 type RequirementSet struct {
-	Version  int         `json:"set"` // of the format
-	Name     string      `json:"name"`
-	Revision string      `json:"revision"`
-	Program  ProgramInfo `json:"tool"`   // that has made it
-	Digest   string      `json:"digest"` // of the revision and the requirements
-	Entries  []SetEntry  `json:"requirements"`
+	// Version is the version of the format.
+	Version  int    `json:"set"`
+	Name     string `json:"name"`
+	Revision string `json:"revision"`
+	// Program is the program that created the set.
+	Program ProgramInfo `json:"tool"`
+	// Digest is that of the revision and the requirements.
+	Digest  string     `json:"digest"`
+	Entries []SetEntry `json:"requirements"`
 }
 
-// SetEntry is a requirement of a set: what decides whether it gates.
+// SetEntry is a requirement of a set, with what decides whether a failure blocks.
 type SetEntry struct {
-	ID             string          `json:"id"`
-	Level          Level           `json:"level"`
-	JudgedBy       string          `json:"judgedBy,omitempty"` // the revision whose text judges, if it is another
+	ID    string `json:"id"`
+	Level Level  `json:"level"`
+	// JudgedBy is the revision by whose text servers are judged, if it is another one.
+	JudgedBy       string          `json:"judgedBy,omitempty"`
 	Checklist      bool            `json:"checklist,omitempty"`
 	Tentative      bool            `json:"tentative,omitempty"`
 	DirectoryRules []DirectoryRule `json:"asked,omitempty"`
 }
 
-// SetInfo names a set.
+// SetInfo identifies a set.
 type SetInfo struct {
 	Name   string `json:"name"`
 	Digest string `json:"digest"`
@@ -42,7 +46,7 @@ type SetInfo struct {
 
 const setVersion = 1
 
-// NewSet is the set of a catalogue in a revision. tentative says which of its checks are.
+// NewSet returns the set of a catalogue in a revision. tentative selects the checks that are tentative.
 func NewSet(catalogue Catalogue, revision string, by ProgramInfo, tentative Selector) *RequirementSet {
 	s := &RequirementSet{
 		Version: setVersion, Name: revision + "@" + by.Version, Revision: revision, Program: by, Entries: []SetEntry{},
@@ -68,19 +72,19 @@ func NewSet(catalogue Catalogue, revision string, by ProgramInfo, tentative Sele
 	return s
 }
 
-// digest is that of what the set asks of a server.
+// digest returns the digest of the revision and the entries.
 func (s *RequirementSet) digest() string {
 	sum := sha256.Sum256(text.CompactJSON([]any{s.Version, s.Revision, s.Entries}))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Info names the set.
+// Info returns the name and the digest of the set.
 func (s *RequirementSet) Info() *SetInfo { return &SetInfo{s.Name, s.Digest} }
 
-// ReadSet reads a set, which has to be as it was made.
-func ReadSet(text []byte) (*RequirementSet, error) {
+// ReadSet parses a set. It returns an error if the set was changed after it was created.
+func ReadSet(content []byte) (*RequirementSet, error) {
 	var s RequirementSet
-	d := json.NewDecoder(bytes.NewReader(text))
+	d := json.NewDecoder(bytes.NewReader(content))
 	if err := d.Decode(&s); err != nil {
 		return nil, fmt.Errorf("it is not the JSON of a set: %w", err)
 	}
@@ -103,8 +107,8 @@ func ReadSet(text []byte) (*RequirementSet, error) {
 	return &s, nil
 }
 
-// Restrict is a catalogue as the set has it: its requirements alone, at their levels. missing are those that the
-// catalogue lacks.
+// Restrict returns the requirements of the set with their levels, from a catalogue. missing are the ids that the
+// catalogue does not have.
 func (s *RequirementSet) Restrict(catalogue Catalogue) (frozen Catalogue, missing []string) {
 	entries := map[string]SetEntry{}
 	for _, entry := range s.Entries {
@@ -116,10 +120,10 @@ func (s *RequirementSet) Restrict(catalogue Catalogue) (frozen Catalogue, missin
 			continue
 		}
 		delete(entries, r.ID)
-		as := *r
-		as.Level, as.Checklist, as.DirectoryRules =
+		entryCopy := *r
+		entryCopy.Level, entryCopy.Checklist, entryCopy.DirectoryRules =
 			ByRevision[Level]{All: entry.Level}, entry.Checklist, entry.DirectoryRules
-		frozen = append(frozen, &as)
+		frozen = append(frozen, &entryCopy)
 	}
 	for id := range entries {
 		missing = append(missing, id)
@@ -128,12 +132,12 @@ func (s *RequirementSet) Restrict(catalogue Catalogue) (frozen Catalogue, missin
 	return frozen, missing
 }
 
-// Tentative selects what is tentative in the set.
+// Tentative is a Selector of the requirements that are tentative in the set.
 func (s *RequirementSet) Tentative(r *Requirement) bool {
 	return slices.ContainsFunc(s.Entries, func(e SetEntry) bool { return e.ID == r.ID && e.Tentative })
 }
 
-// Tool names the program that made the report.
+// ProgramInfo names the program that created a report or a set.
 type ProgramInfo struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// setCatalogue has one of each kind.
+// setCatalogue returns a catalogue with an entry of each kind.
 func setCatalogue(t *testing.T) Catalogue {
 	t.Helper()
 	all, err := ReadCatalogue([]byte(`
@@ -25,7 +25,8 @@ func setCatalogue(t *testing.T) Catalogue {
 	return all
 }
 
-// TestNewSet: a set has what a revision asks, over any transport, and its digest is that of this alone.
+// TestNewSet checks that a set has the requirements of a revision over any transport, and that its digest depends on
+// nothing else.
 func TestNewSet(t *testing.T) {
 	all := setCatalogue(t)
 	set := func(revision, version string) *RequirementSet {
@@ -50,11 +51,11 @@ func TestNewSet(t *testing.T) {
 		t.Error("another version with the same requirements has another digest")
 	}
 	if next := set("2025-11-25", "1.5.0"); next.Digest == now.Digest || next.Entries[1].Tentative {
-		t.Errorf("what was tentative gates, and the digest is the same: %v", next.Entries[1])
+		t.Errorf("a requirement is still tentative, or the digest is the same: %v", next.Entries[1])
 	}
 }
 
-// TestReadSet: a set is taken as it was made, and in no other way.
+// TestReadSet checks that a set is read as it was created, and that any change is an error.
 func TestReadSet(t *testing.T) {
 	all := setCatalogue(t)
 	made := NewSet(all, "2025-11-25", ProgramInfo{"mcpcheck", "1.4.0"}, all.Tentative("1.4.0"))
@@ -84,7 +85,7 @@ func TestReadSet(t *testing.T) {
 	}
 }
 
-// TestRestrict: judged by a set, requirements have the levels that they had when it was made.
+// TestRestrict checks that requirements restricted to a set have the levels that they had when it was created.
 func TestRestrict(t *testing.T) {
 	then := setCatalogue(t)
 	set := NewSet(then, "2025-11-25", ProgramInfo{"mcpcheck", "1.4.0"}, then.Tentative("1.4.0"))
@@ -99,9 +100,9 @@ func TestRestrict(t *testing.T) {
 		t.Errorf("%+v", frozen)
 	}
 	if by, applies := frozen[2].JudgingRevision("2025-06-18", "http"); by != "2025-11-25" || !applies {
-		t.Error("it has lost its area")
+		t.Error("the requirement has lost its area")
 	}
 	if !set.Tentative(now[1]) || set.Tentative(now[0]) {
-		t.Error("what is tentative is not what was")
+		t.Error("Tentative selects other requirements than before")
 	}
 }

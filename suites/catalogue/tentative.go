@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// release is a release without its patch: 1.4.
+// release is a release without its patch version: 1.4.
 type release struct{ major, minor int }
 
-// parseRelease reads the beginning of a version: that of 1.4, 1.4.2 or 1.4.2-rc.1.
+// parseRelease parses the release at the beginning of a version: 1.4, 1.4.2 or 1.4.2-rc.1.
 func parseRelease(version string) (m release, err error) {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
@@ -29,9 +29,9 @@ func (m release) compare(other release) int {
 	return cmp.Or(cmp.Compare(m.major, other.major), cmp.Compare(m.minor, other.minor))
 }
 
-// Tentative selects the requirements of a catalogue whose checks are new in a version of mcpcheck: those that carry its
-// release, patches aside, or a later one. In a build that has no version, they are those of the newest release that an
-// entry carries.
+// Tentative returns a selector of the requirements whose checks are new in a version of mcpcheck: those with its
+// release, or a later one, in Since. For a build without a version, these are those of the newest release in the
+// catalogue.
 func (c Catalogue) Tentative(version string) Selector {
 	now, err := parseRelease(version)
 	if err != nil {

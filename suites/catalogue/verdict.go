@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Level is how strongly the specification binds a server, from weakest to strongest so that levels can be compared.
+// Level is how strongly a requirement binds a server. Levels are ordered from the weakest to the strongest.
 type Level int
 
-// The levels. Advice is good practice without a sentence of the specification.
+// The levels. Advice is a recommendation without a sentence in the specification.
 const (
 	Advice Level = iota + 1
 	May
@@ -22,10 +22,10 @@ var levelNames = map[Level]string{Advice: "ADVICE", May: "MAY", Should: "SHOULD"
 
 func (l Level) String() string { return levelNames[l] }
 
-// MarshalText writes the keyword: "MUST".
+// MarshalText returns the keyword: "MUST".
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads a keyword in capitals.
+// UnmarshalText parses a keyword in capitals.
 func (l *Level) UnmarshalText(text []byte) error {
 	for level, name := range levelNames {
 		if name == string(text) {
@@ -38,38 +38,38 @@ func (l *Level) UnmarshalText(text []byte) error {
 
 var _ encoding.TextUnmarshaler = (*Level)(nil)
 
-// Verdict is what a check came to on one server in one revision.
+// Verdict is the outcome of a check for one server in one revision.
 type Verdict string
 
-// The verdicts. A check never passes on nothing observed: what does not apply is skip, what applies and could not be
-// tried is inconclusive, and both say why.
+// The verdicts. A check passes only if it has observed something. It is a skip if it does not apply, and inconclusive
+// if it applies but could not be tried; both have a reason.
 const (
 	Pass         Verdict = "pass"
 	Fail         Verdict = "fail"
 	Skip         Verdict = "skip"
 	Inconclusive Verdict = "inconclusive"
-	Error        Verdict = "error" // mcpcheck's own fault
+	Error        Verdict = "error" // a fault of mcpcheck
 )
 
-// Verdicts in the order in which reports count them.
+// Verdicts are all verdicts, in the order in which reports count them.
 var Verdicts = []Verdict{Pass, Fail, Inconclusive, Skip, Error}
 
-// Profile decides which fails count against the exit code. It never changes a verdict.
+// Profile decides which results count against the exit code. It never changes a verdict.
 type Profile string
 
 // The profiles.
 const (
 	Release Profile = "release" // MUSTs of the specification and the release checklist
-	Spec    Profile = "spec"    // MUSTs of the specification only
+	Spec    Profile = "spec"    // only MUSTs of the specification
 	Strict  Profile = "strict"  // MUSTs, SHOULDs, the checklist, and MUSTs that could not be tried
 
-	Directory Profile = "directory" // what directories of servers ask, and nothing else
+	Directory Profile = "directory" // only listing rules of public directories
 )
 
-// Profiles in the order in which help texts name them.
+// Profiles are all profiles, in the order of help texts.
 var Profiles = []Profile{Release, Spec, Strict, Directory}
 
-// ParseProfile reads a profile's name.
+// ParseProfile returns the profile with the given name.
 func ParseProfile(name string) (Profile, error) {
 	if slices.Contains(Profiles, Profile(name)) {
 		return Profile(name), nil
@@ -81,10 +81,10 @@ func ParseProfile(name string) (Profile, error) {
 	return "", fmt.Errorf("unknown profile %q (have %s)", name, strings.Join(names, ", "))
 }
 
-// Gate is why a result counts against the exit code; empty when it does not.
+// Gate says why a result counts against the exit code; empty when it does not.
 type Gate string
 
-// The reasons to gate.
+// The reasons why a result blocks.
 const (
 	NoGate           Gate = ""
 	GateMust         Gate = "MUST"
@@ -94,9 +94,9 @@ const (
 	GateDirectory    Gate = "directory"
 )
 
-// Gate decides whether a result of this level and verdict gates under the profile. A lesser deviation of a checklist
-// entry, one whose level is below that of its entry, does not gate by the checklist. asked says whether a directory of
-// servers asks for what the entry is about.
+// Gate returns why a result blocks under the profile. level is that of the result, entry that of its requirement. A
+// minor violation, whose level is below that of its requirement, does not block by the checklist. asked says that a
+// directory of servers demands what the requirement is about.
 func (p Profile) Gate(v Verdict, level, entry Level, checklist, asked bool) Gate {
 	switch {
 	case p == Directory && v == Fail && asked:
@@ -117,6 +117,6 @@ func (p Profile) Gate(v Verdict, level, entry Level, checklist, asked bool) Gate
 	return NoGate
 }
 
-// IgnoresKnownDeviations reports whether a fail that is a known deviation of an SDK does not gate, unless the operator
-// wants it to: nothing that the author of a server writes changes it.
+// IgnoresKnownDeviations reports whether a fail that is a known deviation of an SDK does not block, unless the operator
+// wants it to: the author of the server cannot fix it.
 func (p Profile) IgnoresKnownDeviations() bool { return p == Release || p == Spec }

@@ -17,60 +17,78 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// markDown ends a check from inside.
+// stop is the panic value with which a check ends itself.
 type stop struct{ outcome }
 
-// runCheck is what an attempt came to.
+// outcome is what one attempt at a check resulted in.
 type outcome struct {
-	verdict         catalogue.Verdict
-	level           catalogue.Level // of a fail
-	reason          report.Reason   // of a skip or an inconclusive
-	message         string
-	note            string
-	findings        []report.Finding // of a fail
-	truncated       bool             // there are more findings
-	omittedFindings []report.Finding // those
+	verdict catalogue.Verdict
+	// level is that of a fail.
+	level catalogue.Level
+	// reason is why a skip or an inconclusive result has no verdict.
+	reason  report.Reason
+	message string
+	note    string
+	// findings are those of a fail that are shown.
+	findings []report.Finding
+	// truncated says that a fail has more findings than are shown.
+	truncated bool
+	// omittedFindings are the findings that are not shown.
+	omittedFindings []report.Finding
 	locations       []string
 	subjects        []string
-	evidence        evidence        // the evidence; nothing: what the attempt has said and heard
-	lines           []report.Line   // these as reports have them
-	decidedBy       []*driver.Frame // of a fail: the exchange in which it was seen
-	ranges          []recordRange   // of a fail: what was said and heard until then
-	violations      []violation     // of a fail: by finding
-	violatedEntry   string          // of a fail: the entry that is about it
-	yieldsTo        []string        // of one for another check: ids besides those that the entry yields to
-	notJudged       []string        // of a pass: subjects that yield
-	usedBy          [][]string      // of the sessions in which it was seen: of each fail, those that may have led to it
-	retryable       bool            // an inconclusive that a session of its own may resolve
-	unresponsive    bool            // one that rests on a silent or dead server
-	outOfTurn       bool            // one of a quick run whose turn has not come
-	waitsFor        *step           // that is being held for another check, and is read; nil: none
+	// evidence is what proves the outcome; when it is empty, everything in the attempt's sessions does.
+	evidence evidence
+	// lines are the evidence as reports show it.
+	lines []report.Line
+	// decidedBy is, for a fail, the call or round trip in which it was seen.
+	decidedBy []*driver.Frame
+	// ranges are, for a fail, the parts of the records until it was found.
+	ranges []recordRange
+	// violations are, for a fail, what each finding rests on.
+	violations []violation
+	// violatedEntry is, for a fail, the id of the entry that is about exactly this violation.
+	violatedEntry string
+	// yieldsTo are ids of causes in addition to those that the entry yields to.
+	yieldsTo []string
+	// notJudged are, for a pass, the subjects that could not be judged because of another violation.
+	notJudged []string
+	// usedBy are, for each fail, the checks and steps that may have triggered it in the sessions where it was seen.
+	usedBy [][]string
+	// retryable says that a fresh session may decide what is inconclusive.
+	retryable bool
+	// unresponsive says that the outcome rests on a server that was silent or had exited.
+	unresponsive bool
+	// outOfTurn says that a quick run tries the case later.
+	outOfTurn bool
+	// waitsFor is a step that the attempt reads while another check runs it; nil when there is none.
+	waitsFor *step
 }
 
-// isPostponed reports whether the attempt was put off.
+// isPostponed reports whether the case is to be tried later.
 func (o outcome) isPostponed() bool { return o.outOfTurn || o.waitsFor != nil }
 
-// isFinal reports whether the outcome needs no confirmation alone.
+// isFinal reports whether the outcome needs no confirmation on a fresh session.
 func (o outcome) isFinal() bool {
 	return o.verdict == catalogue.Pass || o.verdict == catalogue.Skip || o.verdict == catalogue.Inconclusive &&
 		!o.retryable
 }
 
-// By is a T whose fails were decided by what is named, beside what they quote: replies, answers over HTTP, frames,
-// messages, subjects. It is for values that do not tell of the exchange that brought them.
+// DecidedBy returns a T whose failures mark the given values in their evidence, besides what they quote: replies, HTTP
+// responses, frames, messages or subjects. It is for asserted values that do not know the call they come from.
 func (t *T) DecidedBy(values ...any) *T {
 	inner := *t
 	inner.decidedBy = append(slices.Clone(t.decidedBy), values...)
 	return &inner
 }
 
-// Expect asserts at the level of the requirement.
+// Expect asserts something of a value, at the level of the requirement.
 func (t *T) Expect(actual any) *Assertion { return t.assert(catalogue.Must, actual) }
 
-// ExpectShould asserts what is a lesser deviation when it does not hold: a fail at level SHOULD.
+// ExpectShould asserts something whose violation is minor: the fail has at most the level SHOULD.
 func (t *T) ExpectShould(actual any) *Assertion { return t.assert(catalogue.Should, actual) }
 
-// ExpectAdvice asserts what is a mere note when it does not hold: a fail at level ADVICE.
+// ExpectAdvice asserts something whose violation is only worth a note: the fail has the level ADVICE.
 func (t *T) ExpectAdvice(actual any) *Assertion { return t.assert(catalogue.Advice, actual) }
 
 func (t *T) assert(most catalogue.Level, actual any) *Assertion {
@@ -91,30 +109,32 @@ func (t *T) assert(most catalogue.Level, actual any) *Assertion {
 	return a
 }
 
-// Assertion asserts something of a value. The evidence of a fail marks the exchange that decided: that of the value, of
-// what Hold quotes and of what T.By names. Where none of these tells, it is the subject of Each or, without one, the
-// last exchange that has what the message quotes.
+// Assertion asserts something of a value. The evidence of a fail marks the call that decided: that of the value, of
+// what BeTrue quotes and of what DecidedBy names. If none of these knows its call, the subject of Each is marked or,
+// outside Each, the last call that contains what the message quotes.
 type Assertion struct {
-	gomega    types.Assertion
-	actual    any
-	decidedBy []any // that tells what decides
+	gomega types.Assertion
+	actual any
+	// decidedBy are values that know the call that decides.
+	decidedBy []any
 
-	violatedEntry string // the entry that is about it, if the assertion does not hold
+	// violatedEntry is the id of the entry that is about a failure of this assertion; empty when none is known.
+	violatedEntry string
 }
 
-// To asserts that the value matches, under circumstances that a format and its arguments may say.
+// To asserts that the value matches; circumstances are a format with its arguments, for the message of a fail.
 func (a *Assertion) To(m types.GomegaMatcher, circumstances ...any) bool {
 	a.addMatcher(m)
 	return a.gomega.To(m, circumstances...)
 }
 
-// NotTo asserts that the value does not match, under such circumstances.
+// NotTo asserts that the value does not match; circumstances are those of To.
 func (a *Assertion) NotTo(m types.GomegaMatcher, circumstances ...any) bool {
 	a.addMatcher(m)
 	return a.gomega.NotTo(m, circumstances...)
 }
 
-// add adds what a matcher quotes to what tells, and which entry a mistake would be of.
+// addMatcher notes what a matcher quotes and which entry is about a failure of it.
 func (a *Assertion) addMatcher(of types.GomegaMatcher) {
 	m, ok := of.(*matcher)
 	if !ok {
@@ -126,7 +146,7 @@ func (a *Assertion) addMatcher(of types.GomegaMatcher) {
 	}
 }
 
-// formatGot is Sprintf, with Got for the replies among the arguments, and the beginning of frames.
+// formatGot is fmt.Sprintf that shows replies by Got, and frames by their beginning.
 func formatGot(format string, args []any) string {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -142,31 +162,31 @@ func formatGot(format string, args []any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// RequireNotLate ends a check that would blame the server for a request without an answer which was on its way, or has
-// one after all, in twice the time: it is slow, and not wrong. Every assertion about a reply does so; it is for who
-// goes on in the session first.
+// RequireNotLate ends a check that would blame the server for an unanswered request if the response was arriving at the
+// timeout, or arrives within twice the timeout: such a server is slow, not wrong. Every assertion about a reply does
+// this. Checks call it themselves when they continue in the session before they assert.
 func RequireNotLate(t *T, r driver.Reply) {
 	silence := (*driver.TimeoutError)(nil)
 	if !errors.As(r.Err, &silence) {
 		return
 	}
-	given := t.execution.target.Limits.ReplyTimeoutOrDefault()
+	timeout := t.execution.target.Limits.ReplyTimeoutOrDefault()
 	if silence.Receiving {
 		t.WithReason(report.Silent).Retry("the server was still answering %s after the --timeout of %v", r.Method,
-			given)
+			timeout)
 	}
-	if _, late := r.AwaitLate(2 * given); late != nil {
+	if _, late := r.AwaitLate(2 * timeout); late != nil {
 		t.execution.health.recordAnswer(r.Method)
-		t.WithReason(report.Silent).Retry("the server answered %s, but after the --timeout of %v", r.Method, given)
+		t.WithReason(report.Silent).Retry("the server answered %s, but after the --timeout of %v", r.Method, timeout)
 	}
 }
 
-// Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:
-// it says what was expected and, by a format and its arguments, what came. A reply among these is said by Got. The
-// exchanges of replies, answers and frames among them are marked in the evidence.
+// Fail ends the check with a fail at the level of the requirement, for when there is no single value to assert
+// something of: want says what was expected, and got, a format with its arguments, what was received. Replies among the
+// arguments are shown by Got. The evidence marks the calls of replies, HTTP responses and frames among them.
 func (t *T) Fail(want, got string, args ...any) { t.failAt(catalogue.Must, want, got, args) }
 
-// FailAt is Fail for a lesser deviation: at that level or, if it is lower, at that of the requirement.
+// FailAt is Fail at the given level or, if it is lower, at that of the requirement.
 func (t *T) FailAt(most catalogue.Level, want, got string, args ...any) {
 	t.failAt(most, want, got, args)
 }
@@ -176,7 +196,8 @@ func (t *T) failAt(most catalogue.Level, want, got string, args []any) {
 		framesIn(append(slices.Clone(t.decidedBy), args...)...), 3))
 }
 
-// failed is a fail at the level of the requirement, but not above most. The line that has found it is depth calls up.
+// newFail returns a fail at the level of the requirement, but at most at level most. The failing line is depth callers
+// up.
 func (t *T) newFail(most catalogue.Level, message string, decided []*driver.Frame, depth int) stop {
 	_, file, line, _ := runtime.Caller(depth)
 	return stop{outcome{
@@ -187,57 +208,58 @@ func (t *T) newFail(most catalogue.Level, message string, decided []*driver.Fram
 	}}
 }
 
-// Caveat says what a pass of the check does not cover, and why: its result tells. It does not end the check.
+// Caveat notes what a pass of the check does not cover, and why, for its result. It does not end the check.
 func (t *T) Caveat(format string, a ...any) {
 	t.scope.caveats = append(t.scope.caveats, fmt.Sprintf(format, a...))
 }
 
-// Note says what the check has measured, whatever it comes to: its result tells. It does not end the check.
+// Note notes what the check has measured, for its result, whatever the verdict is. It does not end the check.
 func (t *T) Note(format string, a ...any) {
 	t.scope.notes = append(t.scope.notes, fmt.Sprintf(format, a...))
 }
 
-// Yield ends the check: the server makes a mistake that keeps it from judging, and that entries report to which its own
-// yields. The message says what the mistake is, and names no entry.
+// Yield ends the check because of a violation that keeps it from judging and that entries report to which its own
+// yields. The message says what the violation is, and names no entry.
 func (t *T) Yield(format string, a ...any) {
 	panic(stop{t.WithReason(report.OtherCheck).noVerdict(catalogue.Skip, report.OtherCheck, format, a)})
 }
 
-// Skip ends the check: it does not apply to this server.
+// Skip ends the check because it does not apply to this server.
 func (t *T) Skip(format string, a ...any) {
 	panic(stop{t.noVerdict(catalogue.Skip, report.NotApplicable, format, a)})
 }
 
-// Inconclusive ends the check: it applies and could not be tried.
+// Inconclusive ends the check because it applies, but could not be tried.
 func (t *T) Inconclusive(format string, a ...any) {
 	panic(stop{t.noVerdict(catalogue.Inconclusive, report.Undecided, format, a)})
 }
 
-// Retry ends the check as inconclusive because of the state of a session, not of what the check is about: in a session
-// of its own it may end otherwise.
+// Retry ends the check as inconclusive because of the state of a session, not of what the check is about: a fresh
+// session may decide it.
 func (t *T) Retry(format string, a ...any) {
 	o := t.noVerdict(catalogue.Inconclusive, report.Undecided, format, a)
 	o.retryable = true
 	panic(stop{o})
 }
 
-// NoAnswer ends the check as inconclusive because the server was silent whatever was tried: once more would bring
-// nothing.
+// NoAnswer ends the check as inconclusive because the server answered nothing that was tried, so that another attempt
+// would not help.
 func NoAnswer(t *T, format string, a ...any) {
 	o := t.noVerdict(catalogue.Inconclusive, report.Silent, format, a)
 	o.unresponsive = true
 	panic(stop{o})
 }
 
-// WithReason is the check with a reason for what it ends with: t.Because(NotOffered).Skip("the server lists no tool").
+// WithReason returns a T that ends with the given reason: t.WithReason(report.NotOffered).Skip("the server lists no
+// tool").
 func (t *T) WithReason(r report.Reason) *T {
 	inner := *t
 	inner.reason = r
 	return &inner
 }
 
-// open is an outcome without a verdict. Its reason is the one given, or that of a value that the message shows, or the
-// general one.
+// noVerdict returns an outcome without a verdict on the server. Its reason is the one given by WithReason, else that of
+// a value that the message shows, else the general one.
 func (t *T) noVerdict(v catalogue.Verdict, general report.Reason, format string, shown []any) outcome {
 	o := outcome{verdict: v, reason: t.reason, message: fmt.Sprintf(format, shown...)}
 	for _, value := range shown {

@@ -11,12 +11,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// A mistake of a server is reported once, by the entry that it is about. The entries that this mistake keeps from being
-// judged, or makes fail as well, name that entry in yields_to. What a check says of the mistake is verified here: the
-// entry has failed, or the result is inconclusive.
+// A violation is reported once, by the entry that is about it. Entries that fail because of the same violation, or
+// cannot be judged because of it, name that entry in yields_to. The result names a cause only if that is verified here:
+// the entry has failed, or its result is inconclusive.
 
-// CheckYields finds what is wrong with yields_to in a catalogue: what names no entry that a check tries, or the entry
-// itself.
+// CheckYields returns an error when a yields_to in the catalogue matches no entry that has a check, or only its own
+// entry.
 func CheckYields(c catalogue.Catalogue, suite Suite) error {
 	ids := implementedIDs(c, suite)
 	for _, r := range c {
@@ -35,7 +35,7 @@ func CheckYields(c catalogue.Catalogue, suite Suite) error {
 	return nil
 }
 
-// implementedIDs are the ids of the entries that a check tries.
+// implementedIDs returns the ids of the entries that have a check.
 func implementedIDs(c catalogue.Catalogue, suite Suite) (ids []string) {
 	for _, r := range c {
 		if _, built := suite[r.ID]; built {
@@ -45,7 +45,7 @@ func implementedIDs(c catalogue.Catalogue, suite Suite) (ids []string) {
 	return ids
 }
 
-// yields are the entries that the case yields to, as far as they apply to the server.
+// causeIDs returns the ids of the entries that the case yields to, as far as they apply to the server.
 func (c Case) causeIDs() (all []string) {
 	for _, pattern := range c.YieldsTo {
 		found, _ := matchingIDs(pattern, c.applicableIDs)
@@ -58,7 +58,7 @@ func (c Case) causeIDs() (all []string) {
 	return all
 }
 
-// matchingIDs are the ids that a glob, or an id, matches.
+// matchingIDs returns the ids that match a glob, which may be a plain id.
 func matchingIDs(pattern string, ids []string) (found []string, err error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func matchingIDs(pattern string, ids []string) (found []string, err error) {
 	return found, nil
 }
 
-// yields is what the outcome of a check says so.
+// causeClaim returns what the outcome says of its causes; nil when it says nothing of that.
 func (o outcome) causeClaim() *causeClaim {
 	switch {
 	case o.verdict == catalogue.Fail && o.violations != nil:
@@ -84,8 +84,8 @@ func (o outcome) causeClaim() *causeClaim {
 	return nil
 }
 
-// newViolation is what a finding rests on: of the frames that decided it the messages of the server or, where it said
-// nothing, the requests that it left unanswered.
+// newViolation returns what a finding rests on: of the frames that decided it, the server's messages or, if there are
+// none, the requests that were not answered.
 func newViolation(decided []*driver.Frame, entry string) violation {
 	m := violation{entry: entry}
 	for _, side := range []driver.Side{driver.FromServer, driver.FromClient} {
@@ -101,8 +101,8 @@ func newViolation(decided []*driver.Frame, entry string) violation {
 	return m
 }
 
-// resultWithCauses is the result of a case in view of the entries that it yields to, for whose results it waits. Those
-// from which it is asked for do not count, since entries may yield to each other.
+// resultWithCauses returns the result of a case in view of the entries that it yields to, for whose results it waits.
+// The cases in from are those on whose behalf it is called; they do not count, since entries may yield to each other.
 func (e *Execution) resultWithCauses(i int, from ...int) report.Result {
 	<-e.caseDone[i]
 	r := e.results[i]
@@ -125,7 +125,8 @@ func (e *Execution) resultWithCauses(i int, from ...int) report.Result {
 	return r
 }
 
-// causesOf are the entries that a case yields to, those apart that do not count.
+// causesOf returns the entries that a case yields to, and which of them were not tried. A nil counts includes all of
+// them.
 func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c report.CauseIDs) {
 	from = append(slices.Clip(from), i)
 	for _, id := range slices.Concat(e.plan[i].causeIDs(), e.claims[i].extraIDs) {
@@ -142,18 +143,18 @@ func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c repo
 			c.Add(r)
 		}
 		if r.Verdict == catalogue.Pass && e.claims[j] != nil && counts == nil {
-			c.Join(e.causesOf(j, from, nil)) // of what it could not judge either
+			c.Join(e.causesOf(j, from, nil)) // these causes kept it from judging everything
 		}
 	}
 	return c
 }
 
-// indexOf is where an entry is in the plan, -1 when it is not.
+// indexOf returns the index of an entry in the plan, -1 when it is not in it.
 func (e *Execution) indexOf(id string) int {
 	return slices.IndexFunc(e.plan, func(c Case) bool { return c.ID == id })
 }
 
-// yieldsTo reports whether an entry yields to another one, directly or by way of others.
+// yieldsTo reports whether entry j yields to entry i, directly or through other entries.
 func (e *Execution) yieldsTo(j, i int, visited map[int]bool) bool {
 	if visited == nil {
 		visited = map[int]bool{}
@@ -167,7 +168,7 @@ func (e *Execution) yieldsTo(j, i int, visited map[int]bool) bool {
 	})
 }
 
-// yieldToCause takes a fail back whose cause has failed.
+// yieldToCause turns a fail into a skip if its causes have failed for the same reason.
 func (e *Execution) yieldToCause(i int, r *report.Result, c report.CauseIDs) {
 	causes, same := c.Ids()
 	if !same {
@@ -179,15 +180,19 @@ func (e *Execution) yieldToCause(i int, r *report.Result, c report.CauseIDs) {
 	e.setGate(e.plan[i], r)
 }
 
-// causeClaim is what a result says that other entries are the cause of.
+// causeClaim is what a result says of the entries that cause it.
 type causeClaim struct {
-	obstacle   string      // of a result without a verdict: what keeps the check from judging
-	extraIDs   []string    // ids besides those that the entry yields to
-	notJudged  []string    // of a pass: subjects that could not be judged, should no other check report why
-	violations []violation // of a fail: by finding
+	// obstacle says, for a result without a verdict, what keeps the check from judging.
+	obstacle string
+	// extraIDs are ids of causes in addition to those that the entry yields to.
+	extraIDs []string
+	// notJudged are, for a pass, the subjects that could not be judged, in case no other check reports why.
+	notJudged []string
+	// violations are, for a fail, what each finding rests on.
+	violations []violation
 }
 
-// isCausedBy reports whether each finding of a fail rests on a mistake that an entry has failed on.
+// isCausedBy reports whether each finding of a fail rests on a violation that another entry has failed on.
 func (y causeClaim) isCausedBy(entry string, failed *causeClaim) bool {
 	known := map[frameKey]bool{}
 	for _, m := range failed.violations {
@@ -200,8 +205,10 @@ func (y causeClaim) isCausedBy(entry string, failed *causeClaim) bool {
 	})
 }
 
-// mistake is what a finding of a fail rests on: messages, and the entry that is about it, whatever message shows it.
+// violation is what a finding of a fail rests on.
 type violation struct {
+	// messages are the frames that show the violation.
 	messages []frameKey
-	entry    string // id; empty: none is known
+	// entry is the id of the entry that is about it, whichever message shows it; empty when none is known.
+	entry string
 }

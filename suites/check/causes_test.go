@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// checkWithVerdict is a check that comes to a verdict, and yields one that yields.
+// checkWithVerdict is a check with the given verdict, which yields if that is its verdict.
 var (
 	checkWithVerdict = func(v catalogue.Verdict) Check {
 		return Probe(func(t *T) {
@@ -27,7 +27,7 @@ var (
 	yieldingCheck = func(t *T) { t.Yield("src is not a string") }
 )
 
-// What a check says of another one's mistake is verified by what that one has come to.
+// TestYield checks that a result names only causes that are confirmed by the results of the entries it yields to.
 func TestYield(t *testing.T) {
 	again := func(t *T) { t.WithReason(report.OtherCheck).Retry("src is not a string") }
 	some := func(t *T) {
@@ -105,15 +105,15 @@ func TestYield(t *testing.T) {
 		out.wantVerdict(t, "a/one", tt.verdict, tt.message)
 		r := out.results["a/one"]
 		if got := strings.Join(r.Causes, " "); r.Reason != tt.reason || got != tt.causes || r.Message != tt.message {
-			t.Errorf("%s: got %s %q: %s", tt.yields, r.Reason, got, r.Message)
+			t.Errorf("%s: got reason %s, causes %q: %s", tt.yields, r.Reason, got, r.Message)
 		}
 		if gates := tt.verdict == catalogue.Inconclusive; r.Gates != gates {
-			t.Errorf("%s: it gates: %v", tt.yields, r.Gates)
+			t.Errorf("%s: Gates is %v", tt.yields, r.Gates)
 		}
 	}
 }
 
-// An entry that was not wanted may report it all the same.
+// TestYieldToUntestedEntry checks that a result also yields to an entry that was not selected.
 func TestYieldToUntestedEntry(t *testing.T) {
 	entries := catalogue.Catalogue{
 		{ID: "a/one", Revisions: []string{catalogue.NewestLegacy}, YieldsTo: []string{"b/*"}},
@@ -131,7 +131,7 @@ func TestYieldToUntestedEntry(t *testing.T) {
 	}
 }
 
-// A fail on messages on which an entry has failed to which this one yields is no second fail.
+// TestYieldToCause checks that a fail yields to an entry that has failed on the same messages.
 func TestYieldToCause(t *testing.T) {
 	fails := func(methods ...string) func(t *T) {
 		return func(t *T) {
@@ -140,7 +140,7 @@ func TestYieldToCause(t *testing.T) {
 				func(t *T, method string) { t.Expect(t.Request(s, method, nil)).To(BeResult()) })
 		}
 	}
-	shared := func(t *T) { // the same message in all checks
+	shared := func(t *T) { // the message that decides in all checks
 		r := Step(t, "one", func(t *T) driver.Reply { return t.Request(t.Session(), "one", nil) })
 		t.Expect(r).To(BeResult())
 	}
@@ -159,10 +159,10 @@ func TestYieldToCause(t *testing.T) {
 		{"another one as well", fails("one", "two"), "b/errors", catalogue.Fail},
 		{"another one", fails("two"), "b/errors", catalogue.Fail},
 		{"no message", func(t *T) { t.Fail("good", "bad") }, "b/errors", catalogue.Fail},
-		{"it yields to what does not fail", fails("one"), "b/passes", catalogue.Fail},
+		{"it yields to an entry that passes", fails("one"), "b/passes", catalogue.Fail},
 		{"it yields to nothing", fails("one"), "", catalogue.Fail},
-		{"a lesser one", fails("one"), "b/lesser", catalogue.Fail},
-		{"it yields to what yields", shared, "b/too", catalogue.Skip},
+		{"a minor one", fails("one"), "b/lesser", catalogue.Fail},
+		{"it yields to an entry that yields", shared, "b/too", catalogue.Skip},
 	} {
 		out := testRun{
 			script: wrong,
@@ -191,7 +191,7 @@ func TestYieldToCause(t *testing.T) {
 	}
 }
 
-// Of entries that yield to each other, one reports what all have failed on.
+// TestYieldToCauseCycle checks that one of several entries that yield to each other reports the common violation.
 func TestYieldToCauseCycle(t *testing.T) {
 	asks := Probe(func(t *T) {
 		r := Step(t, "one", func(t *T) driver.Reply { return t.Request(t.Session(), "one", nil) })
@@ -216,7 +216,8 @@ func TestYieldToCauseCycle(t *testing.T) {
 	}
 }
 
-// A mistake that an entry is about is the same one where watches do not look, after invalid input.
+// TestYieldToViolatedEntry checks that a fail yields to the entry that is about exactly its violation, also when the
+// two were found in different messages, as after invalid input.
 func TestYieldToViolatedEntry(t *testing.T) {
 	fails := Probe(func(t *T) { t.Expect(t.Request(t.SessionForInvalidInput(), "one", nil)).To(BeError(-32601)) })
 	partly := Probe(func(t *T) { t.Caveat("something is left out") })

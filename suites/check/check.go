@@ -2,75 +2,78 @@ package check
 
 import "github.com/mcpcheck/mcpcheck/suites/catalogue"
 
-// Check is the script that tries one requirement.
+// Check is the script that tries one requirement. Probe, ProcessProbe, ShutdownProbe and Watch create one.
 type Check struct {
-	kind  kind
-	run   func(*T)
-	setup func(*T) // of a watch: what has to be on the wire first; may be nil
+	kind kind
+	run  func(*T)
+	// setup is for a watch: it makes sure that what the watch judges is on the wire; nil when nothing has to be done.
+	setup func(*T)
 
 	whenConnectRefused, whenProtected bool
-	reusedForInvalidInput             bool // its process is going to be lent to others, which are tried after it
+	// reusedForInvalidInput is set when the check's process becomes the session for invalid input of later checks.
+	reusedForInvalidInput bool
 
-	modern *Check // the script for revisions without a handshake; nil: it is this one
+	// modern is the script for revisions without a handshake; nil when this one serves them as well.
+	modern *Check
 }
 
 // kind says what a check needs, which decides when it runs.
 type kind int
 
 const (
-	probe         kind = iota // talks in sessions that are lent to it
-	processProbe              // needs a process of its own, started ahead
-	shutdownProbe             // ends a session, so it runs when the others are done
+	probe         kind = iota // uses sessions that it shares with others
+	processProbe              // needs a process of its own, which is started ahead
+	shutdownProbe             // ends a session, so it runs after the probes
 	watch                     // judges what was on the wire, so it runs last
 )
 
-// Probe is a check that talks to the server in sessions that it is lent.
+// Probe returns a check that sends requests in sessions which it may share with other checks.
 func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
 
-// ProcessProbe is a check that needs a process to which nothing was said, T.Start. Its sessions may be lent to others
-// afterwards.
+// ProcessProbe returns a check that needs a process to which nothing was sent yet (T.NewProcess). Others may use its
+// sessions afterwards.
 func ProcessProbe(run func(*T)) Check { return Check{kind: processProbe, run: run} }
 
-// ReusedForInvalidInput is for a check whose process is a good one to lend as a hostile session, since what it began
-// with was of that kind. Over stdio, others that want such a session are tried after it.
+// ReusedForInvalidInput marks a check whose process suits others as their session for invalid input, because the check
+// has sent such input itself. Over stdio, the checks that want such a session are tried after it.
 func (c Check) ReusedForInvalidInput() Check {
 	c.reusedForInvalidInput = true
 	return c
 }
 
-// ShutdownProbe is a check of how a session ends, SessionToEnd. It runs after the probes.
+// ShutdownProbe returns a check of how a session ends (SessionToEnd). It runs after the probes.
 func ShutdownProbe(run func(*T)) Check { return Check{kind: shutdownProbe, run: run} }
 
-// Watch is a check that says nothing: it judges what was on the wire during the whole run.
+// Watch returns a check that sends nothing: it judges what was on the wire during the whole run.
 func Watch(judge func(*T, Wire)) Check { return WatchWithSetup(nil, judge) }
 
-// WatchWithSetup is a watch that sees to it that something certain is on the wire: stimulate talks to the server like a
-// probe, and judges nothing.
+// WatchWithSetup returns a watch with a setup that makes sure something to judge is on the wire. The setup sends
+// requests like a probe and judges nothing.
 func WatchWithSetup(stimulate func(*T), judge func(*T, Wire)) Check {
 	return Check{kind: watch, setup: stimulate, run: func(t *T) { judge(t, t.watchedWire()) }}
 }
 
-// WhenConnectRefused has the check tried also on a server that refuses to shake hands: it needs no handshake, since it
-// makes its requests by hand, or is about the handshake.
+// WhenConnectRefused returns the check so that it is also tried on a server that refuses the handshake: it sends its
+// requests by hand, or is about the handshake itself.
 func (c Check) WhenConnectRefused() Check {
 	c.whenConnectRefused = true
 	return c
 }
 
-// WhenProtected has the check tried also on a server that serves nothing without a good token, when there is none: it
-// is about what such a server says then.
+// WhenProtected returns the check so that it is also tried when a server requires a token and there is no valid one: it
+// is about the responses of such a server.
 func (c Check) WhenProtected() Check {
 	c.whenProtected = true
 	return c
 }
 
-// InModern has the requirement tried by another script in revisions without a handshake.
+// InModern returns the check with another script for revisions without a handshake.
 func (c Check) InModern(other Check) Check {
 	c.modern = &other
 	return c
 }
 
-// forRevision is the script for a revision.
+// forRevision returns the script for a revision.
 func (c Check) forRevision(revision string) Check {
 	if c.modern != nil && catalogue.IsModern(revision) {
 		return *c.modern
@@ -78,10 +81,10 @@ func (c Check) forRevision(revision string) Check {
 	return c
 }
 
-// Suite is the checks of one area, by the id of the requirement they try.
+// Suite holds checks by the id of the requirement that they try; usually those of one area.
 type Suite map[string]Check
 
-// MergeSuites puts suites together. An id that two of them have is a mistake of ours: it panics.
+// MergeSuites returns the checks of all suites. It panics when two of them have a check for the same id.
 func MergeSuites(suites ...Suite) Suite {
 	all := Suite{}
 	for _, suite := range suites {
@@ -95,7 +98,7 @@ func MergeSuites(suites ...Suite) Suite {
 	return all
 }
 
-// WhenProtected is the suite with all of its checks so.
+// WhenProtected returns the suite with Check.WhenProtected applied to all of its checks.
 func (s Suite) WhenProtected() Suite {
 	all := Suite{}
 	for id, check := range s {

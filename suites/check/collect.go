@@ -11,49 +11,53 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Subject is one thing of several that a check is tried on: a tool, a resource. When it fails, its frames are shown as
-// evidence or, without any, its value: a part of what the server sent or, if it was FromClient, of what mcpcheck did.
+// Subject is one of several things that a check is tried on, such as a tool or a resource. When it fails, the evidence
+// shows its frames or, if there are none, its value.
 type Subject struct {
-	Name         string
-	Value        M
-	FromClient   bool
-	Frames       []*driver.Frame
-	SourceFrames []*driver.Frame // are not shown: those that brought the value
+	Name string
+	// Value is the part of a message that the subject consists of.
+	Value M
+	// FromClient says that mcpcheck sent the value, not the server.
+	FromClient bool
+	// Frames are the messages that show the subject, in evidence.
+	Frames []*driver.Frame
+	// SourceFrames are the messages that the value comes from; they are not shown.
+	SourceFrames []*driver.Frame
 }
 
-// evidence is what shows the subject.
+// evidence returns what shows the subject.
 func (s Subject) evidence() (all evidence) {
 	all.frames = slices.DeleteFunc(slices.Clone(s.Frames), func(f *driver.Frame) bool { return f == nil })
 	if len(all.frames) > 0 || s.Value == nil {
 		return all
 	}
-	way := report.Received
+	direction := report.Received
 	if s.FromClient {
-		way = report.Sent
+		direction = report.Sent
 	}
-	line := report.NewLine(way, text.CompactJSON(s.Value))
+	line := report.NewLine(direction, text.CompactJSON(s.Value))
 	line.Part = true
 	return evidence{parts: []report.Line{line}}
 }
 
-// limitError is what mcpcheck itself cut off of what the subject shows; nil when that is whole.
+// limitError returns the limit of mcpcheck that has cut off what the subject shows; nil when nothing is missing.
 func (s Subject) limitError() *driver.LimitError {
 	for _, f := range s.Frames {
 		if f != nil && f.RoundTrip != nil {
-			if excess := f.RoundTrip.Response().LimitErr(); excess != nil {
-				return excess
+			if limitErr := f.RoundTrip.Response().LimitErr(); limitErr != nil {
+				return limitErr
 			}
 		}
 	}
 	return nil
 }
 
-// NamedSubject is a subject of which there is nothing to show but its name.
+// NamedSubject returns a subject that consists only of its name.
 func NamedSubject(name string) Subject { return Subject{Name: name} }
 
-// Each tries a check on every value and puts what it comes to together: any fail is a fail, and names the subjects that
-// failed; one pass is a pass, and tells how many values could not be tried. subject says what a value is to be called,
-// and shown by, once it was tried.
+// Each tries a check on every value and combines the outcomes. Any fail is a fail, which names the subjects that
+// failed; otherwise one pass is a pass, with a caveat that says how many values could not be tried. subject describes a
+// value after it was tried.
 func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 	var c subjectResults
 	for _, v := range all {
@@ -63,8 +67,8 @@ func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 	c.finish(t)
 }
 
-// Judge is Each for what the server sent. Without any of it the check does not apply: it never passes on nothing
-// observed. what names the values in the reason.
+// Judge is Each for what the server sent. It skips the check when the server sent nothing to judge, so that a check
+// never passes without having observed something. what names the values in the reason.
 func Judge[V any](t *T, what string, all []V, subject func(V) Subject, run func(*T, V)) {
 	if len(all) == 0 {
 		t.WithReason(report.NotObserved).Skip("the server sent no %s", what)
@@ -72,15 +76,15 @@ func Judge[V any](t *T, what string, all []V, subject func(V) Subject, run func(
 	Each(t, all, subject, run)
 }
 
-// Each tries a check on every subject.
+// Each tries a check on every subject; see the function Each.
 func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
 	Each(t, subjects, func(s Subject) Subject { return s }, run)
 }
 
-// maxJudged is how many messages a check looks at: more than any run has of a server that does not flood it.
+// maxJudged limits how many messages a check judges. No run has so many unless the server floods the client.
 const maxJudged = 5000
 
-// Cap are those of what the server sent that a check looks at: of a flood the first ones, and it says so.
+// Cap returns the first maxJudged of the values that the server sent; if there are more, it adds a caveat.
 func Cap[V any](t *T, all []V) []V {
 	if left := len(all) - maxJudged; left > 0 {
 		t.Caveat("%d of %d were not judged: it is a flood", left, len(all))
@@ -89,12 +93,12 @@ func Cap[V any](t *T, all []V) []V {
 	return all
 }
 
-// Judge tries a check on every message; of a flood, on the first ones, and says so.
+// Judge tries a check on every message, or on the first maxJudged of them with a caveat.
 func (t *T) Judge(messages Messages, run func(*T, Message)) {
 	Judge(t, messages.Kind, Cap(t, messages.List), Message.Subject, run)
 }
 
-// runPart runs a part of a check and returns what it came to.
+// runPart runs a part of a check and returns its outcome.
 func (t *T) runPart(run func(*T)) (o outcome) {
 	inner := *t
 	defer func() {
@@ -110,18 +114,21 @@ func (t *T) runPart(run func(*T)) (o outcome) {
 	return outcome{verdict: catalogue.Pass}
 }
 
-// subjectResults puts the outcomes of several subjects together.
+// subjectResults combines the outcomes of several subjects.
 type subjectResults struct {
-	passed     int
-	fails      []subjectOutcome
-	reported   map[[2]string]bool // names and messages of fails
-	undecided  []subjectOutcome
-	violations []violation      // of all fails
-	yielding   []subjectOutcome // to other checks
-	skip       *outcome
+	passed int
+	fails  []subjectOutcome
+	// reported are the names and messages of the fails.
+	reported  map[[2]string]bool
+	undecided []subjectOutcome
+	// violations are those of all fails, also of repeated ones.
+	violations []violation
+	// yielding are the subjects that other checks judge.
+	yielding []subjectOutcome
+	skip     *outcome
 }
 
-// subjectOutcome is what one subject came to.
+// subjectOutcome is the outcome of one subject.
 type subjectOutcome struct {
 	subject Subject
 	outcome
@@ -135,8 +142,8 @@ func (c *subjectResults) add(s Subject, o outcome) {
 	case catalogue.Pass:
 		c.passed++
 	case catalogue.Fail:
-		if excess := s.limitError(); excess != nil {
-			c.add(s, outcome{verdict: catalogue.Inconclusive, reason: report.Limit, message: excess.Error()})
+		if limitErr := s.limitError(); limitErr != nil {
+			c.add(s, outcome{verdict: catalogue.Inconclusive, reason: report.Limit, message: limitErr.Error()})
 			return
 		}
 		c.fail(s, o)
@@ -152,8 +159,8 @@ func (c *subjectResults) add(s Subject, o outcome) {
 	}
 }
 
-// failCheck keeps a finding, unless the same was made on another message. Where no exchange is known to have decided,
-// the subject did.
+// fail keeps the fail of a subject, unless an equal one was found on another message. If no call is known to have
+// decided it, the subject's own frames have.
 func (c *subjectResults) fail(s Subject, o outcome) {
 	own := s.evidence()
 	switch {
@@ -212,7 +219,7 @@ func (c *subjectResults) finish(t *T) {
 	}
 }
 
-// findings are those of the subject, which may be a part of another one.
+// findings returns the findings with the name of the subject, which may be a part of another one.
 func (f subjectOutcome) findings() (named []report.Finding) {
 	for _, x := range f.outcome.findings {
 		switch {
@@ -226,31 +233,31 @@ func (f subjectOutcome) findings() (named []report.Finding) {
 	return named
 }
 
-// untestedText says how many of some subjects could not be tried.
+// untestedText says how many subjects could not be tried.
 func untestedText(n, passed int) string {
 	return fmt.Sprintf("%d of %d variants could not be tested", n, n+passed)
 }
 
-// reasonsText are why subjects could not be tried: each reason once, with the first subject that it holds for.
+// reasonsText says why subjects could not be tried: each reason once, with the first subject it applies to.
 func reasonsText(open []subjectOutcome) string {
-	var told, texts []string
+	var reported, texts []string
 	for _, f := range open {
-		if slices.Contains(told, f.message) {
+		if slices.Contains(reported, f.message) {
 			continue
 		}
-		if told = append(told, f.message); len(texts) == report.MaxFindings {
+		if reported = append(reported, f.message); len(texts) == report.MaxFindings {
 			return strings.Join(texts, "; ") + "; …"
 		}
-		text := f.message
+		message := f.message
 		if f.subject.Name != "" {
-			text = f.subject.Name + ": " + text
+			message = f.subject.Name + ": " + message
 		}
-		texts = append(texts, text)
+		texts = append(texts, message)
 	}
 	return strings.Join(texts, "; ")
 }
 
-// failure is the worst of the fails, with the message and the evidence of the first few.
+// failure returns a fail at the highest level of all fails, with the messages and the evidence of the first few.
 func (c *subjectResults) failure() outcome {
 	all := outcome{verdict: catalogue.Fail, violations: c.violations}
 	for _, f := range c.fails {
@@ -261,9 +268,9 @@ func (c *subjectResults) failure() outcome {
 		if f.level < all.level {
 			continue
 		}
-		text := f.message
+		message := f.message
 		if f.subject.Name != "" {
-			text = f.subject.Name + ":\n" + indent(text)
+			message = f.subject.Name + ":\n" + indent(message)
 		}
 		all.subjects = append(all.subjects, f.subjects...)
 		all.locations = append(all.locations, f.locations...)
@@ -273,7 +280,7 @@ func (c *subjectResults) failure() outcome {
 			all.omittedFindings = append(all.omittedFindings, slices.Concat(f.findings(), f.omittedFindings)...)
 			continue
 		}
-		texts = append(texts, text)
+		texts = append(texts, message)
 		all.findings = append(all.findings, f.findings()...)
 		all.omittedFindings = append(all.omittedFindings, f.omittedFindings...)
 		all.evidence.add(f.evidence)
@@ -284,4 +291,4 @@ func (c *subjectResults) failure() outcome {
 	return all
 }
 
-func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+func indent(message string) string { return "  " + strings.ReplaceAll(message, "\n", "\n  ") }

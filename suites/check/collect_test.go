@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// outcomeOf is what a check of a MUST comes to that needs no server.
+// outcomeOf returns the outcome of a check of a MUST that needs no server.
 func outcomeOf(run func(*T)) outcome {
 	t := &T{requirement: &catalogue.Requirement{Level: catalogue.ByRevision[catalogue.Level]{All: catalogue.Must}},
 		judgedBy: catalogue.NewestLegacy, scope: &scope{}}
@@ -23,7 +23,7 @@ func outcomeOf(run func(*T)) outcome {
 	return o
 }
 
-// endAsNamed is a check on one of several things, named as it is to end: "fail oh".
+// endAsNamed is a check of one value, whose first word says how it ends: "fail oh".
 func endAsNamed(t *T, value string) {
 	how, message, _ := strings.Cut(value, " ")
 	switch how {
@@ -36,7 +36,7 @@ func endAsNamed(t *T, value string) {
 	}
 }
 
-// A flood of messages is judged in part, which the result says.
+// TestJudgeIsCapped checks that only the first of very many messages are judged, and that a caveat says so.
 func TestJudgeIsCapped(t *testing.T) {
 	judged := 0
 	o := outcomeOf(func(t *T) {
@@ -44,16 +44,17 @@ func TestJudgeIsCapped(t *testing.T) {
 		t.Judge(flood, func(*T, Message) { judged++ })
 	})
 	if judged != maxJudged || o.verdict != catalogue.Pass || o.message != "7 of 5007 were not judged: it is a flood" {
-		t.Errorf("%d were judged: %v: %s", judged, o.verdict, o.message)
+		t.Errorf("%d messages were judged: %v: %s", judged, o.verdict, o.message)
 	}
 }
 
-// subjectWithValue is a subject with a name and a value.
+// subjectWithValue returns a subject with a name and a value.
 func subjectWithValue(value string) Subject {
 	return Subject{Name: "<" + value + ">", Value: M{"is": value}}
 }
 
-// Any fail is a fail and names what failed, one pass is a pass, and nothing passes on nothing observed.
+// TestEach checks that any fail is a fail which names what failed, that otherwise one pass is a pass, and that a check
+// never passes without having observed something.
 func TestEach(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -80,9 +81,9 @@ func TestEach(t *testing.T) {
 			`{"is":"fail a"} {"is":"fail b"}`},
 		{"the same twice", []string{"fail a", "fail a"}, catalogue.Fail, catalogue.Must,
 			"<fail a>:\n  expected a\n  got that", []string{"<fail a>"}, `{"is":"fail a"}`},
-		{"the worst counts", []string{"note a", "warn b", "fail c", "warn d"}, catalogue.Fail, catalogue.Must,
+		{"the highest level counts", []string{"note a", "warn b", "fail c", "warn d"}, catalogue.Fail, catalogue.Must,
 			"<fail c>:\n  expected c\n  got that", []string{"<fail c>"}, `{"is":"fail c"}`},
-		{"though it comes late", []string{"note a", "note b", "note c", "note d", "note e", "warn f"}, catalogue.Fail,
+		{"also if it comes last", []string{"note a", "note b", "note c", "note d", "note e", "warn f"}, catalogue.Fail,
 			catalogue.Should,
 			"<warn f>:\n  expected f\n  got that", []string{"<warn f>"}, `{"is":"warn f"}`},
 	}
@@ -101,7 +102,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// Of many findings all are named, and the first few told.
+// TestEachLimitsFindings checks that all findings are named and the first few of them shown.
 func TestEachLimitsFindings(t *testing.T) {
 	var values []string
 	for i := range 7 {
@@ -109,14 +110,14 @@ func TestEachLimitsFindings(t *testing.T) {
 	}
 	o := outcomeOf(func(t *T) { Each(t, values, subjectWithValue, endAsNamed) })
 	if got := strings.Count(o.message, "expected "); got != report.MaxFindings || len(o.lines) != report.MaxFindings {
-		t.Errorf("%d are told, with %d lines", got, len(o.lines))
+		t.Errorf("%d findings are shown, with %d lines", got, len(o.lines))
 	}
 	if len(o.subjects) != 7 || len(o.locations) != 7 {
-		t.Errorf("named are %v, found at %v", o.subjects, o.locations)
+		t.Errorf("got subjects %v at %v", o.subjects, o.locations)
 	}
 }
 
-// Of many reasons the first few are told.
+// TestEachLimitsReasons checks that only the first few of many reasons are shown.
 func TestEachLimitsReasons(t *testing.T) {
 	values := []string{"pass"}
 	for i := range 7 {
@@ -129,7 +130,7 @@ func TestEachLimitsReasons(t *testing.T) {
 	}
 }
 
-// What a pass does not cover is told by nothing but a pass.
+// TestCaveat checks that only a pass shows what it does not cover.
 func TestCaveat(t *testing.T) {
 	for end, want := range map[string]string{"pass": "a\nb", "fail c": "expected c\ngot that", "skip c": "c"} {
 		o := outcomeOf(func(t *T) {
@@ -143,7 +144,7 @@ func TestCaveat(t *testing.T) {
 	}
 }
 
-// A fault of mcpcheck in one part is one of the check.
+// TestEachPanics checks that a panic in one part is an internal error of the whole check.
 func TestEachPanics(t *testing.T) {
 	if o := outcomeOf(func(t *T) {
 		Each(t, []string{"pass", "panic oh"}, NamedSubject,
@@ -153,7 +154,8 @@ func TestEachPanics(t *testing.T) {
 	}
 }
 
-// What the server sent is judged only if it sent some.
+// TestJudge checks that a check is skipped if the server sent nothing to judge, and that its evidence shows the
+// message.
 func TestJudge(t *testing.T) {
 	request := &driver.Frame{Side: driver.FromClient, Raw: driver.Text("asked")}
 	answer := &driver.Frame{Side: driver.FromServer, Raw: driver.Text("said")}
@@ -167,7 +169,7 @@ func TestJudge(t *testing.T) {
 		{"none", nil, catalogue.Skip, "the server sent no word", ""},
 		{"one", []Message{{Frame: answer, Request: request}}, catalogue.Fail, "expected nothing\ngot said",
 			"→ asked ← said"},
-		{"one that nobody asked for", []Message{{Frame: answer}}, catalogue.Fail, "expected nothing\ngot said",
+		{"a response to no request", []Message{{Frame: answer}}, catalogue.Fail, "expected nothing\ngot said",
 			"← said"},
 	}
 	for _, tt := range tests {
@@ -191,7 +193,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A value is shown as a part of a message, and as that of who sent it.
+// TestValuesAreParts checks that the value of a subject is shown as a part of a message, in the direction it was sent.
 func TestValuesAreParts(t *testing.T) {
 	for arrow, s := range map[string]Subject{
 		"←": {Name: "tool", Value: M{"name": "tool"}},
@@ -199,12 +201,12 @@ func TestValuesAreParts(t *testing.T) {
 	} {
 		lines := outcomeOf(func(t *T) { t.Each([]Subject{s}, func(t *T, _ Subject) { t.Fail("nothing", "it") }) }).lines
 		if len(lines) != 1 || lines[0].Arrow != arrow || !lines[0].Part {
-			t.Errorf("%s is shown as %+v, want %s and that it is a part", s.Name, lines, arrow)
+			t.Errorf("%s is shown as %+v, want %s and Part", s.Name, lines, arrow)
 		}
 	}
 }
 
-// Subjects are values, too.
+// TestEachSubject checks that subjects can be values.
 func TestEachSubject(t *testing.T) {
 	o := outcomeOf(func(t *T) {
 		t.Each([]Subject{NamedSubject("one"), NamedSubject("two")},
@@ -216,13 +218,15 @@ func TestEachSubject(t *testing.T) {
 	}
 }
 
-// An assertion fails at its level, but not above that of the requirement, and says where it stands.
+// TestAssertions checks that an assertion fails at its own level, but at most at that of the requirement, and that its
+// location is reported.
 func TestAssertions(t *testing.T) {
 	const must, should, may, advice = catalogue.Must, catalogue.Should, catalogue.May, catalogue.Advice
 	tests := []struct {
-		name              string
-		run               func(*T)
-		must, should, may catalogue.Level // of the fail, when the requirement is one
+		name string
+		run  func(*T)
+		// must, should and may are the levels of the fail for requirements of these levels.
+		must, should, may catalogue.Level
 	}{
 		{"Expect", func(t *T) { t.Expect(1).To(BeOneOf(2)) }, must, should, may},
 		{"ExpectShould", func(t *T) { t.ExpectShould(1).To(BeOneOf(2)) }, should, should, may},

@@ -9,14 +9,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// unconfirmedCase is a case that did not pass, which is confirmed together with others.
+// unconfirmedCase is a case that did not pass and is confirmed together with others.
 type unconfirmedCase struct {
-	index int // in the plan
+	// index is the index of the case in the plan.
+	index int
 	phase confirmationPhase
 }
 
-// turn is when a case is confirmed among others: first those that need a process to which nothing was said, since it
-// serves the others afterwards, and hostile input last.
+// confirmationPhase orders the cases that are confirmed together: first those that need a fresh process, since others
+// can use it afterwards, and invalid input last.
 type confirmationPhase int
 
 const (
@@ -25,7 +26,7 @@ const (
 	inInvalidInputSession
 )
 
-// confirmationPhaseOf is the turn of a case that has been tried once.
+// confirmationPhaseOf returns the phase of a case that has been tried once.
 func confirmationPhaseOf(c Case, used *scope) confirmationPhase {
 	switch {
 	case c.check.kind == processProbe:
@@ -36,19 +37,20 @@ func confirmationPhaseOf(c Case, used *scope) confirmationPhase {
 	return inValidInputSession
 }
 
-// confirmationSessions are the sessions in which failures that do not block are confirmed, one after the other. A
-// process for each failure would cost more than it is worth.
+// confirmationSessions are the sessions in which failures that do not block are confirmed, one after the other.
+// Starting a process for each of these failures would take too long.
 type confirmationSessions struct {
-	pool     *driver.Pool
-	phase    confirmationPhase
-	sessions []*driver.Session // at most one for clean input, and one for hostile input
+	pool  *driver.Pool
+	phase confirmationPhase
+	// sessions holds at most one session for valid input and one for invalid input.
+	sessions []*driver.Session
 }
 
-// recordSession is the one for clean or for hostile input, which may be sent in a clean one when there is no other.
-// Once it is the turn of hostile input, all goes into one session. One that is over, or in which a request had no
-// answer, is replaced.
-func (g *confirmationSessions) session(hostile bool) (*driver.Session, error) {
-	hostile = hostile || g.phase == inInvalidInputSession
+// session returns the session for valid or for invalid input. Invalid input may be sent in the session for valid input
+// if there is no other, and once its phase has begun, everything goes into one session. A session that has ended, or in
+// which a request was not answered, is replaced.
+func (g *confirmationSessions) session(invalidInput bool) (*driver.Session, error) {
+	invalidInput = invalidInput || g.phase == inInvalidInputSession
 	g.sessions = slices.DeleteFunc(g.sessions, func(s *driver.Session) bool {
 		over := !s.IsOrdinary() || s.HasFault()
 		if over {
@@ -56,10 +58,10 @@ func (g *confirmationSessions) session(hostile bool) (*driver.Session, error) {
 		}
 		return over
 	})
-	if i := g.indexOf(hostile); i >= 0 {
+	if i := g.indexOf(invalidInput); i >= 0 {
 		return g.sessions[i], nil
 	}
-	if i := g.indexOf(false); hostile && i >= 0 {
+	if i := g.indexOf(false); invalidInput && i >= 0 {
 		return g.sessions[i], nil
 	}
 	s, err := g.pool.GetUnused()
@@ -69,12 +71,12 @@ func (g *confirmationSessions) session(hostile bool) (*driver.Session, error) {
 	return s, err
 }
 
-// indexOf is the index of the session for clean or for hostile input, -1 when there is no such session.
-func (g *confirmationSessions) indexOf(hostile bool) int {
-	return slices.IndexFunc(g.sessions, func(s *driver.Session) bool { return s.HasInvalidInput() == hostile })
+// indexOf returns the index of the session for valid or for invalid input, -1 when there is none.
+func (g *confirmationSessions) indexOf(invalidInput bool) int {
+	return slices.IndexFunc(g.sessions, func(s *driver.Session) bool { return s.HasInvalidInput() == invalidInput })
 }
 
-// release ends the sessions of an attempt, but for one that is as good as a new one to others.
+// release ends the sessions of an attempt, except for one that can serve later confirmations.
 func (g *confirmationSessions) release(used *scope) {
 	for i, u := range used.uses {
 		if s := u.session; u.ownership == exclusive && s.IsOrdinary() && !s.HasFault() &&
@@ -86,11 +88,11 @@ func (g *confirmationSessions) release(used *scope) {
 	used.release(g.pool, false)
 }
 
-// confirm tries a case once more that did not pass on sessions that others have used: together with others or, what
-// blocks, alone, while others are tried.
+// confirm tries a case again that did not pass on sessions which others have used: later together with other cases or,
+// if it would block, now and alone, while other cases are tried.
 func (e *Execution) confirm(i int, c Case, o outcome, used *scope, begin time.Time) caseOutcome {
 	uses, turn := used.uses, confirmationPhaseOf(c, used)
-	used.release(e.pool, true) // nobody waits for them
+	used.release(e.pool, true) // before the second attempt, which must not wait for them
 	if e.isConfirmedTogether(c, o) {
 		e.mu.Lock()
 		e.unconfirmedCases = append(e.unconfirmedCases, unconfirmedCase{i, turn})
@@ -116,14 +118,14 @@ func (e *Execution) confirm(i int, c Case, o outcome, used *scope, begin time.Ti
 	return caseOutcome{isPending: true}
 }
 
-// discardSessions has sessions lent to nobody more, since something in them is not as it is in a new one.
+// discardSessions marks sessions as unusable for others, since something in them differs from a fresh one.
 func discardSessions(uses []sessionUse) {
 	for _, u := range uses {
 		u.session.MarkUnusable()
 	}
 }
 
-// again makes the attempt that confirms, once the steps are over that it reads.
+// confirmAttempt makes the confirming attempt, after the steps that it reads are done.
 func (e *Execution) confirmAttempt(c Case, with *confirmationSessions) (o outcome, used *scope) {
 	for o, used = e.attempt(c, with, true); o.waitsFor != nil; o, used = e.attempt(c, with, true) {
 		used.release(e.pool, false)
@@ -132,22 +134,22 @@ func (e *Execution) confirmAttempt(c Case, with *confirmationSessions) (o outcom
 	return o, used
 }
 
-// waits reports whether what a check came to is confirmed together with others: over stdio, where a session is a
-// process.
+// isConfirmedTogether reports whether an outcome is confirmed together with others. That is so only over stdio, where
+// each session needs a process of its own.
 func (e *Execution) isConfirmedTogether(c Case, o outcome) bool {
 	together := c.check.kind == probe || c.check.kind == processProbe
 	return together && e.target.Site == nil && !e.hasSingleSession() && !e.serial.Load() && !e.options.Isolate &&
 		!e.wouldGate(c, o)
 }
 
-// isProven reports whether a failure that does not rest on the server's health needs no confirmation: the server is to
-// answer well-formed messages well whatever well-formed messages came before.
+// isProven reports whether a fail needs no confirmation: it does not block, and the attempt sent only well-formed
+// messages, which a server has to answer correctly whatever well-formed messages came before.
 func (e *Execution) isProven(c Case, o outcome, used *scope) bool {
 	return o.verdict == catalogue.Fail && e.isConfirmedTogether(c, o) && !used.needsConfirmation
 }
 
-// pingSessions makes a harmless request in the sessions of an attempt. One that no longer answers it is a session fault
-// of this attempt, and serves no later one. Where such requests are known to have no answer, none is made.
+// pingSessions sends a no-op in the sessions of an attempt. A session in which it is not answered counts as a session
+// fault of this attempt, and later attempts do not use it. Nothing is sent if the no-op is known to get no response.
 func (e *Execution) pingSessions(used *scope) {
 	for _, u := range used.uses {
 		method, _ := u.session.NoOp()
@@ -157,7 +159,8 @@ func (e *Execution) pingSessions(used *scope) {
 	}
 }
 
-// confirmTogether confirms what has waited for it. What rests on the server's health is decided again, as always.
+// confirmTogether confirms the cases that wait for it. Outcomes that rest on the server's health are retried serially
+// later.
 func (e *Execution) confirmTogether() {
 	g := &confirmationSessions{pool: e.pool}
 	slices.SortFunc(e.unconfirmedCases, func(a, b unconfirmedCase) int {

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// A check that does not pass on a session that others have used runs again alone, and only that verdict counts.
+// TestConfirmation checks that a check that does not pass on a reused session runs again, and only the second verdict
+// counts.
 func TestConfirmation(t *testing.T) {
 	skip := func(t *T) { t.Skip("no") }
 	open := func(t *T) { t.Inconclusive("no") }
 	again := func(t *T) { t.Retry("no") }
 	fail := func(t *T) { t.Fail("this", "that") }
 	broken := func(*T) { panic("oh") }
-	lent := func(ends ...func(*T)) func(*T) { // the last of them is how it ends alone
+	reusing := func(ends ...func(*T)) func(*T) { // the last of ends is how it ends in a confirmation
 		return func(t *T) {
 			t.Session()
 			if !t.IsConfirmation() {
@@ -30,31 +31,32 @@ func TestConfirmation(t *testing.T) {
 		verdict  catalogue.Verdict
 		attempts int
 	}{
-		{"a pass", Probe(lent(pass)), false, catalogue.Pass, 1},
-		{"a skip", Probe(lent(skip)), false, catalogue.Skip, 1},
-		{"what could not be tried", Probe(lent(open)), false, catalogue.Inconclusive, 1},
-		{"what the session was in the way of", Probe(lent(again, pass)), false, catalogue.Pass, 2},
-		{"the same alone", Probe(lent(again)), false, catalogue.Inconclusive, 2},
-		{"a fail", Probe(lent(fail)), false, catalogue.Fail, 2},
-		{"a fail that others had caused", Probe(lent(fail, pass)), false, catalogue.Pass, 2},
-		{"a lesser fail", Probe(lent(func(t *T) { t.FailAt(catalogue.Should, "this", "that") })), false,
+		{"a pass", Probe(reusing(pass)), false, catalogue.Pass, 1},
+		{"a skip", Probe(reusing(skip)), false, catalogue.Skip, 1},
+		{"an inconclusive check", Probe(reusing(open)), false, catalogue.Inconclusive, 1},
+		{"a retry that passes", Probe(reusing(again, pass)), false, catalogue.Pass, 2},
+		{"a retry that does not", Probe(reusing(again)), false, catalogue.Inconclusive, 2},
+		{"a fail", Probe(reusing(fail)), false, catalogue.Fail, 2},
+		{"a fail caused by others", Probe(reusing(fail, pass)), false, catalogue.Pass, 2},
+		{"a minor fail", Probe(reusing(func(t *T) { t.FailAt(catalogue.Should, "this", "that") })), false,
 			catalogue.Fail, 1},
-		{"a lesser fail that needs confirmation", Probe(func(t *T) {
+		{"a minor fail that needs confirmation", Probe(func(t *T) {
 			NeedsConfirmation(t)
 			t.FailAt(catalogue.Should, "this", "that")
 		}), false, catalogue.Fail, 2},
-		{"a fail that alone does not apply", Probe(lent(fail, skip)), false, catalogue.Skip, 2},
-		{"a fault of mcpcheck", Probe(lent(broken)), false, catalogue.Error, 2},
+		{"a fail that is a skip when confirmed", Probe(reusing(fail, skip)), false, catalogue.Skip, 2},
+		{"a panic", Probe(reusing(broken)), false, catalogue.Error, 2},
 		{"a fail on a session of its own", Probe(func(t *T) { t.ExclusiveSession(); fail(t) }), false,
 			catalogue.Fail, 1},
 		{"a fail on a process of its own", ProcessProbe(func(t *T) { t.NewProcess(); fail(t) }), false,
 			catalogue.Fail, 1},
 		{"a fail without a session", Probe(fail), false, catalogue.Fail, 1},
-		{"a fail in doubt", Probe(func(t *T) { NeedsConfirmation(t); fail(t) }), false, catalogue.Fail, 2},
-		{"a fail at the end of a lent session", ShutdownProbe(func(t *T) { SessionToEnd(t); fail(t) }), false,
+		{"a fail that needs confirmation", Probe(func(t *T) { NeedsConfirmation(t); fail(t) }), false, catalogue.Fail,
+			2},
+		{"a fail at the end of a reused session", ShutdownProbe(func(t *T) { SessionToEnd(t); fail(t) }), false,
 			catalogue.Fail, 2},
 		{"a fail of a watch", Watch(func(t *T, _ Wire) { fail(t) }), false, catalogue.Fail, 1},
-		{"a fail where nothing is shared", Probe(lent(fail)), true, catalogue.Fail, 1},
+		{"a fail where nothing is shared", Probe(reusing(fail)), true, catalogue.Fail, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,7 +70,7 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
-// An end that is confirmed leaves the sessions of others alone.
+// TestConfirmationOfShutdownProbe checks that a confirmed shutdown probe does not affect the sessions of others.
 func TestConfirmationOfShutdownProbe(t *testing.T) {
 	out := testRun{
 		checks: []testCheck{
@@ -76,22 +78,25 @@ func TestConfirmationOfShutdownProbe(t *testing.T) {
 			{id: "a/end", check: ShutdownProbe(func(t *T) { SessionToEnd(t); t.Fail("this", "that") })},
 		},
 		options: Options{Jobs: DefaultJobs},
-	}.run(t) // which wants all sessions ended
+	}.run(t) // it checks that all sessions have ended
 	out.wantAttempts(t, "a/end", 2)
 }
 
-// What an earlier check left behind is not held against the server: here one that answers no second list in a session.
+// TestConfirmationOnTheWire checks that the effects of an earlier check are not held against the server, here one that
+// answers only one list in a session.
 func TestConfirmationOnTheWire(t *testing.T) {
 	tests := []struct {
-		name      string
-		script    script
-		verdict   catalogue.Verdict
-		processes string // in which the three checks have been, the last time
+		name    string
+		script  script
+		verdict catalogue.Verdict
+		// processes are the processes in which the three checks ran last.
+		processes string
 	}{
-		{"an honest server", nil, catalogue.Pass, "1 1 1"},
-		{"one that has grown tired", script{{method: "tools/list", nth: 2, action: answersError(-1)}}, catalogue.Pass,
+		{"a stateless server", nil, catalogue.Pass, "1 1 1"},
+		{"one that answers one list per session", script{{method: "tools/list", nth: 2, action: answersError(-1)}},
+			catalogue.Pass,
 			"1 2 3"},
-		{"one that always does it", script{{method: "tools/list", process: 1, from: 2, action: answersError(-1)},
+		{"one that always does so", script{{method: "tools/list", process: 1, from: 2, action: answersError(-1)},
 			{method: "tools/list", process: 2, action: answersError(-1)}}, catalogue.Fail, "1 2 1"},
 	}
 	for _, tt := range tests {
@@ -112,14 +117,14 @@ func TestConfirmationOnTheWire(t *testing.T) {
 			}.run(t)
 			out.wantVerdict(t, "a/second", tt.verdict, "")
 			if got := strings.Join(in, " "); got != tt.processes {
-				t.Errorf("the checks were in the processes %s, want %s", got, tt.processes)
+				t.Errorf("the checks ran in the processes %s, want %s", got, tt.processes)
 			}
 		})
 	}
 }
 
-// Failures that are confirmed in one session have a control between them: what a server no longer answers after one of
-// them is found then, and the failure is decided again.
+// TestHealthCheckBetweenConfirmations checks that a health check between confirmations in one session finds a server
+// that stops to respond after one of them, and that the failure is then retried.
 func TestHealthCheckBetweenConfirmations(t *testing.T) {
 	lesser := func(t *T) {
 		NeedsConfirmation(t)
@@ -127,12 +132,13 @@ func TestHealthCheckBetweenConfirmations(t *testing.T) {
 		t.FailAt(catalogue.Should, "this", "that")
 	}
 	tests := []struct {
-		name     string
-		script   script
-		attempts int // of the first check
+		name   string
+		script script
+		// attempts is the number for the first check.
+		attempts int
 	}{
 		{"a server that serves", nil, 2},
-		{"one that is silent after the first check", script{
+		{"one that gets silent after the first check", script{
 			{method: "ping", process: 2, from: 2, action: staysSilent},
 		}, 3},
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// What does not block is confirmed in as few processes as it takes: hostile input last, in the one that has had clean
-// input. What blocks has a process of its own.
+// TestConfirmTogether checks that outcomes that do not block are confirmed in as few processes as possible, invalid
+// input last and in the process of valid input, and that those that block get a process of their own.
 func TestConfirmTogether(t *testing.T) {
-	minor := func(method string, hostile, fails bool) Check {
+	minor := func(method string, invalidInput, fails bool) Check {
 		return Probe(func(t *T) {
 			if !t.IsConfirmation() {
 				NeedsConfirmation(t)
 			}
-			s := t.pooledSession(hostile)
-			if hostile {
+			s := t.pooledSession(invalidInput)
+			if invalidInput {
 				s.MarkInvalidInput()
 			}
 			t.TryRequest(s, method, nil)
@@ -40,32 +40,33 @@ func TestConfirmTogether(t *testing.T) {
 		t.FailAt(catalogue.Should, "this", "that")
 	})
 	tests := []struct {
-		name      string
-		script    script
-		cast      []testCheck
-		confirmed string // what was sent to confirm, in the order of time, with the process
+		name   string
+		script script
+		cast   []testCheck
+		// confirmed is what was sent to confirm, in order, with the process.
+		confirmed string
 		processes int
 	}{
 		{
-			"clean before hostile", nil,
-			[]testCheck{{id: "a/hostile", check: minor("hostile", true, true)},
+			"valid before invalid input", nil,
+			[]testCheck{{id: "a/invalid", check: minor("invalid", true, true)},
 				{id: "a/clean", check: minor("clean", false, true)},
 				{id: "a/other", check: minor("other", false, false)}},
-			"3 clean, 3 other, 3 hostile", 3,
+			"3 clean, 3 other, 3 invalid", 3,
 		},
 		{
-			"what blocks has a process of its own", nil,
+			"blocking failures have a process of their own", nil,
 			[]testCheck{{id: "a/blocks", check: blocks}, {id: "a/clean", check: minor("clean", false, true)}},
 			"2 blocks, 3 clean", 3,
 		},
 		{
-			"one that dies is replaced", script{{method: "clean", process: 3, action: exits}},
+			"a process that exits is replaced", script{{method: "clean", process: 3, action: exits}},
 			[]testCheck{{id: "a/clean", check: minor("clean", false, true)},
 				{id: "a/other", check: minor("other", true, true)}},
-			"3 clean, 4 other, 6 clean", 6, // 5 is the control before it is decided again
+			"3 clean, 4 other, 6 clean", 6, // 5 is the health check before the retry
 		},
 		{
-			"the process of another confirmation serves, too", nil,
+			"the process of another confirmation is reused", nil,
 			[]testCheck{{id: "a/opening", check: opening}, {id: "a/clean", check: minor("clean", false, true)}},
 			"2 opening, 2 clean", 2,
 		},
@@ -80,7 +81,7 @@ func TestConfirmTogether(t *testing.T) {
 	}
 }
 
-// repeatedRequests is what was said more than once, but for what begins a session.
+// repeatedRequests returns the requests that were sent more than once, except those of the handshake.
 func (out testResult) repeatedRequests() (all []string) {
 	said := map[string]bool{}
 	for _, m := range out.received {

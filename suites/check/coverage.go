@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// NewCoverage finds out how much of a server's revision the results of a run judge. Unexercised are the capabilities
-// that the server declares and of which nothing was tried, though nobody left that out.
+// NewCoverage returns how much of the server's revision the results of a run cover. Its Unexercised are the
+// capabilities that the server declares and of which nothing was tried, although want did not exclude them.
 func NewCoverage(
 	entries catalogue.Catalogue, suite Suite, server *Server, want catalogue.Selector, results []report.Result,
 ) report.Coverage {
-	verdicts, left := map[string]catalogue.Verdict{}, map[string]bool{} // left by a quick run
+	verdicts, left := map[string]catalogue.Verdict{}, map[string]bool{}
 	for _, r := range results {
 		verdicts[r.ID], left[r.ID] = r.Verdict, r.Reason == report.NotTried
 	}
@@ -48,14 +48,14 @@ func NewCoverage(
 	return c
 }
 
-// missingCapability is the capability or the extension that a requirement is about and the server does not declare;
-// empty when it lacks nothing.
+// missingCapability returns the capability or extension that a requirement is about and the server does not declare;
+// empty when nothing is missing.
 func (s *Server) missingCapability(r *catalogue.Requirement) string {
 	extensions, _ := s.Capabilities["extensions"].(M)
 	switch {
 	case s.Failure != "":
 		return ""
-	case r.Capability == "completions" && s.Revision < "2025-03-26": // which has no capability for it
+	case r.Capability == "completions" && s.Revision < "2025-03-26": // which defines no such capability
 		return ""
 	case r.Capability != "" && !r.AssignedArea.ClientDeclares && !s.Declares(r.Capability):
 		return r.Capability

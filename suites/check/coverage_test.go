@@ -8,8 +8,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Every requirement of the revision over the transport is counted once, whatever came of it; a capability is named when
-// the server declares it, nothing of it was tried, and nobody left that out.
+// TestNewCoverage checks that every requirement for the revision and transport is counted once, and that a capability
+// is named if the server declares it and nothing of it was tried although it was selected.
 func TestNewCoverage(t *testing.T) {
 	holds := []string{catalogue.NewestLegacy}
 	requirement := func(id, capability string) *catalogue.Requirement {
@@ -51,11 +51,11 @@ func TestNewCoverage(t *testing.T) {
 		Unexercised: []string{"logging", "prompts"},
 	}
 	if diff := cmp.Diff(want, NewCoverage(entries, suite, server, wanted, results)); diff != "" {
-		t.Errorf("- wanted, + got:\n%s", diff)
+		t.Errorf("- want, + got:\n%s", diff)
 	}
 }
 
-// Of a server that could not be tested nothing is known to be missing.
+// TestNewCoverageAfterFailedHandshake checks that no capability is named if the server could not be tested.
 func TestNewCoverageAfterFailedHandshake(t *testing.T) {
 	entries := catalogue.Catalogue{
 		{ID: "a/open", Revisions: []string{catalogue.NewestLegacy}},
@@ -67,6 +67,6 @@ func TestNewCoverageAfterFailedHandshake(t *testing.T) {
 		func(*catalogue.Requirement) bool { return true },
 		[]report.Result{{ID: "a/open", Verdict: catalogue.Inconclusive}})
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("- wanted, + got:\n%s", diff)
+		t.Errorf("- want, + got:\n%s", diff)
 	}
 }

@@ -8,22 +8,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Credentials are what the operator gives the checks of authorization; empty ones are not given.
+// Credentials are the tokens and settings that the operator provides for checks of authorization. An empty one was not
+// provided.
 type Credentials struct {
-	Bearer            string // of every request
-	SecondPrincipal   string // of another principal
-	Expired           string
-	InsufficientScope string // with less scope than some operation needs
-	OtherAudience     string // issued for another resource
-	EnvironmentSecret string // value of a variable in the environment of the process that is named like a secret
+	// Bearer is the valid token that every request bears.
+	Bearer string
+	// SecondPrincipal is a valid token of another principal.
+	SecondPrincipal string
+	// Expired is a token that has expired.
+	Expired string
+	// InsufficientScope is a valid token whose scope does not permit some operation.
+	InsufficientScope string
+	// OtherAudience is a token that was issued for another resource.
+	OtherAudience string
+	// EnvironmentSecret is the value of an environment variable of the server whose name suggests a secret.
+	EnvironmentSecret string
 
-	MayContactIssuer bool   // the authorization server may be asked for its metadata though it is not on this machine
-	SSEURL           string // of an HTTP+SSE endpoint beside the Streamable HTTP one
+	// MayContactIssuer permits requests for the authorization server's metadata although it is on another machine.
+	MayContactIssuer bool
+	// SSEURL is the URL of an HTTP+SSE endpoint of the same server, besides its Streamable HTTP endpoint.
+	SSEURL string
 }
 
-// AlteredToken is the ordinary token with another last character: a JWT with a forged signature or, of another kind, a
-// token that is good when only its beginning is compared. Empty when there is none. In base64 the bit that changes is
-// one that counts, also where the last bits of a text are padding.
+// AlteredToken returns the valid token with another last character: a JWT whose signature is wrong or, for an opaque
+// token, one that a server accepts only if it compares a prefix. It is empty when there is no valid token. The bit that
+// changes is significant even if the last bits of the base64 text are padding.
 func (c Credentials) AlteredToken() string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	token := strings.TrimRight(c.Bearer, "=")
@@ -35,7 +44,8 @@ func (c Credentials) AlteredToken() string {
 	return token[:last] + alphabet[other:other+1] + c.Bearer[len(token):]
 }
 
-// UnsignedToken is the ordinary token without a signature, which its header says to have none. Empty when it is no JWT.
+// UnsignedToken returns the valid token without a signature and with "alg": "none" in its header (RFC 7519 section 6).
+// It is empty when the valid token is not a JWT.
 func (c Credentials) UnsignedToken() string {
 	parts := strings.Split(c.Bearer, ".")
 	if len(parts) != 3 {

@@ -2,7 +2,8 @@ package check
 
 import "testing"
 
-// The altered token differs in a bit that counts, also where it is base64 whose last bits are padding.
+// TestAlteredToken checks that the altered token differs in a significant bit, also if the last bits are base64
+// padding.
 func TestAlteredToken(t *testing.T) {
 	for token, want := range map[string]string{
 		"":         "",
@@ -19,14 +20,14 @@ func TestAlteredToken(t *testing.T) {
 	}
 }
 
-// The unsigned token says what the ordinary one does, and that it has no signature.
+// TestUnsignedToken checks that the unsigned token has the payload of the original and "alg": "none".
 func TestUnsignedToken(t *testing.T) {
 	for token, want := range map[string]string{
 		"":         "",
 		"secret":   "",
 		"a.b":      "",
-		"a.b.c":    "", // its header is no JSON
-		"MQ.b.c":   "", // it is no object
+		"a.b.c":    "", // its header is not JSON
+		"MQ.b.c":   "", // its header is not an object
 		"e30.b.c":  "eyJhbGciOiJub25lIn0.b.",
 		"e30.b.c.": "",
 		"eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.e30.c": "eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.e30.",

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// framesIn are the exchanges that values tell of: replies, answers over HTTP, frames, errors, subjects, and lists of
-// these.
+// framesIn returns the frames that values know of: those of replies, HTTP responses, frames, errors, subjects, and
+// slices of these.
 func framesIn(values ...any) (frames []*driver.Frame) {
 	for _, v := range values {
 		switch v := v.(type) {
@@ -40,48 +40,49 @@ func framesIn(values ...any) (frames []*driver.Frame) {
 	return slices.DeleteFunc(frames, func(f *driver.Frame) bool { return f == nil })
 }
 
-// mayHaveFrames reports whether values of a type may tell of exchanges.
+// mayHaveFrames reports whether values of a type may know of frames.
 func mayHaveFrames(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer
 }
 
-// decisiveFrames is the exchange that decided a fail: the one that is known or, if none is, the last that was seen
-// which has what the message quotes, or whose method it names, else the last; where nothing came, what was sent last.
+// decisiveFrames returns the call that decided a fail. If it is not known, that is the last frame that contains what
+// the message quotes, else the last request whose method the message names, else the last frame of the server and, if
+// there is none, the last that was sent.
 func (o outcome) decisiveFrames() []*driver.Frame {
 	if len(o.decidedBy) > 0 || len(o.evidence.parts) > 0 {
 		return o.decidedBy
 	}
-	var heard []*driver.Frame
+	var frames []*driver.Frame
 	for _, p := range o.ranges {
-		heard = append(heard, p.frames()...)
+		frames = append(frames, p.frames()...)
 	}
 	fromServer := func(f *driver.Frame) bool { return f.Side != driver.FromClient }
 	quoted := func(f *driver.Frame) bool { return fromServer(f) && hasQuotes(o.findings, f) }
 	named := func(f *driver.Frame) bool { return f.IsRequest() && namesMethod(o.findings, f) }
-	if f := lastFrame(heard, quoted); f != nil {
+	if f := lastFrame(frames, quoted); f != nil {
 		return f.WithTrigger()
 	}
-	if sent := lastFrame(heard, named); sent != nil {
+	if sent := lastFrame(frames, named); sent != nil {
 		answers := func(f *driver.Frame) bool { return f.IsResponse() && driver.SameID(f.RequestID(), sent.ID) }
-		if f := lastFrame(heard, answers); f != nil && f.Position.SameRecord(sent.Position) {
+		if f := lastFrame(frames, answers); f != nil && f.Position.SameRecord(sent.Position) {
 			return []*driver.Frame{sent, f}
 		}
 		return []*driver.Frame{sent}
 	}
-	if f := lastFrame(heard, fromServer); f != nil {
+	if f := lastFrame(frames, fromServer); f != nil {
 		return f.WithTrigger()
 	}
-	if len(heard) == 0 {
+	if len(frames) == 0 {
 		return nil
 	}
-	sent := heard[len(heard)-1]
+	sent := frames[len(frames)-1]
 	if sent.RoundTrip != nil {
 		return sent.RoundTrip.Frames()
 	}
 	return []*driver.Frame{sent}
 }
 
-// lastFrame is the last frame that matches; nil when none does.
+// lastFrame returns the last frame that matches; nil when none does.
 func lastFrame(frames []*driver.Frame, matches func(*driver.Frame) bool) *driver.Frame {
 	for _, f := range slices.Backward(frames) {
 		if matches(f) {
@@ -91,10 +92,10 @@ func lastFrame(frames []*driver.Frame, matches func(*driver.Frame) bool) *driver
 	return nil
 }
 
-// quotation is a text in quotation marks.
+// quotation matches a text in quotation marks.
 var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)+"`)
 
-// hasQuotes reports whether a frame has all that the findings quote of what came, and they quote something.
+// hasQuotes reports whether the findings quote something that was received, and the frame contains all of it.
 func hasQuotes(findings []report.Finding, f *driver.Frame) (all bool) {
 	text := f.Raw.String()
 	for _, finding := range findings {

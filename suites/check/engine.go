@@ -16,35 +16,48 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// How many checks are tried at a time unless somebody says so. Those of a server that takes its time for each answer
-// only wait most of it.
+// How many checks are tried at a time by default. The checks of a slow server spend most of their time waiting for its
+// responses, so more of them run at a time.
 const (
 	DefaultJobs    = 8
 	slowServerJobs = 4 * DefaultJobs
 )
 
-// Options are how a plan is run.
+// Options say how a plan is run.
 type Options struct {
-	Jobs             int  // checks at a time; 0: as many as seem good for the server
-	Isolate          bool // a process of its own for every session
-	Quick            bool // nothing is waited for, and over stdio there is one session
-	Seed             int64
-	Calls            report.CallPolicy
-	Examples         map[string]M // arguments by tool, known to be valid and harmless
-	ProtectedState   []string     // tools, prompts and resources whose requestState is to be protected
-	Profile          catalogue.Profile
-	DiscoverySession *driver.Session // the session of discovery, to be lent; may be nil
-	UnusedSession    *driver.Session // another one, which nobody has used; may be nil
-	GracePeriod      time.Duration   // what still runs has to come to its end once the context has ended; default 5 s
+	// Jobs is how many checks are tried at a time; 0 is a default that depends on the server.
+	Jobs int
+	// Isolate gives every check a session of its own.
+	Isolate bool
+	// Quick makes the run wait for nothing that comes late and, over stdio, use one session only.
+	Quick bool
+	// Seed determines the random choices of checks.
+	Seed int64
+	// Calls says which tools checks may call.
+	Calls report.CallPolicy
+	// Examples are arguments by tool that the operator says are valid and harmless.
+	Examples map[string]M
+	// ProtectedState names the tools, prompts and resources whose requestState is protected against changes.
+	ProtectedState []string
+	Profile        catalogue.Profile
+	// DiscoverySession is the session of discovery, which checks may use; may be nil.
+	DiscoverySession *driver.Session
+	// UnusedSession is an established session that nothing has used yet; may be nil.
+	UnusedSession *driver.Session
+	// GracePeriod is how long running checks may take to end once the context has ended; 0 is 5 s.
+	GracePeriod time.Duration
 
 	Credentials Credentials
-	Progress    *RunProgress // to be kept up to date; may be nil
+	// Progress is kept up to date during the run; may be nil.
+	Progress *RunProgress
 
-	SDKs     []catalogue.SDK // that may be recognised
-	GateSDKs bool            // their known deviations gate under every profile
+	// SDKs are those that the run can recognise.
+	SDKs []catalogue.SDK
+	// GateSDKs makes known deviations of SDKs count against the exit code under every profile.
+	GateSDKs bool
 }
 
-// Execution is a plan that is being run. The work is done by workers; Result collects it.
+// Execution is a plan that is being run by goroutines of its own. Result and Wait collect the results.
 type Execution struct {
 	ctx     context.Context
 	target  driver.Target
@@ -54,43 +67,58 @@ type Execution struct {
 	pool    *driver.Pool
 	health  health
 
-	caseDone []chan struct{} // by case
+	caseDone []chan struct{} // closed when the result is known, by case
 	results  []report.Result
-	claims   []*causeClaim // by case, of its result
+	claims   []*causeClaim // of the results, by case
+	// workDone is closed when the work has ended, and finished when it has ended or was abandoned.
 	workDone chan struct{}
-	finished chan struct{} // closed when it has ended, or was given up
+	finished chan struct{}
 
-	watchPhase       atomic.Bool       // the record is complete
-	watchedSessions  []*driver.Session // the record; set before watching is
-	invalidInputStep *step             // a case that gives others its process as a hostile session; nil: none does
+	// watchPhase is set once all sessions have ended, so that the watches can judge them.
+	watchPhase atomic.Bool
+	// watchedSessions are the sessions that the watches judge; they are set before watchPhase.
+	watchedSessions []*driver.Session
+	// invalidInputStep ends when a case has offered its process as the session for invalid input; nil when none does.
+	invalidInputStep *step
 
+	// mu guards results and claims, the fields from here to tooLongLists, and postponed, withoutSetup and
+	// unconfirmedCases.
 	mu             sync.Mutex
 	steps          map[string]*step
-	attemptClaims  map[string]*causeClaim // by id, of the last attempt
-	pendingRetries []pendingRetry         // to be decided again when nothing else runs
-	observeUntil   time.Time              // until when sessions are kept open for what comes late
-	idleSessions   []*driver.Session      // to themselves until then
-	observed       bool                   // that has come; with mu
+	attemptClaims  map[string]*causeClaim // of the last attempts, by id
+	pendingRetries []pendingRetry         // cases that are tried again when nothing else runs
+	// observeUntil is until when sessions are kept open for late messages.
+	observeUntil time.Time
+	// idleSessions are the sessions in which nothing is sent until observeUntil.
+	idleSessions []*driver.Session
+	// observed says that the run has waited for late messages.
+	observed       bool
 	uncalledTools  []report.UncalledTool
-	invalidCalls   *report.InvalidCallCounts // nil: no check had any made
-	knownArguments map[string]M              // arguments by tool; with mu
-	tooLongLists   map[string]error          // by method, why a list is not followed once more; with mu
+	invalidCalls   *report.InvalidCallCounts // nil when no check was to make invalid calls
+	knownArguments map[string]M              // arguments by tool; see RememberArguments
+	tooLongLists   map[string]error          // errors by method, of lists that are not read again
 
-	serial            atomic.Bool       // nothing else runs
-	invalidPhase      atomic.Bool       // the session of a quick run has been made a hostile one
-	postponed         []int             // cases that wait for that; with mu
-	withoutSetup      map[string]bool   // watches of a quick run for which nothing was tried; with mu
-	unconfirmedCases  []unconfirmedCase // with mu
-	confirming        sync.WaitGroup    // cases that are confirmed alone
-	confirmationSlots chan struct{}     // holds an entry for each of these
-	isReplay          bool              // there is no server, but a record of one
+	// serial says that one case runs at a time and nothing else.
+	serial atomic.Bool
+	// invalidPhase says that the session of a quick run has become one for invalid input.
+	invalidPhase     atomic.Bool
+	postponed        []int           // cases that wait for invalidPhase
+	withoutSetup     map[string]bool // ids of the watches of a quick run whose setup did not run
+	unconfirmedCases []unconfirmedCase
+	confirming       sync.WaitGroup // counts the cases that are being confirmed alone
+	// confirmationSlots bounds how many cases are confirmed alone at a time.
+	confirmationSlots chan struct{}
+	// isReplay says that recorded sessions are judged, without a server.
+	isReplay bool
 
-	memos sync.Map // of Memo
+	memos sync.Map // the values of Memo
 
-	sdks func() []catalogue.SDK // with which the server is written; once the run is over
+	// sdks returns the SDKs that the server is recognised to use; it is called once the run is over.
+	sdks func() []catalogue.SDK
 }
 
-// Execute starts to run the plan. What it came to is had from Result and Wait.
+// Execute starts to run the plan in the background. Use Result, or EachResult, and Wait to
+// collect the results.
 func Execute(ctx context.Context, target driver.Target, server *Server, plan []Case, o Options) *Execution {
 	o.Jobs = jobsFor(server, o.Jobs)
 	if o.GracePeriod <= 0 {
@@ -103,7 +131,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	case server.OneClient:
 		o.Jobs, o.Isolate = 1, true
 	case o.hasSingleSession(target):
-		o.Jobs = 1 // nobody waits for the session with another's need of it
+		o.Jobs = 1 // two attempts could wait for each other's session
 	}
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
@@ -122,14 +150,14 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e.addSession(o.UnusedSession, e.pool.AddUnused)
 	e.pool.Prestart(e.prestartCount())
 	if slices.ContainsFunc(plan, Case.isReusedForInvalidInput) && !e.hasSingleSession() {
-		e.invalidInputStep = &step{name: "a hostile session", done: make(chan struct{})}
+		e.invalidInputStep = &step{name: "a session for invalid input", done: make(chan struct{})}
 	}
 	go e.runAll()
 	go e.watchdog()
 	return e
 }
 
-// prepare makes room for the results of the plan.
+// allocateResults makes room for the results of the plan.
 func (e *Execution) allocateResults() {
 	e.caseDone, e.results = make([]chan struct{}, len(e.plan)), make([]report.Result, len(e.plan))
 	e.claims, e.attemptClaims = make([]*causeClaim, len(e.plan)), map[string]*causeClaim{}
@@ -138,7 +166,7 @@ func (e *Execution) allocateResults() {
 	}
 }
 
-// jobsFor is how many checks are tried at a time: as many as were asked for or, if none were, as seem good.
+// jobsFor returns how many checks are tried at a time: as many as requested or, for 0, a number that suits the server.
 func jobsFor(server *Server, asked int) int {
 	switch {
 	case asked > 0:
@@ -149,7 +177,7 @@ func jobsFor(server *Server, asked int) int {
 	return DefaultJobs
 }
 
-// addSession takes over a session of discovery and gives it to the pool; nil is none.
+// addSession takes over a session of discovery, and gives it to the pool if checks can use it. The session may be nil.
 func (e *Execution) addSession(s *driver.Session, give func(*driver.Session)) {
 	if s == nil {
 		return
@@ -162,8 +190,8 @@ func (e *Execution) addSession(s *driver.Session, give func(*driver.Session)) {
 	}
 }
 
-// sessionLimit is how many sessions are lent at a time. Over stdio requests are fast and processes are slow to start,
-// so jobs share few sessions; over HTTP a session is cheap and a request may be slow.
+// sessionLimit returns how many pooled sessions are in use at a time. Over stdio requests are fast and processes are
+// slow to start, so jobs share few sessions; over HTTP a session is cheap and a request may be slow.
 func (o Options) sessionLimit(target driver.Target) int {
 	switch {
 	case o.hasSingleSession(target):
@@ -174,10 +202,11 @@ func (o Options) sessionLimit(target driver.Target) int {
 	return max(1, o.Jobs/4)
 }
 
-// maxPrestarted is how many processes are started before they are needed: checks share them, and a run takes no fewer.
+// maxPrestarted limits how many processes are started before they are needed. Checks share them, so every run needs
+// that many.
 const maxPrestarted = 5
 
-// prestartCount is how many are in this run.
+// prestartCount returns how many processes this run starts before they are needed.
 func (e *Execution) prestartCount() int {
 	if e.options.Jobs == 1 {
 		return 0
@@ -194,11 +223,11 @@ func (e *Execution) count(k kind) (n int) {
 	return n
 }
 
-// runAll runs all cases: those that talk, then those that end sessions, then those that judge the record.
+// runAll runs all cases: first the probes, then the checks that end sessions, then the watches.
 func (e *Execution) runAll() {
 	defer close(e.workDone)
 	if e.serial.Load() {
-		e.pool.Wait() // for the end of the session of discovery
+		e.pool.Wait() // until the session of discovery has ended
 	}
 	e.runParallel(e.probeOrder())
 	e.startInvalidPhase()
@@ -215,7 +244,7 @@ func (e *Execution) runAll() {
 	e.pool.Wait()
 }
 
-// resultOrder is the order in which cases come to their results.
+// resultOrder returns the indexes of the cases in the order in which they are likely to get their results.
 func (e *Execution) resultOrder() []int {
 	return slices.Concat(e.casesOf(processProbe), e.casesOf(probe), e.casesOf(shutdownProbe), e.casesOf(watch))
 }
@@ -229,9 +258,9 @@ func (e *Execution) casesOf(k kind) (cases []int) {
 	return cases
 }
 
-// probeOrder are the cases that talk to the server, in the order in which they begin: those that need processes early,
-// before them the one whose process others wait for, and most that call tools late, since they wait for one of them to
-// have called them all.
+// probeOrder returns the cases that send requests, in the order in which they start. Those that need a process of their
+// own start early, first of all the one whose process others wait for. Most of those that call tools start late, since
+// they wait until one of them has called all tools.
 func (e *Execution) probeOrder() []int {
 	early := e.casesOf(processProbe)
 	if i := slices.IndexFunc(early, func(i int) bool { return e.plan[i].isReusedForInvalidInput() }); i > 0 {
@@ -253,8 +282,8 @@ func (e *Execution) probeOrder() []int {
 	return slices.Concat(interleave(early, slices.Concat(first, others)), invalid, valid)
 }
 
-// watchesWithSetup are the watches that want something on the wire. A server that refuses to shake hands is judged by
-// what it says then: more cannot be had.
+// watchesWithSetup returns the watches with a setup that can run. A server that refuses the handshake is judged by what
+// it has sent then, since nothing more can be obtained.
 func (e *Execution) watchesWithSetup() (cases []int) {
 	for _, i := range e.casesOf(watch) {
 		if e.plan[i].check.setup != nil && e.server.Failure == "" {
@@ -276,8 +305,8 @@ func interleave(a, b []int) (all []int) {
 	return all
 }
 
-// runCase carries a case out: its check or, before the time of a watch has come, what the watch wants on the wire. It
-// is to be tried again when a step is over; nil: it was tried.
+// runCase runs the check of a case or, before the watch phase, the setup of a watch. It returns the step after which it
+// has to be called again; nil when it is done.
 func (e *Execution) runCase(i int) (until *step) {
 	c := e.plan[i]
 	defer e.options.Progress.beginCase(c.Area())()
@@ -298,22 +327,22 @@ func (e *Execution) runCase(i int) (until *step) {
 	return nil
 }
 
-// conclude settles a case, or has it decided again when nothing else runs, since its verdict rests on the server's
-// health.
-func (e *Execution) conclude(i int, r report.Result, rests sessionFault) {
+// conclude sets the result of a case, or schedules a retry with nothing else running if the verdict rests on the
+// server's health.
+func (e *Execution) conclude(i int, r report.Result, fault sessionFault) {
 	if !e.watchPhase.Load() && e.health.needsCheck() {
 		e.checkHealth()
 	}
-	if rests.isSet() && e.ctx.Err() == nil {
+	if fault.isSet() && e.ctx.Err() == nil {
 		e.mu.Lock()
-		e.pendingRetries = append(e.pendingRetries, pendingRetry{i, r, rests})
+		e.pendingRetries = append(e.pendingRetries, pendingRetry{i, r, fault})
 		e.mu.Unlock()
 		return
 	}
 	e.setResult(i, r)
 }
 
-// runParallel tries cases in their order, as many at a time as there are jobs. Those that wait for a step do not count.
+// runParallel runs cases in their order, as many at a time as there are jobs. Cases that wait for a step do not count.
 func (e *Execution) runParallel(cases []int) {
 	jobs := e.options.Jobs
 	if e.serial.Load() {
@@ -337,52 +366,56 @@ func (e *Execution) runParallel(cases []int) {
 	workers.Wait()
 }
 
-// awaitSessionEnds waits until the sessions that were given up have gone when one is to come after the other. Watches
-// run at the same time, and most of them want no session.
+// awaitSessionEnds waits until all closed sessions have ended, if only one may be open at a time. It does nothing in
+// the watch phase, where cases run in parallel and hardly any needs a session.
 func (e *Execution) awaitSessionEnds() {
 	if e.serial.Load() && !e.watchPhase.Load() {
 		e.pool.Wait()
 	}
 }
 
-// Wait returns once every case has its result and every process has gone. What has not come to its end when the context
-// and the grace after it have is left behind.
+// Wait returns once every case has its result and every process has ended. Checks that have not ended when the context
+// has, and GracePeriod after it, are abandoned.
 func (e *Execution) Wait() { <-e.finished }
 
-// Sessions are all sessions of the run, in the order in which they were opened.
+// Sessions returns all sessions of the run, in the order in which they were opened.
 func (e *Execution) Sessions() []*driver.Session { return e.pool.Sessions() }
 
-// UncalledTools are the tools that were not called with valid arguments, when tools were to be called at all.
+// UncalledTools returns the tools that were not called with valid arguments; nil when no check was to call tools.
 func (e *Execution) UncalledTools() []report.UncalledTool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.uncalledTools
 }
 
-// InvalidCallCounts is how many tools were called with invalid arguments; nil when none was to be.
+// InvalidCallCounts returns how many tools were called with invalid arguments; nil when no check was to make
+// such calls.
 func (e *Execution) InvalidCallCounts() *report.InvalidCallCounts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.invalidCalls
 }
 
-// Problem is why the run could not go on; empty when it did.
+// Problem says why the run could not go on; it is empty when it did.
 func (e *Execution) Problem() string {
 	reason, _ := e.health.downReason()
 	return reason
 }
 
-// caseOutcome is the outcome of a case.
+// caseOutcome is what trying a case has resulted in.
 type caseOutcome struct {
-	result    report.Result
-	fault     sessionFault // on which the verdict rests
-	isPending bool         // for its turn, without a result: to be confirmed, or in a quick run
-	waitsFor  *step        // when that is over it is to be judged anew; nil: it is judged
+	result report.Result
+	// fault is the session fault that the verdict may rest on.
+	fault sessionFault
+	// isPending says that there is no result yet: the case is confirmed or, in a quick run, tried later.
+	isPending bool
+	// waitsFor is the step after which the case is tried again; nil when it was tried.
+	waitsFor *step
 }
 
-// judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
-// left behind is never held against the server. What does not block is confirmed later, together with others, unless it
-// is proven. What rests on the server's health is decided again.
+// judge tries a case. If it does not pass on sessions that others have used, it is confirmed, so that the effects of an
+// earlier check are never held against the server. Outcomes that rest on the server's health are retried serially
+// instead.
 func (e *Execution) judge(i int, c Case) (j caseOutcome) {
 	begin := time.Now()
 	if c.predetermined.verdict != "" {
@@ -400,7 +433,7 @@ func (e *Execution) judge(i int, c Case) (j caseOutcome) {
 	return e.decide(i, c, o, used, begin)
 }
 
-// decide judges a case by its last attempt.
+// decide returns the result of a case by its last attempt.
 func (e *Execution) decide(i int, c Case, o outcome, used *scope, begin time.Time) (j caseOutcome) {
 	j.fault = used.relevantFault(c.check.kind, o)
 	used.release(e.pool, (o.isFinal() || e.skipsConfirmation(c, o)) && !used.isConfirmation)
@@ -411,8 +444,8 @@ func (e *Execution) decide(i int, c Case, o outcome, used *scope, begin time.Tim
 	return j
 }
 
-// attempt runs the check of a case once: alone, which may be in sessions that it shares with other confirmations, or
-// not.
+// attempt runs the check of a case once. A confirmation (alone) uses fresh sessions, or those that it shares with other
+// confirmations.
 func (e *Execution) attempt(c Case, with *confirmationSessions, alone bool) (o outcome, used *scope) {
 	used = &scope{isConfirmation: alone, confirmation: with}
 	switch {
@@ -429,12 +462,12 @@ func (e *Execution) attempt(c Case, with *confirmationSessions, alone bool) (o o
 		reusedForInvalidInput: c.isReusedForInvalidInput(), scope: used,
 	}
 	o = used.runCheck(func() { c.check.run(t) })
-	switch strange := used.voidOutcome(); {
+	switch void := used.voidOutcome(); {
 	case e.ctx.Err() != nil && o.verdict != catalogue.Pass:
 		o = interruptedOutcome(e.ctx)
-	case o.verdict == catalogue.Fail && strange != nil:
+	case o.verdict == catalogue.Fail && void != nil:
 		failed := o
-		o = *strange
+		o = *void
 		o.evidence, o.decidedBy = failed.evidence, failed.decidedBy
 	}
 	if o.verdict == catalogue.Fail && o.violations == nil {
@@ -445,7 +478,7 @@ func (e *Execution) attempt(c Case, with *confirmationSessions, alone bool) (o o
 	return o, used
 }
 
-// runRecovered runs a check and turns the way in which it ended into an outcome.
+// runRecovered runs a check and returns how it ended.
 func runRecovered(run func()) (o outcome) {
 	defer func() {
 		switch e := recover().(type) {
@@ -460,7 +493,7 @@ func runRecovered(run func()) (o outcome) {
 	return outcome{verdict: catalogue.Pass}
 }
 
-// runCheck is how a check ended that has the scope.
+// runCheck runs the check of an attempt, and adds its notes and caveats to the outcome.
 func (c *scope) runCheck(run func()) outcome {
 	o := runRecovered(run)
 	o.note = strings.Join(c.notes, "\n")
@@ -503,8 +536,7 @@ func (e *Execution) newResult(c Case, o outcome, begin time.Time) report.Result 
 	return r
 }
 
-// release gives back the sessions of an attempt. After one that ended well they are lent to others, else they are
-// ended.
+// release gives back the sessions of an attempt: to other checks if it ended well; otherwise they are closed.
 func (c *scope) release(pool *driver.Pool, well bool) {
 	for _, u := range c.uses {
 		switch {
@@ -526,16 +558,16 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 	c.uses = nil
 }
 
-// isRepeatable reports whether what the attempt has sent in its sessions may be sent again in them.
+// isRepeatable reports whether the requests of the attempt may be sent again in its sessions.
 func (c *scope) isRepeatable() bool {
 	return !slices.ContainsFunc(c.uses, func(u sessionUse) bool { return u.session.HasCustomIDs(u.mark) })
 }
 
-// borrowed reports whether a session of the attempt around this one was used.
+// hasInherited reports whether the attempt used a session of the attempt around it.
 func (c *scope) hasInherited() bool {
 	return slices.ContainsFunc(c.uses, func(u sessionUse) bool { return u.ownership == inherited })
 }
 
-// watchedWire is what was said before the watches. Sessions that these open to confirm something are not judged: they
-// may be greeting still.
+// watchedWire returns the sessions that were opened before the watch phase. Those that watches open for a confirmation
+// are not judged, since their handshake may still be going on.
 func (t *T) watchedWire() Wire { return Wire{Sessions: t.execution.watchedSessions} }

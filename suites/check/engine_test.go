@@ -16,14 +16,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// usesSession is a check that does nothing but use a session, which others are lent then.
+// usesSession is a check that uses a session, which others may use afterwards.
 var usesSession = Probe(func(t *T) { t.Request(t.Session(), "tools/list", nil) })
 
-// What rests on a silent or dead server is decided once more, when nothing else runs.
+// TestRetrySerially checks that a verdict that rests on a silent or exited server is retried with nothing else running.
 func TestRetrySerially(t *testing.T) {
 	silence := func(t *T) { t.Expect(t.TryRequest(t.ExclusiveSession(), "tools/list", nil)).To(BeAnswered()) }
 	asked := func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) }
-	crowd := func(does action) script { return script{{method: "tools/list", inParallel: true, action: does}} }
+	underLoad := func(does action) script { return script{{method: "tools/list", inParallel: true, action: does}} }
 	always := func(does action) script { return script{{method: "tools/list", action: does}} }
 	tests := []struct {
 		name     string
@@ -34,33 +34,33 @@ func TestRetrySerially(t *testing.T) {
 		attempts int
 	}{
 		{"one that answers", nil, Probe, silence, catalogue.Pass, 1},
-		{"silent in a crowd", crowd(staysSilent), Probe, silence, catalogue.Pass, 2},
-		{"dead in a crowd", crowd(exits), Probe, silence, catalogue.Pass, 2},
-		{"dead in a crowd, and left to itself when it is not", crowd(exits), Probe, func(t *T) {
+		{"silent under load", underLoad(staysSilent), Probe, silence, catalogue.Pass, 2},
+		{"exits under load", underLoad(exits), Probe, silence, catalogue.Pass, 2},
+		{"exits under load, with an idle session", underLoad(exits), Probe, func(t *T) {
 			silence(t)
 			KeepIdle(t, t.ExclusiveSession())
 		}, catalogue.Pass, 2},
-		{"not to be asked in a crowd", crowd(staysSilent), Probe, asked, catalogue.Pass, 2},
-		{"silent in a crowd, from the start", crowd(staysSilent), ProcessProbe, silence, catalogue.Pass, 2},
+		{"no answer to Request under load", underLoad(staysSilent), Probe, asked, catalogue.Pass, 2},
+		{"silent under load, new process", underLoad(staysSilent), ProcessProbe, silence, catalogue.Pass, 2},
 		{"always silent", always(staysSilent), Probe, silence, catalogue.Fail, 2},
-		{"always dead", always(exits), Probe, silence, catalogue.Fail, 2},
-		{"never to be asked", always(staysSilent), Probe, asked, catalogue.Inconclusive, 2},
-		{"an error, which a crowd explains not", crowd(answersError(-1)), Probe, func(t *T) {
+		{"always exits", always(exits), Probe, silence, catalogue.Fail, 2},
+		{"never an answer to Request", always(staysSilent), Probe, asked, catalogue.Inconclusive, 2},
+		{"an error, which load does not explain", underLoad(answersError(-1)), Probe, func(t *T) {
 			t.Expect(t.TryRequest(t.ExclusiveSession(), "tools/list", nil)).To(BeResult())
 		}, catalogue.Fail, 1},
 		{
-			"silence that nothing rests on",
-			crowd(staysSilent),
+			"silence that does not matter",
+			underLoad(staysSilent),
 			Probe,
 			func(t *T) { t.TryRequest(t.ExclusiveSession(), "tools/list", nil) },
 			catalogue.Pass,
 			1,
 		},
-		{"silence that is no answer either way", crowd(staysSilent), Probe, func(t *T) {
+		{"silence and an inconclusive check", underLoad(staysSilent), Probe, func(t *T) {
 			t.TryRequest(t.ExclusiveSession(), "tools/list", nil)
 			t.Inconclusive("no")
 		}, catalogue.Inconclusive, 2},
-		{"silence before what was answered", crowd(staysSilent), Probe, func(t *T) {
+		{"silence before a response", underLoad(staysSilent), Probe, func(t *T) {
 			s := t.ExclusiveSession()
 			asked := t.TryRequest(s, "tools/list", nil)
 			t.Request(s, "ping", nil)
@@ -68,15 +68,14 @@ func TestRetrySerially(t *testing.T) {
 				t.Skip("no list")
 			}
 		}, catalogue.Pass, 2},
-		{"silence at an end", crowd(staysSilent), ShutdownProbe, silence, catalogue.Pass, 2},
+		{"silence in a shutdown probe", underLoad(staysSilent), ShutdownProbe, silence, catalogue.Pass, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			out := testRun{
 				script: tt.script, options: Options{Jobs: 1},
 				checks: []testCheck{
-					// which others are lent then
-					{id: "a/crowd", check: ProcessProbe(func(t *T) { t.ExclusiveSession() })},
+					{id: "a/load", check: ProcessProbe(func(t *T) { t.ExclusiveSession() })},
 					{id: "a/tried", check: tt.check(tt.run)},
 					{id: "a/last", check: usesSession},
 				},
@@ -87,8 +86,8 @@ func TestRetrySerially(t *testing.T) {
 	}
 }
 
-// Doubtful cases are decided again one by one, in the order of the plan, each with no other process of the server
-// beside its own.
+// TestRetrySeriallyOneByOne checks that such cases are retried one by one, in the order of the plan, while no other
+// process of the server runs.
 func TestRetrySeriallyOneByOne(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
@@ -117,14 +116,15 @@ func TestRetrySeriallyOneByOne(t *testing.T) {
 	}
 }
 
-// A server that can run only once is never started twice; nothing is held against it in a check that wants that.
+// TestOneClient checks that a server that can run only once is never started twice, and that checks that would need
+// that are inconclusive.
 func TestOneClient(t *testing.T) {
-	hello := func(t *T) {
+	initialize := func(t *T) {
 		t.Expect(t.TryRequest(t.NewProcess(), "initialize",
 			driver.ConnectParams(catalogue.NewestLegacy))).To(BeResult())
 	}
-	greet := ProcessProbe(hello)
-	beside := func(second func(t *T)) Check {
+	newProcess := ProcessProbe(initialize)
+	withSecond := func(second func(t *T)) Check {
 		return Probe(func(t *T) {
 			t.Request(t.Session(), "tools/list", nil)
 			second(t)
@@ -133,10 +133,10 @@ func TestOneClient(t *testing.T) {
 	out := testRun{
 		script: script{{inParallel: true, action: exits}},
 		checks: []testCheck{
-			{id: "a/one", check: usesSession}, {id: "a/two", check: usesSession}, {id: "a/fresh", check: greet},
+			{id: "a/one", check: usesSession}, {id: "a/two", check: usesSession}, {id: "a/fresh", check: newProcess},
 			{id: "a/ending", check: ShutdownProbe(func(t *T) { t.Request(SessionToEnd(t), "tools/list", nil) })},
-			{id: "b/started", check: beside(hello)},
-			{id: "b/own", check: beside(func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) })},
+			{id: "b/started", check: withSecond(initialize)},
+			{id: "b/own", check: withSecond(func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) })},
 			{id: "b/parts", check: Probe(func(t *T) {
 				Parallel(t, 2, func(t *T, _ int) { t.Request(t.Session(), "tools/list", nil) })
 			})},
@@ -155,7 +155,7 @@ func TestOneClient(t *testing.T) {
 	}
 }
 
-// The session of discovery is lent, unless there was no handshake.
+// TestDiscoverySession checks that checks use the session of discovery, unless the handshake failed.
 func TestDiscoverySession(t *testing.T) {
 	for failure, want := range map[string]int{"": 1, "it refuses": 2} {
 		out := testRun{
@@ -169,8 +169,8 @@ func TestDiscoverySession(t *testing.T) {
 	}
 }
 
-// The other session of discovery is taken by who wants one that nobody has used, and what is said in it counts for
-// watches.
+// TestUnusedSession checks that the unused session of discovery serves a check that wants such a session, and that
+// watches judge what is sent in it.
 func TestUnusedSession(t *testing.T) {
 	out := testRun{
 		checks: []testCheck{
@@ -189,20 +189,22 @@ func TestUnusedSession(t *testing.T) {
 		out.wantVerdict(t, id, catalogue.Pass, "")
 	}
 	if out.started != 2 {
-		t.Errorf("%d processes were started, want those of discovery", out.started)
+		t.Errorf("%d processes were started, want only those of discovery", out.started)
 	}
 }
 
-// Processes are started ahead of the checks that need them; with one job none is, and one check runs at a time.
+// TestJobs checks that processes are started ahead of the checks that need them, unless only one check runs at a time.
 func TestJobs(t *testing.T) {
 	tests := []struct {
-		jobs      int
-		atATime   int32 // checks
-		processes int32 // while the first of three checks has its own
+		jobs int
+		// atATime is the number of checks that run at a time.
+		atATime int32
+		// processes is the number of processes while the first of three checks has its own.
+		processes int32
 	}{
 		{1, 1, 1},
 		{2, 2, 3},
-		{0, 3, 3}, // more than there are checks
+		{0, 3, 3}, // more jobs than checks
 	}
 	for _, tt := range tests {
 		var running, most, processes atomic.Int32
@@ -210,7 +212,7 @@ func TestJobs(t *testing.T) {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
 			t.NewProcess()
-			time.Sleep(time.Second) // for the others to begin
+			time.Sleep(time.Second) // so that the other checks start
 			processes.CompareAndSwap(0, int32(len(t.execution.Sessions())))
 		})
 		testRun{
@@ -219,13 +221,13 @@ func TestJobs(t *testing.T) {
 			options: Options{Jobs: tt.jobs},
 		}.run(t)
 		if most.Load() != tt.atATime || processes.Load() != tt.processes {
-			t.Errorf("%d jobs: %d checks at a time and %d processes, want %d and %d",
+			t.Errorf("%d jobs: got %d checks at a time and %d processes, want %d and %d",
 				tt.jobs, most.Load(), processes.Load(), tt.atATime, tt.processes)
 		}
 	}
 }
 
-// Checks that wait for a step that another one tries do not keep others from being tried.
+// TestWaitingForStepFreesJob checks that checks that wait for a step do not occupy jobs.
 func TestWaitingForStepFreesJob(t *testing.T) {
 	var tried, meanwhile atomic.Bool
 	waits := Probe(func(t *T) {
@@ -243,7 +245,7 @@ func TestWaitingForStepFreesJob(t *testing.T) {
 		options: Options{Jobs: 2},
 	}.run(t)
 	if !meanwhile.Load() {
-		t.Error("the last check was not tried before the step was")
+		t.Error("the last check was not tried while the step was running")
 	}
 }
 
@@ -256,12 +258,13 @@ func TestJobsFor(t *testing.T) {
 	}{{quick, 0, 8}, {slow, 0, 32}, {slow, 8, 8}, {slow, 1, 1}, {quick, 50, 50}}
 	for _, tt := range tests {
 		if got := jobsFor(tt.server, tt.asked); got != tt.want {
-			t.Errorf("%d for a server of %v, asked for %d, want %d", got, tt.server.Latency, tt.asked, tt.want)
+			t.Errorf("got %d for latency %v and %d requested jobs, want %d", got, tt.server.Latency, tt.asked, tt.want)
 		}
 	}
 }
 
-// Who waits for a step with the one session of the pool does not keep those waiting who try the step.
+// TestWaitingForStepFreesSession checks that a check that waits for a step releases the only session of the pool for
+// it.
 func TestWaitingForStepFreesSession(t *testing.T) {
 	try := func(t *T) {
 		Step(t, "step", func(t *T) bool {
@@ -281,18 +284,18 @@ func TestWaitingForStepFreesSession(t *testing.T) {
 	out.wantVerdict(t, "a/2", catalogue.Pass, "")
 }
 
-// Checks that talk come first, then those that end sessions, then the watches, which see everything that was said.
+// TestPhases checks that probes run first, then the checks that end sessions, then the watches, which see all messages.
 func TestPhases(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
-	came := func(id string) {
+	record := func(id string) {
 		mu.Lock()
 		defer mu.Unlock()
 		order = append(order, id)
 	}
-	saying := func(id string) func(*T) {
+	recording := func(id string) func(*T) {
 		return func(t *T) {
-			came(id)
+			record(id)
 			t.Request(t.Session(), "says/"+id, nil)
 		}
 	}
@@ -300,18 +303,20 @@ func TestPhases(t *testing.T) {
 		options: Options{Jobs: 1},
 		checks: []testCheck{
 			{id: "a/watch", check: Watch(func(t *T, w Wire) {
-				came("watch")
+				record("watch")
 				t.Expect(len(w.Responses().List)).To(BeOneOf(8)) // three handshakes and their pings, two requests
 			})},
-			{id: "a/prepared", check: WatchWithSetup(func(t *T) { saying("prepared")(t); t.Skip("that is no verdict") },
-				func(t *T, w Wire) {
-					came("judged")
-					t.Judge(w.ResultsOf("says/prepared"), func(*T, Message) {})
-				})},
-			{id: "a/ending", check: ShutdownProbe(func(t *T) { came("ending"); SessionToEnd(t).Stdio().CloseStdin() })},
-			{id: "a/call", check: Probe(func(*T) { came("call") }), safety: "calls-tool-invalid"},
-			{id: "a/probe", check: Probe(saying("probe"))},
-			{id: "a/fresh", check: ProcessProbe(func(t *T) { came("fresh"); t.NewProcess() })},
+			{id: "a/prepared",
+				check: WatchWithSetup(func(t *T) { recording("prepared")(t); t.Skip("a setup has no verdict") },
+					func(t *T, w Wire) {
+						record("judged")
+						t.Judge(w.ResultsOf("says/prepared"), func(*T, Message) {})
+					})},
+			{id: "a/ending",
+				check: ShutdownProbe(func(t *T) { record("ending"); SessionToEnd(t).Stdio().CloseStdin() })},
+			{id: "a/call", check: Probe(func(*T) { record("call") }), safety: "calls-tool-invalid"},
+			{id: "a/probe", check: Probe(recording("probe"))},
+			{id: "a/fresh", check: ProcessProbe(func(t *T) { record("fresh"); t.NewProcess() })},
 		},
 	}.run(t)
 	for _, id := range []string{"a/prepared", "a/ending", "a/call", "a/probe", "a/fresh"} {
@@ -323,7 +328,7 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// Processes are started early, and all tools but the first are called late.
+// TestProbeOrder checks that processes are started early, and that all tool calls but the first are late.
 func TestProbeOrder(t *testing.T) {
 	nothing := func(*T) {}
 	s := testRun{checks: []testCheck{
@@ -348,15 +353,15 @@ func TestProbeOrder(t *testing.T) {
 	}
 	want := strings.Fields("fresh valid fresh-too prepared one two invalid valid-too")
 	if diff := cmp.Diff(want, names(e.probeOrder())); diff != "" {
-		t.Errorf("they begin in another order: %s", diff)
+		t.Errorf("the cases start in another order: %s", diff)
 	}
 	want = strings.Fields("fresh fresh-too invalid one valid valid-too two ending watch prepared")
 	if diff := cmp.Diff(want, names(e.resultOrder())); diff != "" {
-		t.Errorf("they come to results in another order: %s", diff)
+		t.Errorf("the results are in another order: %s", diff)
 	}
 }
 
-// A run that is interrupted comes to its end at once, keeps what is known, and leaves nothing behind.
+// TestInterruption checks that an interrupted run ends at once, keeps the results it has, and leaves no process behind.
 func TestInterruption(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -391,9 +396,9 @@ func TestInterruption(t *testing.T) {
 	}
 }
 
-// An interrupted attempt is neither confirmed nor decided again, whatever it came to.
+// TestInterruptionOfAFail checks that an interrupted attempt is neither confirmed nor retried.
 func TestInterruptionOfAFail(t *testing.T) {
-	for name, session := range map[string]func(*T) *driver.Session{"lent": (*T).Session,
+	for name, session := range map[string]func(*T) *driver.Session{"pooled": (*T).Session,
 		"its own": (*T).ExclusiveSession} {
 		out := testRun{
 			script: script{{method: "silence", action: staysSilent}},
@@ -408,7 +413,7 @@ func TestInterruptionOfAFail(t *testing.T) {
 	}
 }
 
-// A result says what was found, at what level, and shows the wire of the attempt that counts.
+// TestResult checks that a result has the findings and the level, and the evidence of the attempt that counts.
 func TestResult(t *testing.T) {
 	out := testRun{
 		script: script{{method: "tools/list", action: delays(2 * time.Second)}},
@@ -445,16 +450,16 @@ func TestResult(t *testing.T) {
 		t.Error(diff)
 	}
 	if len(where) != 1 || !strings.HasPrefix(where[0], "check/engine_test.go:") {
-		t.Errorf("it was found at %v", where)
+		t.Errorf("the location is %v", where)
 	}
 	if len(wire) != 2 || wire[0].Arrow != "→" || !strings.Contains(wire[1].Text, `"process":2`) ||
 		wire[1].Seconds != 2 {
-		t.Errorf("the wire is not that of the confirmation: %+v", wire)
+		t.Errorf("the evidence is not that of the confirmation: %+v", wire)
 	}
 	both := out.results["a/two-sessions"].Evidence
 	for _, name := range []string{"1", "2"} {
 		if !slices.ContainsFunc(both, func(l report.Line) bool { return l.Session == name }) {
-			t.Errorf("session %s is not named: %+v", name, both)
+			t.Errorf("session %s is missing: %+v", name, both)
 		}
 	}
 	out.wantVerdict(t, "a/judged-before", catalogue.Error, "")
@@ -480,7 +485,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A server that could not be talked to leaves every case open, for one reason.
+// TestUntestableResults checks that all cases of a server that could not be reached are inconclusive for the same
+// reason.
 func TestUntestableResults(t *testing.T) {
 	s := testRun{checks: []testCheck{{id: "a/one"}, {id: "a/two"}}}
 	results := UntestableResults(s.plan(s.discovered("stdio")), "it did not start")

@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// recordRange is a part of the record of a session.
+// recordRange is a part of the record of a session: the frames from one mark to another.
 type recordRange struct {
 	session  *driver.Session
 	from, to int
@@ -17,7 +17,8 @@ type recordRange struct {
 
 func (p recordRange) frames() []*driver.Frame { return p.session.FramesBetween(p.from, p.to) }
 
-// passages are the parts of records that show an attempt: of the steps that it reads, and of its own sessions.
+// recordRanges returns the parts of records that belong to an attempt: those of the steps that it reads, and of its
+// sessions.
 func (c *scope) recordRanges() []recordRange {
 	all := slices.Clone(c.stepRanges)
 	for _, u := range c.uses {
@@ -28,7 +29,7 @@ func (c *scope) recordRanges() []recordRange {
 	return all
 }
 
-// evidence is what evidence shows: frames, and lines that stand for a part of one.
+// evidence is what proves an outcome: frames, and lines that stand for a part of a frame.
 type evidence struct {
 	frames []*driver.Frame
 	parts  []report.Line
@@ -40,7 +41,8 @@ func (s *evidence) add(more evidence) {
 	s.frames, s.parts = append(s.frames, more.frames...), append(s.parts, more.parts...)
 }
 
-// evidenceLines is what shows the attempt: of a fail, the sessions in which it was seen.
+// evidenceLines returns the evidence of an attempt as reports show it: of a fail, only the sessions in which it was
+// seen.
 func (c *scope) evidenceLines(o outcome) []report.Line {
 	if o.verdict == catalogue.Fail {
 		o.decidedBy = o.decisiveFrames()
@@ -62,16 +64,16 @@ func (c *scope) evidenceLines(o outcome) []report.Line {
 	return all.lines(o.decidedBy)
 }
 
-// allLines are the parts, and then the frames, a session after the other: each of several has its number.
+// lines returns the parts and then the frames, session by session. If there are several sessions, each has a number.
 func (s evidence) lines(decided []*driver.Frame) []report.Line {
-	type said struct {
+	type item struct {
 		line    report.Line
 		frame   *driver.Frame
 		session string
 	}
-	var all []said
+	var all []item
 	for _, line := range s.parts {
-		all = append(all, said{line: line})
+		all = append(all, item{line: line})
 	}
 	sessions := bySession(s.frames)
 	for i, frames := range sessions {
@@ -80,15 +82,15 @@ func (s evidence) lines(decided []*driver.Frame) []report.Line {
 			session = fmt.Sprint(i + 1)
 		}
 		for _, f := range frames {
-			all = append(all, said{frame: f, session: session})
+			all = append(all, item{frame: f, session: session})
 		}
 	}
 	known := map[frameKey]bool{}
 	for _, f := range decided {
 		known[frameKeyOf(f)] = true
 	}
-	decisive := func(x said) bool { return x.line.Decisive || x.frame != nil && known[frameKeyOf(x.frame)] }
-	return report.KeepEnds(all, report.MaxEvidenceLines, decisive, func(x said) report.Line {
+	decisive := func(x item) bool { return x.line.Decisive || x.frame != nil && known[frameKeyOf(x.frame)] }
+	return report.KeepEnds(all, report.MaxEvidenceLines, decisive, func(x item) report.Line {
 		if x.frame == nil {
 			return x.line
 		}
@@ -106,7 +108,7 @@ func frameKeyOf(f *driver.Frame) frameKey {
 	return key
 }
 
-// bySession are the frames of each session as they were seen, each of them once.
+// bySession returns the frames of each session in the order of its record, without duplicates.
 func bySession(all []*driver.Frame) (sessions [][]*driver.Frame) {
 	known := map[frameKey]bool{}
 	for _, f := range all {
@@ -126,12 +128,12 @@ func bySession(all []*driver.Frame) (sessions [][]*driver.Frame) {
 	return sessions
 }
 
-// frameKey tells what is one line of evidence: of a part of a frame, and of the headers of a stream, there may be
-// several frames.
+// frameKey identifies a line of evidence. Several frames may stand for the same line, such as those of a batch, or of
+// the headers of a stream.
 type frameKey struct {
 	place driver.Position
 	side  driver.Side
 	part  bool
 	bytes int
-	frame *driver.Frame // that is in no record
+	frame *driver.Frame // set only for frames that are in no record
 }

@@ -11,17 +11,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// A fail shows the session in which it was seen, in order, and marks the exchange that decided: the one that the
-// assertion knows, the one that the message quotes or names, else the last.
+// TestEvidence checks that a fail shows the session in which it was seen, in order, and marks the call that decided:
+// the one that the assertion knows, else the one that the message quotes or names, else the last.
 func TestEvidence(t *testing.T) {
-	quiet := script{{method: "tools/list", action: staysSilent}}
-	dead := script{{method: "tools/list", action: exits}}
-	odd := script{{method: "tools/list", action: action{result: `{"tools":"odd"}`}}}
+	silent := script{{method: "tools/list", action: staysSilent}}
+	exiting := script{{method: "tools/list", action: exits}}
+	invalid := script{{method: "tools/list", action: action{result: `{"tools":"odd"}`}}}
 	tests := []struct {
 		name   string
 		script script
 		check  func(*T)
-		want   string // method or event of each line, * if it decided, of several sessions the number before it
+		// want has the method or event of each line, * if it decided and, if there are several sessions, the session
+		// number.
+		want string
 	}{
 		{"the value is the reply", nil, func(t *T) {
 			s := t.ExclusiveSession()
@@ -29,19 +31,19 @@ func TestEvidence(t *testing.T) {
 			RequestNoOp(t, s)
 			t.Expect(r).To(BeError())
 		}, "tools/list* ←* ping ←"},
-		{"no answer", quiet, func(t *T) {
+		{"no answer", silent, func(t *T) {
 			s := t.ExclusiveSession()
 			r := t.TryRequest(s, "tools/list", nil)
 			TryNoOp(t, s)
 			t.Expect(r).To(BeAnswered())
 		}, "tools/list* ping ←"},
-		{"the error of a process that ends", dead, func(t *T) {
+		{"the error of a process that ends", exiting, func(t *T) {
 			s := t.ExclusiveSession()
 			RequestNoOp(t, s)
 			err := t.TryRequest(s, "tools/list", nil).Err
 			t.Expect(err == nil).To(BeTrue("life", "%v", err))
 		}, "ping ← tools/list* the server exited with status 1*"},
-		{"the one that is named", nil, func(t *T) {
+		{"the call named by DecidedBy", nil, func(t *T) {
 			s := t.ExclusiveSession()
 			r := t.Request(s, "tools/list", nil)
 			RequestNoOp(t, s)
@@ -53,13 +55,13 @@ func TestEvidence(t *testing.T) {
 			RequestNoOp(t, s)
 			t.Fail("nothing", "%s", r.Frame)
 		}, "tools/list* ←* ping ←"},
-		{"what the message quotes", odd, func(t *T) {
+		{"what the message quotes", invalid, func(t *T) {
 			s := t.ExclusiveSession()
 			r := t.Request(s, "tools/list", nil)
 			RequestNoOp(t, s)
 			t.Expect(r.Result()["tools"]).To(BeArray())
 		}, "tools/list* ←* ping ←"},
-		{"the method that it names", nil, func(t *T) {
+		{"the method the message names", nil, func(t *T) {
 			s := t.ExclusiveSession()
 			t.Request(s, "tools/list", nil)
 			RequestNoOp(t, s)
@@ -75,7 +77,7 @@ func TestEvidence(t *testing.T) {
 			t.Request(t.ExclusiveSession(), "prompts/list", nil)
 			t.Expect(t.Request(t.ExclusiveSession(), "tools/list", nil)).To(BeError())
 		}, "tools/list* ←*"},
-		{"of subjects, a session after the other", nil, func(t *T) {
+		{"subjects, session by session", nil, func(t *T) {
 			first, second := t.ExclusiveSession(), t.ExclusiveSession()
 			ask := func(s *driver.Session, method string) Subject {
 				r := t.Request(s, method, nil)
@@ -84,22 +86,22 @@ func TestEvidence(t *testing.T) {
 			subjects := []Subject{ask(first, "a"), ask(second, "b"), ask(first, "c")}
 			t.Each([]Subject{subjects[2], subjects[1], subjects[0]}, func(t *T, _ Subject) { t.Fail("it", "none") })
 		}, "1a* 1←* 1c* 1←* 2b* 2←*"},
-		{"of subjects that are but names, each its own", nil, func(t *T) {
+		{"subjects with only a name", nil, func(t *T) {
 			s := t.ExclusiveSession()
 			Each(t, []string{"a", "b"}, NamedSubject, func(t *T, method string) {
 				t.Request(s, method, nil)
 				t.Fail("it", "none")
 			})
 		}, "a* ←* b* ←*"},
-		{"of subjects with a value, the exchange that the assertion knows", nil, func(t *T) {
+		{"subjects with a value, the call the assertion knows", nil, func(t *T) {
 			r := t.Request(t.ExclusiveSession(), "a", nil)
 			part := Subject{Name: "a", Value: M{"is": "a"}}
 			t.Each([]Subject{part}, func(t *T, _ Subject) { t.Expect(r).To(BeError()) })
 		}, "← a* ←*"},
-		{"of a value alone, that", nil, func(t *T) {
+		{"a value only", nil, func(t *T) {
 			t.Each([]Subject{{Name: "a", Value: M{"is": "a"}}}, func(t *T, _ Subject) { t.Fail("it", "none") })
 		}, "←*"},
-		{"of nothing said", nil, func(t *T) { t.Fail("it", "none") }, ""},
+		{"no messages", nil, func(t *T) { t.Fail("it", "none") }, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,7 +119,7 @@ func TestEvidence(t *testing.T) {
 
 var methodOfLine = regexp.MustCompile(`"method":"([^"]*)"`)
 
-// evidenceSketch is a wire in short.
+// evidenceSketch returns a short form of evidence lines.
 func evidenceSketch(wire []report.Line) string {
 	var lines []string
 	for _, l := range wire {
@@ -135,7 +137,7 @@ func evidenceSketch(wire []report.Line) string {
 	return strings.Join(lines, " ")
 }
 
-// Where lines are left out, the line that says so has its place in the session and in time.
+// TestGapHasPosition checks that the line for omitted lines has the session and the time of its place.
 func TestGapHasPosition(t *testing.T) {
 	var all []report.Line
 	for i := range 10 {

@@ -19,21 +19,27 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// testRun is a run of some checks against a scripted server, under a virtual clock.
+// testRun is a run of some checks against a scripted server, with the fake clock of testing/synctest.
 type testRun struct {
-	script        script
-	checks        []testCheck
-	options       Options
-	server        Server // what discovery has learnt beside what is so in every scene
-	withDiscovery bool   // the session of discovery is handed over
-	withUnused    bool   // a process that was not greeted as well
-	exitsLate     bool   // every process runs for a second after the end of its input
+	script  script
+	checks  []testCheck
+	options Options
+	// server is what discovery found out, in addition to what is the same in every test run.
+	server Server
+	// withDiscovery passes on the session of discovery.
+	withDiscovery bool
+	// withUnused passes on an unused session as well.
+	withUnused bool
+	// exitsLate keeps every process running for a second after the end of its input.
+	exitsLate bool
 
-	interrupt time.Duration // after which the run is interrupted; 0: never
-	cause     error         // of that; nil: Ctrl-C
+	// interrupt is the time after which the run is interrupted; 0 is never.
+	interrupt time.Duration
+	// cause is the cause of the interruption; nil stands for Ctrl-C.
+	cause error
 }
 
-// testCheck is a check of a scene, and what its requirement says of it.
+// testCheck is a check of a test run, with what its requirement says.
 type testCheck struct {
 	id       string
 	check    Check
@@ -42,7 +48,7 @@ type testCheck struct {
 	yieldsTo []string
 }
 
-// testResult is what came of a scene.
+// testResult is the outcome of a test run.
 type testResult struct {
 	*fakeServer
 	results  map[string]report.Result
@@ -52,7 +58,7 @@ type testResult struct {
 	duration time.Duration
 }
 
-// run runs the scene to its end.
+// run runs all checks to the end of the run.
 func (s testRun) run(t *testing.T) (out testResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,13 +78,13 @@ func (s testRun) run(t *testing.T) (out testResult) {
 		}
 		out.execute(ctx, target, server, s)
 		if slices.ContainsFunc(out.sessions, (*driver.Session).IsAlive) && s.interrupt == 0 {
-			t.Error("a session goes on after the run")
+			t.Error("a session is still alive after the run")
 		}
 	})
 	return out
 }
 
-// run runs the cast of a scene and keeps what comes of it.
+// execute runs the checks and keeps their results.
 func (out *testResult) execute(ctx context.Context, target driver.Target, server *Server, s testRun) {
 	out.results, out.attempts = map[string]report.Result{}, map[string]int{}
 	plan := s.plan(server)
@@ -97,21 +103,20 @@ func (out *testResult) execute(ctx context.Context, target driver.Target, server
 	out.duration, out.problem, out.sessions = time.Since(begin), run.Problem(), run.Sessions()
 }
 
-// countAttempt counts an attempt.
 func (out *testResult) countAttempt(id string) {
 	out.mu.Lock()
 	defer out.mu.Unlock()
 	out.attempts[id]++
 }
 
-// discovered is the server as discovery describes it.
+// discovered returns the server as discovery describes it.
 func (s testRun) discovered(transport string) *Server {
 	server := s.server
 	server.Transport, server.Requested, server.Revision = transport, catalogue.NewestLegacy, catalogue.NewestLegacy
 	return &server
 }
 
-// plan has the cast in its order, all of it MUSTs.
+// plan returns the plan of the checks in their order, with a MUST for each.
 func (s testRun) plan(server *Server) []Case {
 	var entries catalogue.Catalogue
 	suite := Suite{}
@@ -127,7 +132,7 @@ func (s testRun) plan(server *Server) []Case {
 	return Plan(entries, suite, server, func(*catalogue.Requirement) bool { return true })
 }
 
-// establishedSession is an established session that nobody has used.
+// establishedSession returns an established session that nothing has used.
 func establishedSession(t *testing.T, ctx context.Context, target driver.Target) *driver.Session {
 	t.Helper()
 	s, err := driver.Start(ctx, target, driver.Options{})
@@ -140,7 +145,7 @@ func establishedSession(t *testing.T, ctx context.Context, target driver.Target)
 	return s
 }
 
-// wantVerdict compares the verdict of a part, and its message if one is given.
+// wantVerdict compares the verdict of a check and, unless it is empty, its message.
 func (out testResult) wantVerdict(t *testing.T, id string, verdict catalogue.Verdict, message string) {
 	t.Helper()
 	r := out.results[id]
@@ -149,7 +154,7 @@ func (out testResult) wantVerdict(t *testing.T, id string, verdict catalogue.Ver
 	}
 }
 
-// wantAttempts compares how often a part was tried.
+// wantAttempts compares how often a check was tried.
 func (out testResult) wantAttempts(t *testing.T, id string, want int) {
 	t.Helper()
 	if got := out.attempts[id]; got != want {
@@ -157,29 +162,29 @@ func (out testResult) wantAttempts(t *testing.T, id string, want int) {
 	}
 }
 
-// script is what a server does: the first line that is about a message says what. What no line is about is answered as
-// by a sound server.
+// script is what a server does: the first rule that matches a message decides. A message that no rule matches gets a
+// valid response.
 type script []rule
 
-// rule is what a server does with some messages. What it does not name may be any.
+// rule is what a server does with some messages. Empty fields match any message.
 type rule struct {
 	method     string
-	process    int  // which one of those that were started, from 1
-	nth        int  // of this method in this process, from 1
-	from       int  // the same, and all that follow
-	inParallel bool // while another process runs
+	process    int  // number of the process, in the order of their starts from 1
+	nth        int  // number of the message of this method in this process, from 1
+	from       int  // the first of several such numbers
+	inParallel bool // whether another process runs
 	action     action
 }
 
-// action is what a server does in place of a good answer.
+// action is what a server does instead of sending a valid response.
 type action struct {
-	silent bool          // nothing
+	silent bool          // it sends no response
 	exits  bool          // it exits with status 1
 	hangs  bool          // it reads nothing more
-	code   string        // of an error, as JSON
-	result string        // of the answer, as JSON
-	writes string        // lines of its own, before the answer
-	delay  time.Duration // it takes its time
+	code   string        // of an error response, as JSON
+	result string        // of the response, as JSON
+	writes string        // lines that it writes before the response
+	delay  time.Duration // before it reacts
 }
 
 var (
@@ -192,25 +197,25 @@ func answersError(code int) action  { return action{code: fmt.Sprint(code)} }
 func writes(lines ...string) action { return action{writes: strings.Join(lines, "\n") + "\n"} }
 func delays(d time.Duration) action { return action{delay: d} }
 
-// fakeServer is where a script is played: the server of a scene, with all its processes.
+// fakeServer runs a script: it is the server of a test run, with all of its processes.
 type fakeServer struct {
 	script    script
 	exitsLate bool
 
 	mu         sync.Mutex
 	started    int      // processes in all
-	running    int      // processes now
-	maxRunning int      // processes at a time
-	received   []string // all messages, as "2 tools/list": the process and the method
+	running    int      // processes that run
+	maxRunning int      // the most processes that ran at a time
+	received   []string // the process and the method of all messages, as "2 tools/list"
 }
 
-// message is as much of a message as a script is about.
+// message is the part of a message that scripts depend on.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 }
 
-// serve is one process.
+// serve runs one process.
 func (s *fakeServer) serve(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
 	process := s.startProcess()
 	defer s.endProcess()
@@ -243,7 +248,7 @@ func (s *fakeServer) serve(ctx context.Context, in io.Reader, out, _ io.Writer, 
 	}
 }
 
-// answer is the answer to a request: usually a result that says who gave it.
+// answer returns the response to a request: usually a result that says which process has sent it.
 func (a action) answer(m message, process int, alone bool) string {
 	result := cmp.Or(a.result, fmt.Sprintf(`{"process":%d,"alone":%v}`, process, alone))
 	switch {
@@ -270,7 +275,7 @@ func (s *fakeServer) endProcess() {
 	s.running--
 }
 
-// actionFor says what to do with a message, and whether no other process runs.
+// actionFor returns what to do with a message, and whether no other process runs.
 func (s *fakeServer) actionFor(process int, method string, nth int) (does action, alone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +292,7 @@ func (s *fakeServer) actionFor(process int, method string, nth int) (does action
 	return action{}, alone
 }
 
-// countReceived is how often a method was heard.
+// countReceived returns how many messages of a method were received.
 func (s *fakeServer) countReceived(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -299,7 +304,7 @@ func (s *fakeServer) countReceived(method string) (n int) {
 	return n
 }
 
-// listTools asks for the tools, and wants a result: what most parts of scenes do.
+// listTools requests tools/list and expects a result.
 func listTools(t *T) M {
 	r := t.TryRequest(t.Session(), "tools/list", nil)
 	t.Expect(r).To(BeResult())

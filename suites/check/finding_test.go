@@ -9,7 +9,7 @@ import (
 	"github.com/onsi/gomega"
 )
 
-// A fail tells what was wanted and what came apart, however it was found.
+// TestFindings checks that a fail separates what was expected from what was received, however it was found.
 func TestFindings(t *testing.T) {
 	inParts := func(t *T) {
 		Each(t, []string{"outer"}, NamedSubject, func(t *T, _ string) {
@@ -49,7 +49,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// Of many findings the first few are told, and that there are more.
+// TestManyFindings checks that only the first of many findings are shown, and that the outcome says so.
 func TestManyFindings(t *testing.T) {
 	for _, n := range []int{1, report.MaxFindings, report.MaxFindings + 1, 100} {
 		o := outcomeOf(func(t *T) {
@@ -61,7 +61,8 @@ func TestManyFindings(t *testing.T) {
 		})
 		if len(o.findings) != min(n,
 			report.MaxFindings) || o.truncated != (n > report.MaxFindings) || len(o.subjects) != n {
-			t.Errorf("of %d there are %d, truncated %v, subjects %d", n, len(o.findings), o.truncated, len(o.subjects))
+			t.Errorf("%d findings: %d are shown, truncated is %v, %d subjects", n, len(o.findings), o.truncated,
+				len(o.subjects))
 		}
 	}
 }

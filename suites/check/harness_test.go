@@ -23,39 +23,44 @@ func TestGate(t *testing.T) {
 		asked        bool
 		want         catalogue.Gate
 	}{
-		{"a MUST gates by default", catalogue.Release, catalogue.Fail, catalogue.Must, catalogue.Must, false, false,
+		{"a MUST blocks by default", catalogue.Release, catalogue.Fail, catalogue.Must, catalogue.Must, false, false,
 			catalogue.GateMust},
-		{"a MUST gates by the specification", catalogue.Spec, catalogue.Fail, catalogue.Must, catalogue.Must, true,
+		{"a MUST blocks by the specification", catalogue.Spec, catalogue.Fail, catalogue.Must, catalogue.Must, true,
 			false, catalogue.GateMust},
-		{"a SHOULD does not", catalogue.Release, catalogue.Fail, catalogue.Should, catalogue.Should, false, false,
+		{"a SHOULD does not block", catalogue.Release, catalogue.Fail, catalogue.Should, catalogue.Should, false, false,
 			catalogue.NoGate},
-		{"unless it is on the checklist", catalogue.Release, catalogue.Fail, catalogue.Should, catalogue.Should, true,
+		{"a SHOULD on the checklist blocks", catalogue.Release, catalogue.Fail, catalogue.Should, catalogue.Should,
+			true,
 			false, catalogue.GateChecklist},
-		{"which the specification alone does not know", catalogue.Spec, catalogue.Fail, catalogue.Should,
+		{"the specification ignores the checklist", catalogue.Spec, catalogue.Fail, catalogue.Should,
 			catalogue.Should, true, false, catalogue.NoGate},
-		{"a lesser deviation does not gate by the checklist", catalogue.Release, catalogue.Fail, catalogue.Should,
+		{"a minor violation does not block by the checklist", catalogue.Release, catalogue.Fail, catalogue.Should,
 			catalogue.Must, true, false, catalogue.NoGate},
-		{"advice on the checklist gates", catalogue.Release, catalogue.Fail, catalogue.Advice, catalogue.Advice, true,
+		{"advice on the checklist blocks", catalogue.Release, catalogue.Fail, catalogue.Advice, catalogue.Advice, true,
 			false, catalogue.GateChecklist},
-		{"strict takes SHOULDs", catalogue.Strict, catalogue.Fail, catalogue.Should, catalogue.Must, false, false,
+		{"strict blocks on SHOULDs", catalogue.Strict, catalogue.Fail, catalogue.Should, catalogue.Must, false, false,
 			catalogue.GateStrict},
-		{"strict takes what could not be tried", catalogue.Strict, catalogue.Inconclusive, catalogue.Must,
+		{"strict blocks on an inconclusive MUST", catalogue.Strict, catalogue.Inconclusive, catalogue.Must,
 			catalogue.Must, false, false, catalogue.GateInconclusive},
-		{"but not of a SHOULD", catalogue.Strict, catalogue.Inconclusive, catalogue.Should, catalogue.Should, false,
+		{"strict ignores an untested SHOULD", catalogue.Strict, catalogue.Inconclusive, catalogue.Should,
+			catalogue.Should, false,
 			false, catalogue.NoGate},
-		{"strict takes no advice", catalogue.Strict, catalogue.Fail, catalogue.Advice, catalogue.Advice, false, false,
+		{"strict does not block on advice", catalogue.Strict, catalogue.Fail, catalogue.Advice, catalogue.Advice,
+			false, false,
 			catalogue.NoGate},
-		{"a pass never gates", catalogue.Strict, catalogue.Pass, catalogue.Must, catalogue.Must, true, false,
+		{"a pass never blocks", catalogue.Strict, catalogue.Pass, catalogue.Must, catalogue.Must, true, false,
 			catalogue.NoGate},
-		{"a skip never gates", catalogue.Strict, catalogue.Skip, catalogue.Must, catalogue.Must, true, false,
+		{"a skip never blocks", catalogue.Strict, catalogue.Skip, catalogue.Must, catalogue.Must, true, false,
 			catalogue.NoGate},
-		{"a directory takes what it asks for", catalogue.Directory, catalogue.Fail, catalogue.Advice, catalogue.Advice,
+		{"directory blocks on listing rules", catalogue.Directory, catalogue.Fail, catalogue.Advice, catalogue.Advice,
 			false, true, catalogue.GateDirectory},
-		{"and nothing else", catalogue.Directory, catalogue.Fail, catalogue.Must, catalogue.Must, true, false,
+		{"directory blocks on nothing else", catalogue.Directory, catalogue.Fail, catalogue.Must, catalogue.Must,
+			true, false,
 			catalogue.NoGate},
-		{"be it inconclusive", catalogue.Directory, catalogue.Inconclusive, catalogue.Must, catalogue.Must, false, true,
+		{"directory ignores inconclusive results", catalogue.Directory, catalogue.Inconclusive, catalogue.Must,
+			catalogue.Must, false, true,
 			catalogue.NoGate},
-		{"what directories ask for gates nowhere else", catalogue.Strict, catalogue.Fail, catalogue.Advice,
+		{"listing rules block under no other profile", catalogue.Strict, catalogue.Fail, catalogue.Advice,
 			catalogue.Advice, false, true, catalogue.NoGate},
 	}
 	for _, tt := range tests {
@@ -151,8 +156,8 @@ func TestPermit(t *testing.T) {
 		{"a destructive tool with examples", report.CallsSafe, tool(M{"destructiveHint": true}), true, false, true},
 		{"a read-only tool, whatever it says of destruction", report.CallsSafe,
 			tool(M{"readOnlyHint": true, "destructiveHint": true}), false, true, true},
-		{"an example", report.CallsSafe, M{}, true, true, true},
-		{"a hint that is no boolean", report.CallsSafe,
+		{"a plain tool with examples", report.CallsSafe, M{}, true, true, true},
+		{"a hint that is not a boolean", report.CallsSafe,
 			tool(M{"readOnlyHint": "true", "destructiveHint": "false"}), false, false, false},
 		{"a plain tool and invalid", report.CallsInvalid, M{}, false, true, false},
 		{"a destructive tool and invalid", report.CallsInvalid, tool(M{"destructiveHint": true}), false, false, false},
@@ -189,7 +194,8 @@ func TestMatchers(t *testing.T) {
 		matcher types.GomegaMatcher
 		actual  any
 		ok      bool
-		message string // when it does not match
+		// message is that of a value that does not match.
+		message string
 	}{
 		{"an error of the code", BeError(-32601), refusal, true, ""},
 		{"an error of one of the codes", BeError(-32602, -32601), refusal, true, ""},
@@ -242,11 +248,11 @@ func TestClipLineKeepsCharacters(t *testing.T) {
 	}
 }
 
-// A run whose every result is inconclusive says why; one in which nothing applies is another thing.
+// TestNoVerdictCause checks that a run with only inconclusive results has a cause, unlike one in which nothing applies.
 func TestNoVerdictCause(t *testing.T) {
 	pass, skip := report.Result{Verdict: catalogue.Pass}, report.Result{Verdict: catalogue.Skip,
 		Message: "not declared"}
-	silent, dead := report.Result{Verdict: catalogue.Inconclusive,
+	silent, exited := report.Result{Verdict: catalogue.Inconclusive,
 		Message: "silence"}, report.Result{Verdict: catalogue.Inconclusive, Message: "death"}
 	for _, tt := range []struct {
 		name    string
@@ -259,7 +265,7 @@ func TestNoVerdictCause(t *testing.T) {
 		{"one fails", []report.Result{silent, {Verdict: catalogue.Fail}}, ""},
 		{"one is our error", []report.Result{silent, {Verdict: catalogue.Error}}, ""},
 		{"one is inconclusive", []report.Result{skip, silent, skip}, "silence"},
-		{"several causes", []report.Result{silent, dead, skip, dead}, "death"},
+		{"several causes", []report.Result{silent, exited, skip, exited}, "death"},
 	} {
 		if cause := report.NoVerdictCause(tt.results); cause != tt.cause {
 			t.Errorf("%s: got %q", tt.name, cause)
@@ -267,7 +273,7 @@ func TestNoVerdictCause(t *testing.T) {
 	}
 }
 
-// Many MUSTs without a verdict for one silence are told, a few are not.
+// TestUntestedMusts checks that many MUSTs without a verdict for one cause are reported, and a few are not.
 func TestUntestedMusts(t *testing.T) {
 	lost := func(n int, cause string, of report.Result) (all []report.Result) {
 		of.Message, of.Verdict = cause, catalogue.Inconclusive
@@ -300,7 +306,7 @@ func TestUntestedMusts(t *testing.T) {
 	}
 }
 
-// TestMergeSuitesRejectsDuplicates: two checks of one id would hide each other.
+// TestMergeSuitesRejectsDuplicates checks that no check can hide another one with the same id.
 func TestMergeSuitesRejectsDuplicates(t *testing.T) {
 	one, other := Suite{"a/b": Probe(nil)}, Suite{"a/c": Probe(nil)}
 	if all := MergeSuites(one, other); len(all) != 2 {
@@ -352,7 +358,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestTentative: a check is tentative in the release in which it is new, its patches included, and before that.
+// TestTentative checks that a check is tentative in versions before the release that introduces it, in that release and
+// in its patches.
 func TestTentative(t *testing.T) {
 	all := catalogue.Catalogue{{ID: "a/old"}, {ID: "a/earlier", Since: "1.9"}, {ID: "a/new", Since: "1.10"}}
 	for version, want := range map[string]string{

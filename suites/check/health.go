@@ -10,43 +10,52 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// health is what is known of whether the server is up: whether sessions can be opened, which methods are answered, and
-// whether a session lasts in which nothing but harmless requests is sent. It stops a run whose server no longer serves,
-// so that the run does not wait for the same silence a hundred times. What it decides while checks run side by side
-// ends no check for good: every verdict that rests on it is decided again when nothing else runs.
+// health is what is known of whether the server still serves: whether sessions can be opened, which methods get a
+// response, and whether a session lasts in which only no-ops are sent. It stops a run whose server no longer serves, so
+// that the run does not wait for the same timeout a hundred times. What it finds while checks run in parallel is not
+// final: every verdict that rests on it is retried with nothing else running.
 type health struct {
-	mu         sync.Mutex
-	discovery  *driver.Session          // that was handed over; nil when there is none
-	methods    map[string]*methodHealth // of which requests were sent
-	silences   int                      // requests without an answer, of methods that are not known to have none
-	threshold  int                      // how many of them call for a control
-	failures   int                      // sessions in a row that could not be opened
-	hadSession bool                     // a session was, besides that of discovery
-	serial     bool                     // nothing else runs: what is measured once is known
+	mu sync.Mutex
+	// discovery is the session that discovery has handed over; nil when there is none.
+	discovery *driver.Session
+	// methods holds the methods of which requests were sent.
+	methods map[string]*methodHealth
+	// silences counts the unanswered requests, without those of methods that are known to get no response.
+	silences int
+	// threshold is how many silences start the next health check.
+	threshold int
+	// failures counts the sessions in a row that could not be opened.
+	failures int
+	// hadSession says that a session besides that of discovery was opened.
+	hadSession bool
+	// serial says that nothing else runs, so that one unanswered request is proof enough.
+	serial bool
 
-	reason      string          // why the run does not go on; empty: it does
-	failedCheck *driver.Session // in which a control has failed; nil: no session can be opened
+	// reason says why the run does not go on; empty while it does.
+	reason string
+	// failedCheck is the session in which a health check has failed; nil when no session could be opened.
+	failedCheck *driver.Session
 }
 
-// methodHealth is what is known of a method.
+// methodHealth is what is known of the responses to a method.
 type methodHealth struct {
-	answered bool  // some request of it was
-	silences int   // requests in a row without an answer in time
-	err      error // of the last of them
+	answered bool  // whether some request was answered
+	silences int   // requests in a row without a response in time
+	err      error // of the last of these requests
 }
 
 const (
 	maxFailures          = 3 // sessions in a row that cannot be opened stop a run
-	healthCheckThreshold = 2 // requests without an answer call for a control
+	healthCheckThreshold = 2 // unanswered requests start a health check
 
-	// So many requests in a row without an answer show that a method has none: one that was never answered, or one that
-	// was. While nothing else runs, a single request shows it of a method that was never answered.
+	// So many unanswered requests in a row show that a method gets no response: of a method that was never answered,
+	// and of one that was. While nothing else runs, one request is enough for a method that was never answered.
 	maxNeverAnswered    = 2
 	maxNoLongerAnswered = 6
 )
 
-// beginCase takes the session of discovery, nil when there is none: what was answered in it, and what was not when
-// nothing else ran.
+// begin takes the session of discovery, which may be nil: what was answered in it, and what was not although nothing
+// else was running.
 func (h *health) begin(discovery *driver.Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,7 +69,7 @@ func (h *health) begin(discovery *driver.Session) {
 	h.addDiscoverySilences()
 }
 
-// addDiscoverySilences notes what had no answer in the session of discovery. The caller holds mu.
+// addDiscoverySilences notes the methods that were not answered in the session of discovery. The caller holds mu.
 func (h *health) addDiscoverySilences() {
 	if h.discovery == nil {
 		return
@@ -74,7 +83,7 @@ func (h *health) addDiscoverySilences() {
 	}
 }
 
-// reset gives the server another chance, now that nothing else runs.
+// reset forgets that the server was down, now that nothing else runs.
 func (h *health) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,7 +94,7 @@ func (h *health) reset() {
 	h.addDiscoverySilences()
 }
 
-// method is what is known of a method. The caller holds mu.
+// method returns what is known of a method. The caller holds mu.
 func (h *health) method(name string) *methodHealth {
 	if h.methods == nil {
 		h.methods = map[string]*methodHealth{}
@@ -96,8 +105,8 @@ func (h *health) method(name string) *methodHealth {
 	return h.methods[name]
 }
 
-// recordSession is told of each session that was wanted: err is why it could not be opened. One to which nothing was
-// said yet proves nothing.
+// recordSession notes that a session was opened, or the error why it could not be. A session without a handshake so far
+// proves nothing.
 func (h *health) recordSession(s *driver.Session, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -112,37 +121,37 @@ func (h *health) recordSession(s *driver.Session, err error) {
 	}
 }
 
-// RunsOncePrefix begins what is said of a server whose processes end at once since there was another one.
+// RunsOncePrefix begins the message about a server whose later processes all exit at once.
 const RunsOncePrefix = "no session could be opened after the first one, as if the server could run only once: "
 
-// lost says that no session can be opened. The caller holds mu.
+// unreachableReason says that no session can be opened. The caller holds mu.
 func (h *health) unreachableReason(err error) string {
-	var death *driver.SessionEndError
-	if h.discovery != nil && !h.hadSession && errors.As(err, &death) {
+	var ended *driver.SessionEndError
+	if h.discovery != nil && !h.hadSession && errors.As(err, &ended) {
 		return RunsOncePrefix + Explain(err).Error()
 	}
 	return "the server can no longer be talked to: " + Explain(err).Error()
 }
 
-// failCheck is told of a control that has failed, in a session or because none could be opened.
-func (h *health) failCheck(control *driver.Session, err error) {
+// failCheck notes that a health check has failed, in a session or because none could be opened.
+func (h *health) failCheck(checked *driver.Session, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if control == nil {
+	if checked == nil {
 		h.markDown(h.unreachableReason(err), nil)
 	} else {
-		h.markDown(err.Error(), control)
+		h.markDown(err.Error(), checked)
 	}
 }
 
 // markDown stops the run, unless it was stopped before. The caller holds mu.
-func (h *health) markDown(reason string, control *driver.Session) {
+func (h *health) markDown(reason string, checked *driver.Session) {
 	if h.reason == "" {
-		h.reason, h.failedCheck = reason, control
+		h.reason, h.failedCheck = reason, checked
 	}
 }
 
-// recordAnswer is told that a request of a method has an answer, be it late.
+// recordAnswer notes that a request of a method was answered, possibly late.
 func (h *health) recordAnswer(method string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -150,7 +159,7 @@ func (h *health) recordAnswer(method string) {
 	m.answered, m.silences = true, 0
 }
 
-// heard is told the outcome of a request in a session without hostile input.
+// recordReply notes the outcome of a request in a session without invalid input.
 func (h *health) recordReply(s *driver.Session, r driver.Reply) {
 	switch {
 	case r.Answered():
@@ -166,7 +175,7 @@ func (h *health) recordReply(s *driver.Session, r driver.Reply) {
 	}
 }
 
-// silentMethod is the method over which a session has fallen silent: that of the request which has waited the longest.
+// silentMethod returns the method of the request that has waited longest for a response in the session.
 func silentMethod(s *driver.Session, method string) string {
 	if unanswered, _ := s.UnansweredMethods(); len(unanswered) > 0 {
 		return unanswered[len(unanswered)-1]
@@ -174,7 +183,7 @@ func silentMethod(s *driver.Session, method string) string {
 	return method
 }
 
-// silenceError is the error of a method that has no answer, as far as is known; nil when that is not known. The caller
+// silenceError returns the error of a method that is known to get no response; nil when that is not known. The caller
 // holds mu.
 func (h *health) silenceError(m *methodHealth) error {
 	enough := maxNeverAnswered
@@ -197,8 +206,8 @@ func (h *health) unansweredError(method string) error {
 	return h.silenceError(h.method(method))
 }
 
-// needsCheck reports whether so many requests had no answer that a control is worth while. Each time it takes twice as
-// many.
+// needsCheck reports whether enough requests were unanswered for a health check. Each check doubles the number that is
+// needed for the next.
 func (h *health) needsCheck() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -209,24 +218,24 @@ func (h *health) needsCheck() bool {
 	return true
 }
 
-// downReason is why the run does not go on, empty when it does, and the session of the control that has shown it: nil
-// when no session could be opened.
-func (h *health) downReason() (reason string, control *driver.Session) {
+// downReason returns why the run does not go on, empty when it does, and the session of the health check that has shown
+// it; nil when no session could be opened.
+func (h *health) downReason() (reason string, checked *driver.Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.reason, h.failedCheck
 }
 
-// noSessionError is why no session can be opened.
+// noSessionError says that no session can be opened.
 type noSessionError struct{ reason string }
 
 func (n *noSessionError) Error() string { return "not tried: " + n.reason }
 
 func (*noSessionError) Reason() report.Reason { return report.Stopped }
 
-// noSessionError is a *noSessionError once no session can be opened: who waits for one need not try.
+// noSessionError returns a *noSessionError once no session can be opened, so that nobody waits for one.
 func (h *health) noSessionError() error {
-	if reason, control := h.downReason(); reason != "" && control == nil {
+	if reason, checked := h.downReason(); reason != "" && checked == nil {
 		return &noSessionError{reason}
 	}
 	return nil

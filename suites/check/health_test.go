@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A server that has stopped to serve is not waited for a hundred times; once it is given another chance, a few failures
-// are enough.
+// TestHealth checks that a run waits only a few times for a server that has stopped to serve, and only a few times
+// again after a reset.
 func TestHealth(t *testing.T) {
 	start := func(t *T) { t.ExclusiveSession() }
 	ask := func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) }
@@ -28,13 +28,15 @@ func TestHealth(t *testing.T) {
 	}
 	const gone = "the server can no longer be talked to: the server exited with status 1"
 	tests := []struct {
-		name    string
-		script  script
-		run     func(*T)
-		verdict catalogue.Verdict // of the last of eight checks
+		name   string
+		script script
+		run    func(*T)
+		// verdict is that of the last of eight checks.
+		verdict catalogue.Verdict
 		problem string
-		method  string // and how often it was heard
-		times   int
+		// method is a method whose number of requests is compared.
+		method string
+		times  int
 	}{
 		{"a server that serves", nil, start, catalogue.Pass, "", "initialize", 8},
 		{
@@ -72,7 +74,7 @@ func TestHealth(t *testing.T) {
 			t.TryRequest(s, "ping", nil)
 			t.Expect(r).To(BeAnswered())
 		}, catalogue.Fail, "", "tools/list", 8 + 1},
-		{"what provoked it is hostile", script{{method: "tools/list", action: staysSilent}}, func(t *T) {
+		{"invalid input caused it", script{{method: "tools/list", action: staysSilent}}, func(t *T) {
 			t.Request(t.SessionForInvalidInput(), "tools/list", nil)
 		}, catalogue.Inconclusive, "", "tools/list", 8 + 8},
 	}
@@ -92,7 +94,7 @@ func TestHealth(t *testing.T) {
 			out.wantVerdict(t, "a/watch", catalogue.Pass, "")
 			if out.problem != tt.problem || out.countReceived(tt.method) != tt.times {
 				t.Errorf(
-					"%s was heard %d times, want %d; problem %q",
+					"%s was received %d times, want %d; problem %q",
 					tt.method,
 					out.countReceived(tt.method),
 					tt.times,
@@ -103,7 +105,8 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// That a method hangs the server says nothing of what others ask for, who never ask for that.
+// TestHealthOfAServerThatHangs checks that a method that makes the server hang has no effect on checks that do not use
+// it.
 func TestHealthOfAServerThatHangs(t *testing.T) {
 	out := testRun{
 		script: script{{method: "tools/list", action: hangs}},
@@ -120,19 +123,20 @@ func TestHealthOfAServerThatHangs(t *testing.T) {
 	out.wantVerdict(t, "a/ping", catalogue.Pass, "")
 }
 
-// A method has no answer once it was never answered twice or, where nothing else runs, once; one that was answered
-// before, after six requests in a row. What one that is known for it leaves unanswered calls for no control.
+// TestUnansweredMethods checks after how many unanswered requests a method is known to get no response: two or, with
+// nothing else running, one if it was never answered, and six in a row if it was. Later unanswered requests of such a
+// method start no health check.
 func TestUnansweredMethods(t *testing.T) {
 	const answer, silence = true, false
 	tests := []struct {
 		name    string
-		quiet   bool
-		came    []bool
+		serial  bool
+		answers []bool
 		known   bool
 		suspect bool
 	}{
 		{"once", false, []bool{silence}, false, false},
-		{"once in quiet", true, []bool{silence}, true, false},
+		{"once, with nothing else running", true, []bool{silence}, true, false},
 		{"twice", false, []bool{silence, silence}, true, true},
 		{"and answered", false, []bool{silence, silence, answer}, false, true},
 		{"answered before", true, []bool{answer, silence, silence, silence, silence, silence}, false, true},
@@ -141,10 +145,10 @@ func TestUnansweredMethods(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var h health
-		if tt.quiet {
+		if tt.serial {
 			h.reset()
 		}
-		for _, answered := range tt.came {
+		for _, answered := range tt.answers {
 			r := driver.Reply{Method: "tools/list", Err: &driver.TimeoutError{}}
 			if answered {
 				r = driver.Reply{Method: "tools/list", Frame: &driver.Frame{}}
@@ -153,13 +157,13 @@ func TestUnansweredMethods(t *testing.T) {
 		}
 		known, suspect := h.unansweredError("tools/list") != nil, h.needsCheck()
 		if known != tt.known || suspect != tt.suspect {
-			t.Errorf("%s: known is %v, suspect is %v", tt.name, known, suspect)
+			t.Errorf("%s: known as unanswered: %v, health check needed: %v", tt.name, known, suspect)
 		}
 	}
 }
 
-// A server that answers after the time of --timeout is slow, and not wrong, also where the request was made for several
-// checks in a session that has ended since.
+// TestLateAnswerInStep checks that a server that answers after --timeout is slow, not wrong, also if the request was
+// sent in a step whose session has ended.
 func TestLateAnswerInStep(t *testing.T) {
 	late := func(t *T) {
 		t.Expect(Step(t, "stimulus", func(t *T) driver.Reply {
@@ -176,24 +180,24 @@ func TestLateAnswerInStep(t *testing.T) {
 	out.wantVerdict(t, "a/two", catalogue.Inconclusive, want)
 }
 
-// That a run is over is no failure of the server.
+// TestHealthInAnInterruptedRun checks that the end of a run is not a failure of the server.
 func TestHealthInAnInterruptedRun(t *testing.T) {
 	var h health
 	for range 10 {
 		h.recordSession(nil, fmt.Errorf("no session: %w", context.Canceled))
 	}
 	if reason, _ := h.downReason(); reason != "" {
-		t.Errorf("it is stopped: %s", reason)
+		t.Errorf("the run is stopped: %s", reason)
 	}
 }
 
-// Sessions are opened as long as that is possible, also where none is served to its end.
+// TestSessionsOfAStoppedRun checks that sessions are opened as long as that is possible, even if none of them lasts.
 func TestSessionsOfAStoppedRun(t *testing.T) {
 	for _, failed := range []*driver.Session{nil, {}} {
 		var h health
 		h.failCheck(failed, errors.New("of a control"))
 		if stopped := h.noSessionError() != nil; stopped != (failed == nil) {
-			t.Errorf("stopped is %v after a control in %v", stopped, failed)
+			t.Errorf("stopped is %v after a health check in %v", stopped, failed)
 		}
 	}
 }

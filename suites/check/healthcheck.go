@@ -7,16 +7,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A check that finds its server dead or silent blames what it tried last. Whether that is fair, a control shows: a
-// session in which nothing is asked but harmless requests, as many as there were messages in the sessions that ended
-// so. A server that does not serve even that to its end has one fault, and not one in each check that is too long for
-// it.
+// A check whose server exits or stops answering blames what it sent last. A health check finds out whether that is
+// fair: in a session of its own it sends only no-ops, as many as there were messages in the longest session that ended
+// so. A server that does not survive even that has one fault, not one in each check with a long session.
 
-// maxHealthCheckRequests is how many harmless requests a control makes at most. It makes no more of them once it has
-// taken twice the time of one answer.
+// maxHealthCheckRequests limits the no-ops of a health check. It also stops once it has taken twice the reply timeout.
 const maxHealthCheckRequests = 100
 
-// control tries a control and, if it fails, another one. If both fail the run is stopped.
+// checkHealth makes a health check and, if that fails, a second one. If both fail, the run is stopped.
 func (e *Execution) checkHealth() {
 	n := e.longestFaultedSession()
 	var failed *driver.Session
@@ -29,8 +27,8 @@ func (e *Execution) checkHealth() {
 	e.health.failCheck(failed, err)
 }
 
-// pingUntilFailure makes n harmless requests in a session of its own. err is what went wrong; the session is nil when
-// none could be opened.
+// pingUntilFailure sends n no-ops in a session of its own. It returns what went wrong; the session is nil when none
+// could be opened.
 func (e *Execution) pingUntilFailure(n int) (s *driver.Session, err error) {
 	s, err = e.pool.GetUnused()
 	if e.health.recordSession(s, err); err != nil {
@@ -46,18 +44,18 @@ func (e *Execution) pingUntilFailure(n int) (s *driver.Session, err error) {
 		r := s.AwaitNoOp()
 		switch {
 		case driver.AsLimitError(r.Err) != nil:
-			return s, nil // our own bound has ended it
+			return s, nil // a limit of mcpcheck has ended it
 		case !r.Answered():
 			method, _ := s.NoOp()
 			return s, fmt.Errorf("the server serves no session to its end: where nothing but %s is asked, "+
-				"it ends after %d answers: %w", method, i+1, Explain(r.Err)) // the first of them was to ProcessProbe
+				"it ends after %d answers: %w", method, i+1, Explain(r.Err)) // initialize was answered first
 		}
 	}
 	return s, nil
 }
 
-// longestFaultedSession is how many messages were sent in the longest session that died or fell silent. At a site all
-// sessions have the same server: as many as there may be.
+// longestFaultedSession returns how many messages were sent in the longest session with a fault. Over HTTP all sessions
+// share one server, so it is the maximum.
 func (e *Execution) longestFaultedSession() (most int) {
 	for _, s := range e.pool.Sessions() {
 		switch {

@@ -9,7 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A server that serves no session to its end has one fault, and a check that was too long for it is not failed.
+// TestHealthCheck checks that a server that serves no session to its end has one fault, and that checks with long
+// sessions do not fail.
 func TestHealthCheck(t *testing.T) {
 	long := func(t *T) {
 		s := t.ExclusiveSession()
@@ -17,7 +18,7 @@ func TestHealthCheck(t *testing.T) {
 			t.Expect(t.TryRequest(s, "tools/list", nil)).To(BeAnswered())
 		}
 	}
-	tires := func(does action) script {
+	failsEarly := func(does action) script {
 		return script{{method: "tools/list", from: 4, action: does}, {method: "ping", from: 5, action: does}}
 	}
 	const ends = "not tried: the server serves no session to its end: where nothing but ping is asked, " +
@@ -27,7 +28,8 @@ func TestHealthCheck(t *testing.T) {
 		script  script
 		verdict catalogue.Verdict
 		message string
-		control bool // it failed
+		// control says that a health check has failed.
+		control bool
 	}{
 		{"a server that serves", nil, catalogue.Pass, "", false},
 		{
@@ -37,11 +39,13 @@ func TestHealthCheck(t *testing.T) {
 			"",
 			false,
 		},
-		{"one that dies of it", script{{method: "tools/list", from: 4, action: exits}}, catalogue.Fail, "", false},
-		{"one that falls silent", tires(staysSilent), catalogue.Inconclusive,
+		{"one that exits at a fourth list", script{{method: "tools/list", from: 4, action: exits}}, catalogue.Fail,
+			"", false},
+		{"one that gets silent", failsEarly(staysSilent), catalogue.Inconclusive,
 			ends + "no answer to ping within 5s (--timeout)",
 			true},
-		{"one that dies early", tires(exits), catalogue.Inconclusive, ends + "the server exited with status 1", true},
+		{"one that exits early", failsEarly(exits), catalogue.Inconclusive, ends + "the server exited with status 1",
+			true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,13 +56,13 @@ func TestHealthCheck(t *testing.T) {
 			}}.run(t)
 			out.wantVerdict(t, "a/long", tt.verdict, tt.message)
 			if (failed != nil) != tt.control || (out.problem != "") != tt.control {
-				t.Errorf("the control was %v; problem %q", failed, out.problem)
+				t.Errorf("a health check has failed: %v; problem %q", failed, out.problem)
 			}
 		})
 	}
 }
 
-// A control that has failed is forgotten once the server has another chance and stands it.
+// TestHealthCheckAfterReset checks that a failed health check is forgotten if one after the reset passes.
 func TestHealthCheckAfterReset(t *testing.T) {
 	var failed *driver.Session
 	out := testRun{
@@ -85,11 +89,11 @@ func TestHealthCheckAfterReset(t *testing.T) {
 	out.wantVerdict(t, "a/two", catalogue.Pass, "")
 	out.wantAttempts(t, "a/two", 1)
 	if failed != nil || out.problem != "" {
-		t.Errorf("the control was %v; problem %q", failed, out.problem)
+		t.Errorf("a health check has failed: %v; problem %q", failed, out.problem)
 	}
 }
 
-// Silence costs a run a few waits, however many checks there are.
+// TestWaitsAreBounded checks that a run waits only a few times for a silent server, however many checks there are.
 func TestWaitsAreBounded(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -117,7 +121,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 }
 
-// A server that can be started only once is named so.
+// TestRunsOnce checks that the problem of a server that can be started only once says so.
 func TestRunsOnce(t *testing.T) {
 	out := testRun{
 		script: script{{method: "initialize", process: 1}, {process: 1}, {action: exits}},
@@ -138,8 +142,8 @@ func TestRunsOnce(t *testing.T) {
 	}
 }
 
-// Requests that were sent together are not waited for one after the other, and a server that takes one at a time has
-// time for each.
+// TestConcurrentRequests checks that responses to concurrent requests are awaited together, and that a server that
+// handles one request at a time has the whole timeout for each.
 func TestConcurrentRequests(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -172,12 +176,12 @@ func TestConcurrentRequests(t *testing.T) {
 			})}},
 		}.run(t)
 		if answered != tt.answered || took != tt.took {
-			t.Errorf("%s: %d answers in %v, want %d in %v", tt.name, answered, took, tt.answered, tt.took)
+			t.Errorf("%s: got %d responses in %v, want %d in %v", tt.name, answered, took, tt.answered, tt.took)
 		}
 	}
 }
 
-// When the harmless request has no answer, another one proves that the server lives.
+// TestBarrier checks that another request proves that the server is alive if the no-op gets no response.
 func TestBarrier(t *testing.T) {
 	tests := []struct {
 		name     string

@@ -6,11 +6,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// LateWindow is for how long a run waits for what may come late. A server that takes longer for its answers is watched
-// for longer, as long as others talk to it.
+// LateWindow is how long a run waits for messages that may come late. The sessions of a slow server are observed
+// longer, as long as other checks run.
 const LateWindow = 1250 * time.Millisecond
 
-// leave has the run end a session once it has waited for what may come late; false when it has done so already.
+// keepIdle makes the run close a session once it has waited for late messages. It returns false if the run has done so
+// already.
 func (e *Execution) keepIdle(s *driver.Session) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -20,8 +21,7 @@ func (e *Execution) keepIdle(s *driver.Session) bool {
 	return !e.observed
 }
 
-// observeLate keeps the sessions open for what may come late, unless the run is a quick one, and ends those that were
-// left to themselves.
+// observeLate keeps the sessions open for late messages, unless the run is a quick one, and then closes the idle ones.
 func (e *Execution) observeLate() {
 	e.mu.Lock()
 	lasts, left := e.observeUntil, e.idleSessions
@@ -40,8 +40,8 @@ func (e *Execution) observeLate() {
 	}
 }
 
-// ObserveLate keeps the sessions of the run open for LateWindow since something was sent: it may have an effect that
-// comes late, for watches to judge. Nobody waits for it but the run in its end.
+// ObserveLate keeps the sessions of the run open until LateWindow after since, when something was sent that may have
+// late effects for watches to judge. The check does not wait; only the end of the run does.
 func ObserveLate(t *T, since time.Time) {
 	t.execution.mu.Lock()
 	defer t.execution.mu.Unlock()
@@ -50,9 +50,9 @@ func ObserveLate(t *T, since time.Time) {
 	}
 }
 
-// KeepIdle leaves a session to itself for LateWindow at the least: nothing more is said in it, and watches judge what
-// the server says. A server that takes one client at a time keeps everybody waiting for it, and so does a check that is
-// tried after the run has waited.
+// KeepIdle sends nothing more in a session for at least LateWindow, so that watches can judge what the server sends in
+// it. The check itself has to wait if the server serves one client at a time, or if the run has waited for late
+// messages already.
 func KeepIdle(t *T, s *driver.Session) {
 	if t.execution.server.OneClient || !t.execution.keepIdle(s) {
 		s.Sleep(LateWindow)

@@ -17,14 +17,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// matcher says in one line what it wanted and in one line what came, when that is asked for.
+// matcher is a Gomega matcher whose message consists of one line that says what was expected, and one that says what
+// was received.
 type matcher struct {
 	want string
 	ok   func(actual any) bool
 	got  func(actual any) string
-	args []any // of Hold
+	args []any // quoted in got, as by BeTrue
 
-	violatedEntry func(actual any) string // the entry that is about a value that does not match; may be nil
+	// violatedEntry returns the id of the entry that is about a value that does not match; may be nil.
+	violatedEntry func(actual any) string
 }
 
 func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), nil }
@@ -35,21 +37,21 @@ func (m *matcher) NegatedFailureMessage(actual any) string {
 	return failMessage("anything but "+m.want, m.got(actual))
 }
 
-// failMessage is the message of a fail.
+// failMessage returns the message of a fail.
 func failMessage(want, got string) string { return "expected " + want + "\ngot " + got }
 
-// findingOf takes the message of a fail apart. One that does not say what was wanted is what came.
+// findingOf parses the message of a fail. If it does not say what was expected, all of it is what was received.
 func findingOf(message string) report.Finding {
 	message = strings.TrimSpace(message)
-	_, said, ok := strings.Cut("\n"+message, "\nexpected ") // what is before it are the circumstances
+	_, details, ok := strings.Cut("\n"+message, "\nexpected ") // the circumstances precede it
 	if !ok {
 		return report.Finding{Got: message}
 	}
-	want, got, _ := strings.Cut(said, "\ngot ")
+	want, got, _ := strings.Cut(details, "\ngot ")
 	return report.Finding{Want: want, Got: got}
 }
 
-// Satisfy matches when ok does; want says what in a few words.
+// Satisfy matches values of type A for which ok returns true; want describes these values in a few words.
 func Satisfy[A any](want string, ok func(A) bool) types.GomegaMatcher { return satisfy(want, ok) }
 
 func satisfy[A any](want string, ok func(A) bool) *matcher {
@@ -59,8 +61,8 @@ func satisfy[A any](want string, ok func(A) bool) *matcher {
 	}}
 }
 
-// satisfyReply matches replies; everything else is shown as it is. Where JSON came over HTTP that is no answer to
-// anything, it ends the check as inconclusive, since another one reports that.
+// satisfyReply matches replies; other values do not match. If the HTTP response contained JSON that is no response to
+// any request, it ends the check as inconclusive, since another check reports that.
 func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 	return satisfy(want, func(r driver.Reply) bool {
 		none := (*driver.NoResponseError)(nil)
@@ -74,19 +76,19 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 	})
 }
 
-// BeAnswered matches a reply of any kind.
+// BeAnswered matches a reply with any response.
 func BeAnswered() types.GomegaMatcher {
 	return satisfyReply("an answer", driver.Reply.Answered)
 }
 
-// BeResult matches an answer with a result object.
+// BeResult matches a response with a result object.
 func BeResult() types.GomegaMatcher {
 	return satisfyReply("a result", func(r driver.Reply) bool { return r.Result() != nil })
 }
 
-// BeError matches an answer with a JSON-RPC error of one of the codes, or of any code when none is named. A bare HTTP
-// error is an error without a code: when codes are named it ends the check as inconclusive, since another one reports
-// it.
+// BeError matches a JSON-RPC error response with one of the codes, or with any code when none is given. An HTTP error
+// status without a JSON-RPC response is an error without a code: if codes are given, it ends the check as inconclusive,
+// since another check reports it.
 func BeError(codes ...int) types.GomegaMatcher {
 	names := make([]string, len(codes))
 	for i, c := range codes {
@@ -120,7 +122,7 @@ func BeError(codes ...int) types.GomegaMatcher {
 	return m
 }
 
-// BeRefused matches an answer that is a JSON-RPC error, or a tool result with isError true.
+// BeRefused matches a JSON-RPC error response, or a tool result with isError true.
 func BeRefused() types.GomegaMatcher {
 	return satisfyReply("an error, or a result with isError true", driver.Reply.IsFailure)
 }
@@ -131,7 +133,7 @@ func BeToolError() types.GomegaMatcher {
 		func(r driver.Reply) bool { return r.Result()["isError"] == true })
 }
 
-// BeOneOf matches one of the values.
+// BeOneOf matches any of the values.
 func BeOneOf[V comparable](values ...V) types.GomegaMatcher {
 	shown := make([]string, len(values))
 	for i, v := range values {
@@ -140,7 +142,7 @@ func BeOneOf[V comparable](values ...V) types.GomegaMatcher {
 	return Satisfy(strings.Join(shown, " or "), func(v V) bool { return slices.Contains(values, v) })
 }
 
-// BeString, BeObject, BeArray, BeBoolean, BeNumber and BeInteger match JSON values of that type.
+// BeString matches a JSON string.
 func BeString() types.GomegaMatcher { return Satisfy("a string", func(string) bool { return true }) }
 
 // BeObject matches a JSON object.
@@ -159,7 +161,7 @@ func BeInteger() types.GomegaMatcher {
 	return Satisfy("an integer", driver.IsInteger)
 }
 
-// BeEmptyList matches no items at all; the message shows the first ones.
+// BeEmptyList matches a list without items. Its message shows the first items.
 func BeEmptyList[V any](want string) types.GomegaMatcher {
 	empty := func(actual any) bool { list, _ := actual.([]V); return len(list) == 0 }
 	return &matcher{want: want, ok: empty, got: func(actual any) string {
@@ -173,17 +175,17 @@ func BeEmptyList[V any](want string) types.GomegaMatcher {
 	}}
 }
 
-// Hold matches true; it is for conditions that a sentence says better than a value. The sentences say what was expected
-// and what came, as those of T.Fail.
+// BeTrue matches true. It is for conditions that a sentence describes better than a value: want and got say what was
+// expected and what was received, as those of T.Fail do.
 func BeTrue(want, got string, args ...any) types.GomegaMatcher {
 	holds := func(actual any) bool { return actual == true }
 	return &matcher{want: want, ok: holds, got: func(any) string { return formatGot(got, args) }, args: args}
 }
 
-// Absent marks a member that is not there, to tell it from null in messages.
+// Absent stands for a member that is missing, to tell it from null in messages.
 type Absent struct{}
 
-// Member is a member of an object, or Absent.
+// Member returns a member of an object; Absent when it is missing.
 func Member(m M, key string) any {
 	if v, ok := m[key]; ok {
 		return v
@@ -191,13 +193,13 @@ func Member(m M, key string) any {
 	return Absent{}
 }
 
-// HasMember reports whether the object has the member, be it null.
+// HasMember reports whether an object has a member, which may be null.
 func HasMember(m M, key string) bool {
 	_, ok := m[key]
 	return ok
 }
 
-// Got says in a few words what an answer was: "result {…}", "error -32601: …", "no answer within 5s".
+// Got describes a reply in a few words: "result {…}", "error -32601: …", "no answer within 5s".
 func Got(r driver.Reply) string {
 	switch {
 	case r.Err != nil:
@@ -217,7 +219,7 @@ func Got(r driver.Reply) string {
 	return r.Frame.Raw.Brief()
 }
 
-// Show writes a value in one short line.
+// Show returns a value as one short line.
 func Show(v any) string {
 	switch v := v.(type) {
 	case driver.Reply:
@@ -238,7 +240,7 @@ func Show(v any) string {
 	return driver.Brief(text.CompactJSON(shortenValue(v)))
 }
 
-// shortenValue is a value without the middle of long texts and lists, which Show leaves out.
+// shortenValue returns a value without the middle of its long texts and lists, which Show does not show anyway.
 func shortenValue(v any) any {
 	const end = 200 // more than Show keeps of either
 	switch v := v.(type) {
@@ -258,7 +260,7 @@ func shortenValue(v any) any {
 	return v
 }
 
-// shortenList is a list without all but that many items at both ends, each of them as short makes it.
+// shortenList returns the first and the last end items of a list, each shortened by short.
 func shortenList[V any](list []V, end int, short func(V) V) []V {
 	if len(list) > 2*end {
 		list = slices.Concat(list[:end], list[len(list)-end:])

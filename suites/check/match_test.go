@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Each matcher tells what it wants from what it does not.
+// TestMatchersOfKinds checks that each matcher matches only what it describes.
 func TestMatchersOfKinds(t *testing.T) {
 	result, refusal := reply(`{"id":1,"result":{"a":1}}`), reply(`{"id":1,"error":{"code":-32601,"message":"no"}}`)
 	toolError := reply(`{"id":1,"result":{"isError":true}}`)
@@ -86,7 +86,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// An HTTP error without a JSON-RPC one has no code to judge.
+// TestBareErrors checks that an HTTP error without a JSON-RPC error has no code to judge.
 func TestBareErrors(t *testing.T) {
 	bare := driver.Reply{
 		Frame: &driver.Frame{
@@ -114,7 +114,7 @@ func TestBareErrors(t *testing.T) {
 	}
 }
 
-// Show leaves the middle of long texts and lists out before it writes them, which does not show.
+// TestShowLongValues checks that Show shortens long texts and lists before it encodes them, with the same result.
 func TestShowLongValues(t *testing.T) {
 	long, quoted := strings.Repeat("long ", 1000), strings.Repeat("\"\n", 1000)
 	var list []any
@@ -133,7 +133,7 @@ func TestShowLongValues(t *testing.T) {
 		}
 	}
 	if n := len(text.CompactJSON(shortenValue(M{"a": []any{strings.Repeat("x", 1<<20), list}}))); n > 4<<10 {
-		t.Errorf("%d bytes are written of a long value", n)
+		t.Errorf("a long value has %d bytes", n)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestShow(t *testing.T) {
 		{&driver.Frame{Raw: driver.Text("as it was")}, "as it was"},
 		{errors.New("oh"), "oh"},
 		{time.Second, "1s"},
-		{&strings.Builder{}, "{}"}, // a Stringer by its pointer
+		{&strings.Builder{}, "{}"}, // it implements Stringer by its pointer
 		{func() {}, ""},
 		{reply(`{"id":1,"result":"x"}`), `result "x"`},
 		{reply(`{"id":1}`), `{"id":1}`},
@@ -162,6 +162,6 @@ func TestShow(t *testing.T) {
 		}
 	}
 	if !HasMember(M{"a": nil}, "a") || HasMember(M{"a": nil}, "b") {
-		t.Error("null is a member, and what is absent is none")
+		t.Error("HasMember does not tell null from a missing member")
 	}
 }

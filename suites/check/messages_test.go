@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Watches judge what the server said of itself, and nothing that came after input that no conforming client sends.
+// TestWire checks that watches judge what the server sent as messages, and nothing after invalid input.
 func TestWire(t *testing.T) {
 	out := testRun{
 		script: script{
@@ -44,7 +44,8 @@ func TestWire(t *testing.T) {
 	tests := []struct {
 		messages Messages
 		what     string
-		list     string // method of each, or of what it answers
+		// list has the method of each message, or of the request that it answers.
+		list string
 	}{
 		{w.Messages(), "message", "=initialize =ping notifications/a ping notifications/b =says =refuses"},
 		{w.Responses(), "response", "=initialize =ping =says =refuses"},
@@ -75,7 +76,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// JSON is meant as a message when it says so, answers a request, or has a method that servers use.
+// TestLooksLikeMessage checks that JSON is meant as a message if it has a member jsonrpc, answers a request, or has a
+// method that servers use.
 func TestLooksLikeMessage(t *testing.T) {
 	asked := requestsByID{driver.IDKey([]byte("7")): {}}
 	tests := map[string]bool{
@@ -100,7 +102,7 @@ func TestLooksLikeMessage(t *testing.T) {
 	}
 }
 
-// What comes after the end of stdin belongs to the shutdown.
+// TestLinesEnd checks that lines after the end of stdin belong to the shutdown.
 func TestLinesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
@@ -122,7 +124,7 @@ func TestLinesEnd(t *testing.T) {
 	})
 }
 
-// Of much evidence the beginning and the end are kept. One line is not left out to say so in another.
+// TestCapLines checks that the beginning and the end of long evidence are kept, and that no gap replaces a single line.
 func TestCapLines(t *testing.T) {
 	for _, n := range []int{0, report.MaxEvidenceLines, report.MaxEvidenceLines + 1, report.MaxEvidenceLines + 2,
 		1000} {

@@ -10,14 +10,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// maxPages bounds how far a list is followed, and maxRepeatedPages for how many pages in a row that have items, but
-// none that did not come before.
+// maxPages limits how many pages of a list are read, and maxRepeatedPages how many of them in a row may contain items,
+// but only items that earlier pages had.
 const maxPages, maxRepeatedPages = 1000, 100
 
-// EndlessListError says that the pages of a list do not come to an end: its cursors lead to what came before.
+// EndlessListError says that the pages of a list never end, since its cursors lead back to earlier pages.
 type EndlessListError struct {
 	Method string
-	Cursor string // with which a page came that had come before
+	// Cursor is the cursor with which an earlier page was received again.
+	Cursor string
 }
 
 func (e *EndlessListError) Error() string {
@@ -25,17 +26,19 @@ func (e *EndlessListError) Error() string {
 		e.Method, driver.Brief(text.CompactJSON(e.Cursor)))
 }
 
-// ErrTooManyPages says that a list has more pages than are followed, of which the last still brought something new.
+// ErrTooManyPages says that a list has more pages than are read, the last of which still contained new items.
 var ErrTooManyPages = errors.New("more pages than mcpcheck follows")
 
-// EachPage follows a paginated list to its end and visits the results, whose member is the array. Asked in a session of
-// any state; it fails on the first page that is not a list, and with EndlessListError when pages come again.
+// EachPage reads a paginated list to its end and calls visit with each result; member is the name of the array in it.
+// The session may be in any state. It returns an error for the first page that is not a list, and an EndlessListError
+// when pages repeat.
 //
-// Whatever nextCursor is there is followed: an empty one, and also one that came before, as long as it brings something
-// new. Some servers mean the end by an empty one; where that leads to an error, or to nothing but items that came
+// Every nextCursor is followed: also an empty one, and one that came before, as long as it leads to new items. Some
+// servers send an empty one to mark the end: if that leads to an error, or only to items that came before, the list has
+// ended.
 // before, it is the end.
 func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
-	came := seenPages{nextCursors: map[pageKey][]string{}, items: map[uint64]bool{}}
+	seen := seenPages{nextCursors: map[pageKey][]string{}, items: map[uint64]bool{}}
 	stales := 0
 	for n := 1; ; n++ {
 		r := s.Call(method, params)
@@ -44,7 +47,7 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 		if mayEnd && r.Error() != nil {
 			return nil
 		}
-		result := r.Result() // once: it may be long
+		result := r.Result() // once: decoding may take long
 		items, err := itemsOf(r, result, method, member)
 		if unlisted := (*NotAListError)(nil); n > 1 && errors.As(err, &unlisted) {
 			unlisted.Reason += " (of page 2 or later)"
@@ -53,18 +56,18 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 			return err
 		}
 		next, more := result["nextCursor"].(string)
-		key, stale := came.add(items)
+		key, stale := seen.add(items)
 		if mayEnd && stale {
 			return nil
 		}
 		switch {
 		case !stale:
 			stales = 0
-		case len(items) > 0: // a page may have none
+		case len(items) > 0: // a page may be empty
 			stales++
 		}
 		if more {
-			known, circle := came.addCursor(key, next)
+			known, circle := seen.addCursor(key, next)
 			switch {
 			case circle, known && n == maxPages, stales == maxRepeatedPages:
 				return &EndlessListError{method, cursor}
@@ -84,17 +87,17 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 	}
 }
 
-// tooLongError is the error with which a list was given up that has more pages than are followed; nil when it was not.
+// tooLongError returns the error of a list that was found to have too many pages; nil when it was not.
 func (e *Execution) tooLongError(method string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.tooLongLists[method]; err != nil {
 		return err
 	}
-	return e.server.TooLongLists[method] // as discovery has found
+	return e.server.TooLongLists[method] // found by discovery
 }
 
-// eachPage is EachPage, which remembers the lists that are too long.
+// eachPage is EachPage that remembers the lists with too many pages.
 func (e *Execution) eachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
 	err := EachPage(s, method, member, params, visit)
 	if errors.Is(err, ErrTooManyPages) {
@@ -105,7 +108,7 @@ func (e *Execution) eachPage(s *driver.Session, method, member string, params M,
 	return err
 }
 
-// NotAListError says that what was answered to a list is not one.
+// NotAListError says that the response to a list request is not a list.
 type NotAListError struct {
 	Reason string
 	Reply  driver.Reply
@@ -113,7 +116,7 @@ type NotAListError struct {
 
 func (e *NotAListError) Error() string { return e.Reason }
 
-// itemsOf is the list in a page, the result of a reply.
+// itemsOf returns the items in the result of a page.
 func itemsOf(r driver.Reply, result M, method, member string) ([]any, error) {
 	switch items, isList := result[member].([]any); {
 	case r.Err != nil:
@@ -127,20 +130,23 @@ func itemsOf(r driver.Reply, result M, method, member string) ([]any, error) {
 	}
 }
 
-// seenPages are those that came, each with the cursors that it named as the next. Some servers list in any order: a
-// page is known by its items, whatever their order.
+// seenPages are the pages received so far, each with the next cursors that it named. A page is identified by its items
+// in any order, since some servers return them in random order.
+// nextCursors are the cursors by page.
 type seenPages struct {
 	nextCursors map[pageKey][]string
-	items       map[uint64]bool // that were on any
+	// items are the fingerprints of the items of all pages.
+	items map[uint64]bool
 }
 
-// pageKey is how many items a page has, and the sum of what they are.
+// pageKey identifies a page by how many items it has, and by the sum of their fingerprints.
 type pageKey struct {
 	items int
 	sum   uint64
 }
 
-// Add also tells whether all of the page came before: each item or, of one without items, such a page.
+// add adds a page. stale reports whether earlier pages had all of its items or, for a page without items, whether there
+// was such a page before.
 func (p seenPages) add(items []any) (key pageKey, stale bool) {
 	if len(items) == 0 {
 		_, stale = p.nextCursors[pageKey{}]
@@ -156,15 +162,15 @@ func (p seenPages) add(items []any) (key pageKey, stale bool) {
 	return key, stale
 }
 
-// addCursor notes the next cursor of a page. It tells whether a page with the same items came before, and whether that
-// named the same one.
+// addCursor adds the next cursor of a page. known reports whether a page with the same items was received before, and
+// circle whether it named the same cursor.
 func (p seenPages) addCursor(key pageKey, next string) (known, circle bool) {
 	nexts, known := p.nextCursors[key]
 	p.nextCursors[key] = append(nexts, next)
 	return known, slices.Contains(nexts, next)
 }
 
-// ListAll returns the items of all pages of a list.
+// ListAll returns the items of all pages of a list; see EachPage.
 func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
 	err = EachPage(s, method, member, params, func(result M) {
 		page, _ := result[member].([]any)

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Parts of a check run at the same time, unless the check has to be quiet.
+// TestParallel checks that the parts of a check run at the same time, unless only one case may run at a time.
 func TestParallel(t *testing.T) {
 	tests := []struct {
 		name  string
 		jobs  int
-		again bool // it is decided again, when nothing else runs
+		again bool // whether it is retried with nothing else running
 		took  time.Duration
 	}{
 		{"at a time", 8, false, time.Second},
 		{"with one job", 1, false, 3 * time.Second},
-		{"in quiet", 8, true, 3 * time.Second},
+		{"one case at a time", 8, true, 3 * time.Second},
 	}
 	for _, tt := range tests {
 		out := testRun{
@@ -38,12 +38,12 @@ func TestParallel(t *testing.T) {
 			t.Errorf("%s: three parts of a second took %v, want %v", tt.name, got, tt.took)
 		}
 		if wire := out.results["a/together"].Evidence; len(wire) != 6 {
-			t.Errorf("%s: the wire is not that of all parts: %v", tt.name, wire)
+			t.Errorf("%s: the evidence is not that of all parts: %v", tt.name, wire)
 		}
 	}
 }
 
-// Each part has sessions of its own, be it alone or not.
+// TestParallelSessions checks that each part has sessions of its own, also in a confirmation.
 func TestParallelSessions(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		out := testRun{
@@ -58,7 +58,7 @@ func TestParallelSessions(t *testing.T) {
 	}
 }
 
-// When parts stop, the check stops as the first of them did, whichever was quicker.
+// TestParallelStops checks that the check ends as the first of its failing parts, whichever ended first.
 func TestParallelStops(t *testing.T) {
 	tests := []struct {
 		parts   string
@@ -76,7 +76,7 @@ func TestParallelStops(t *testing.T) {
 			checks: []testCheck{{id: "a/together", check: Probe(func(t *T) {
 				parts := strings.Fields(tt.parts)
 				Parallel(t, len(parts), func(t *T, i int) {
-					time.Sleep(time.Duration(len(parts)-i) * time.Second) // the last one is the first to stop
+					time.Sleep(time.Duration(len(parts)-i) * time.Second) // so that the last part ends first
 					endCheck(t, parts[i], fmt.Sprint("part ", i))
 				})
 			})}},
@@ -85,7 +85,7 @@ func TestParallelStops(t *testing.T) {
 	}
 }
 
-// endCheck ends a check or a part of it in the way that is named.
+// endCheck ends a check, or a part of it, in the named way.
 func endCheck(t *T, how, message string) {
 	switch how {
 	case "skip":
@@ -99,7 +99,7 @@ func endCheck(t *T, how, message string) {
 	}
 }
 
-// A verdict rests on what its parts rest on: used sessions and silent servers.
+// TestParallelIsConfirmed checks that a verdict rests on what its parts rest on: reused sessions and silent servers.
 func TestParallelIsConfirmed(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -134,25 +134,26 @@ func TestParallelIsConfirmed(t *testing.T) {
 		out.wantVerdict(t, "a/together", tt.verdict, "")
 		out.wantAttempts(t, "a/together", tt.attempts)
 		if wire := out.results["a/together"].Evidence; len(wire) != 2 || wire[1].Arrow != "←" {
-			t.Errorf("the wire is not that of the part: %v", wire)
+			t.Errorf("the evidence is not that of the part: %v", wire)
 		}
 	}
 }
 
-// A step is tried once for all checks, once more for those that are alone, and once more when nothing else runs.
+// TestStep checks that a step runs once for all checks, once for all confirmations, and once with nothing else running.
 func TestStep(t *testing.T) {
 	tests := []struct {
 		name   string
 		script script
 		jobs   int
-		times  int // that it was tried
+		// times is how often the step runs.
+		times  int
 		values string
 	}{
 		{"one after the other", nil, 1, 1, "1 1 1"},
 		{"at the same time", script{{method: "share", action: delays(time.Second)}}, 8, 1, ""},
 		{"alone once for all", script{{method: "share", process: 1, action: answersError(-1)}}, 1, 2, "2 2 2"},
-		{"once for all that are decided again", script{{method: "share", process: 1, action: staysSilent}},
-			1, 2, "3 3 3"}, // the second is a control
+		{"once for all that are retried", script{{method: "share", process: 1, action: staysSilent}},
+			1, 2, "3 3 3"}, // the second process is a health check
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,24 +180,25 @@ func TestStep(t *testing.T) {
 				out.wantVerdict(t, id, catalogue.Pass, "")
 			}
 			if got := out.countReceived("share"); got != tt.times {
-				t.Errorf("it was tried %d times, want %d", got, tt.times)
+				t.Errorf("the step ran %d times, want %d", got, tt.times)
 			}
 			if got := values["a/1"] + " " + values["a/2"] + " " + values["a/3"]; tt.values != "" && got != tt.values {
-				t.Errorf("the checks had the values of the processes %s, want %s", got, tt.values)
+				t.Errorf("the checks got the values of the processes %s, want %s", got, tt.values)
 			}
 		})
 	}
 }
 
-// A step that had sessions to itself, and no trouble with them, is not tried again to confirm a verdict.
+// TestStepInConfirmation checks that a step that passed on sessions of its own without a fault is not run again.
 func TestStepInConfirmation(t *testing.T) {
 	tests := []struct {
 		name   string
 		script script
-		times  int // that it was tried
+		// times is how often the step runs.
+		times int
 	}{
 		{"sound", nil, 1},
-		{"in trouble", script{{method: "share", nth: 1, process: 2, action: staysSilent}}, 2},
+		{"with a fault", script{{method: "share", nth: 1, process: 2, action: staysSilent}}, 2},
 	}
 	for _, tt := range tests {
 		sharing := Probe(func(t *T) {
@@ -210,12 +212,13 @@ func TestStepInConfirmation(t *testing.T) {
 		}.run(t)
 		out.wantVerdict(t, "a/shares", catalogue.Fail, "")
 		if got := out.countReceived("share"); got != tt.times {
-			t.Errorf("%s: it was tried %d times, want %d", tt.name, got, tt.times)
+			t.Errorf("%s: the step ran %d times, want %d", tt.name, got, tt.times)
 		}
 	}
 }
 
-// A step that stops ends every check that wants it in the same way, and shows each the same evidence, once.
+// TestStepStops checks that a step that does not pass ends every check that reads it in the same way, with the same
+// evidence, and runs once.
 func TestStepStops(t *testing.T) {
 	for how, verdict := range map[string]catalogue.Verdict{
 		"skip": catalogue.Skip, "open": catalogue.Inconclusive, "fail": catalogue.Fail, "panic": catalogue.Error,
@@ -239,17 +242,17 @@ func TestStepStops(t *testing.T) {
 				out.wantVerdict(t, id, verdict, "")
 				wire := out.results[id].Evidence
 				if len(wire) != 2 || !strings.Contains(wire[0].Text, `"share"`) {
-					t.Errorf("%s, isolate %v: %s has not the evidence of the step: %v", how, isolate, id, wire)
+					t.Errorf("%s, isolate %v: %s does not have the evidence of the step: %v", how, isolate, id, wire)
 				}
 			}
 			if out.countReceived("share") != 1 {
-				t.Errorf("%s, isolate %v: it was tried %d times", how, isolate, out.countReceived("share"))
+				t.Errorf("%s, isolate %v: the step ran %d times", how, isolate, out.countReceived("share"))
 			}
 		}
 	}
 }
 
-// A part of a step ends the checks that want it, and no others.
+// TestDeferred checks that a deferred part of a step ends only the checks that need it.
 func TestDeferred(t *testing.T) {
 	for how, verdict := range map[string]catalogue.Verdict{
 		"skip": catalogue.Skip, "open": catalogue.Inconclusive, "fail": catalogue.Fail, "panic": catalogue.Error,
@@ -269,8 +272,8 @@ func TestDeferred(t *testing.T) {
 	}
 }
 
-// What was tried well in a session that others had used is not tried again for a watch, though some cases had to be
-// decided again when nothing else ran.
+// TestWatchAfterSerialRetry checks that a step that passed on a reused session is not run again for a watch, although
+// some cases were retried with nothing else running.
 func TestWatchAfterSerialRetry(t *testing.T) {
 	step := func(t *T) {
 		Step(t, "step", func(t *T) bool {
@@ -287,6 +290,6 @@ func TestWatchAfterSerialRetry(t *testing.T) {
 	}.run(t)
 	out.wantVerdict(t, "a/watch", catalogue.Pass, "")
 	if out.attempts["a/doubtful"] < 2 || out.countReceived("share") != 1 {
-		t.Errorf("it was tried %d times, want once", out.countReceived("share"))
+		t.Errorf("the step ran %d times, want once", out.countReceived("share"))
 	}
 }

@@ -6,30 +6,37 @@ import (
 	"slices"
 )
 
-// Case is a planned run of a check in one revision.
+// Case is a check planned for one run, in one revision.
 type Case struct {
 	*catalogue.Requirement
-	Revision string // that was negotiated
-	JudgedBy string // the one whose text judges; another one only where the area says so
+	// Revision is the revision that was negotiated.
+	Revision string
+	// JudgedBy is the revision whose text the check is judged by. It differs from Revision only where the area says so.
+	JudgedBy string
 
-	check         Check
-	applicableIDs []string // the ids of all entries that apply to the server, wanted or not
-	predetermined outcome  // decided without trying; without a verdict otherwise
-	secondary     bool     // its requirement has its home in another shard
+	check Check
+	// applicableIDs are the ids of all entries that apply to the server, selected or not.
+	applicableIDs []string
+	// predetermined is the outcome if it is known without an attempt; it has no verdict otherwise.
+	predetermined outcome
+	// secondary says that another shard is responsible for the requirement.
+	secondary bool
 }
 
-// promises reports whether others are tried after the case that are lent its process.
+// isReusedForInvalidInput reports whether checks that want a session for invalid input wait for the process of this
+// case.
 func (c Case) isReusedForInvalidInput() bool {
 	return c.check.reusedForInvalidInput && c.predetermined.verdict == ""
 }
 
-// Predetermined is what is known of the case without trying it: a verdict, empty when it has to be tried, and why.
+// Predetermined returns the verdict of the case if it is known without an attempt, its reason and its message. The
+// verdict is empty when the case has to be tried.
 func (c Case) Predetermined() (v catalogue.Verdict, code report.Reason, why string) {
 	return c.predetermined.verdict, c.predetermined.reason, c.predetermined.message
 }
 
-// Plan turns the catalogue into the cases for one server: what holds in its revision, on its transport, and is wanted.
-// Cases whose verdict is known beforehand are in the plan with the reason.
+// Plan returns the cases for one server: the checks of the selected requirements that apply in its revision and on its
+// transport. It includes those whose verdict is predetermined.
 func Plan(entries catalogue.Catalogue, suite Suite, server *Server, want catalogue.Selector) (plan []Case) {
 	var ids []string
 	for _, r := range entries {
@@ -52,7 +59,8 @@ func Plan(entries catalogue.Catalogue, suite Suite, server *Server, want catalog
 	return plan
 }
 
-// foreseen is the outcome that the server's description alone decides; none when the check has to be tried.
+// predeterminedOutcome returns the outcome that follows from the server's description alone; none when the check has to
+// be tried.
 func predeterminedOutcome(r *catalogue.Requirement, check Check, server *Server) (none outcome) {
 	switch {
 	case server.Failure != "" && server.Protected:
@@ -77,8 +85,8 @@ func predeterminedOutcome(r *catalogue.Requirement, check Check, server *Server)
 	return none
 }
 
-// UntestableResults are the results of a plan whose server could not be talked to: one root cause, and what depends on
-// it inconclusive.
+// UntestableResults returns the results of a plan whose server could not be reached: all are inconclusive for the same
+// reason.
 func UntestableResults(plan []Case, reason string) (results []report.Result) {
 	for _, c := range plan {
 		level := c.Level.In(c.JudgedBy)

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// told is the plan in words: id, the revision that judges, and the verdict that is known beforehand, with its reason.
+// planLines describes the cases of a plan: the id, the revision that judges, and a predetermined verdict with its
+// reason.
 func planLines(plan []Case) (lines []string) {
 	for _, c := range plan {
 		verdict, _, why := c.Predetermined()
@@ -19,8 +20,8 @@ func planLines(plan []Case) (lines []string) {
 	return lines
 }
 
-// A plan has what is built, applies and is wanted, in the order of the catalogue; what the description of the server
-// decides is not tried.
+// TestPlan checks that a plan has the selected requirements that have a check and apply, in the order of the catalogue,
+// and that the server's description predetermines some of them.
 func TestPlan(t *testing.T) {
 	holds := []string{catalogue.NewestLegacy}
 	entries := catalogue.Catalogue{
@@ -77,7 +78,7 @@ func TestPlan(t *testing.T) {
 	tests := []struct {
 		name    string
 		server  *Server
-		decided map[string]string // beforehand
+		decided map[string]string // predetermined verdicts
 	}{
 		{"a server with everything", &sound, nil},
 		{"one without logging", with(func(s *Server) { s.Capabilities = M{"tools": M{}, "extensions": extensions} }),
@@ -91,8 +92,8 @@ func TestPlan(t *testing.T) {
 		},
 		{"one that refuses the handshake", with(func(s *Server) { s.Failure = "no" }),
 			in("inconclusive", "the handshake failed", but("a/refused")...)},
-		{"a protected one that gave lists", with(func(s *Server) { s.Protected = true }), nil},
-		{"a protected one that gives nothing", with(func(s *Server) { s.Failure, s.Protected = "401", true }),
+		{"a protected one that returned lists", with(func(s *Server) { s.Protected = true }), nil},
+		{"a protected one that returns nothing", with(func(s *Server) { s.Failure, s.Protected = "401", true }),
 			in("inconclusive", "401", but("a/protected", "b/protected")...)},
 	}
 	for _, tt := range tests {
@@ -113,7 +114,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// What is decided beforehand is a result without an attempt.
+// TestPredetermined checks that a predetermined result needs no attempt.
 func TestPredetermined(t *testing.T) {
 	out := testRun{
 		checks: []testCheck{{id: "a/one", check: Probe(func(*T) { panic("it is tried") })}},
@@ -125,8 +126,8 @@ func TestPredetermined(t *testing.T) {
 	}
 }
 
-// Which revision judges a server that negotiated another one than those in which an entry holds, is a matter of the
-// area.
+// TestJudgingRevision checks by which revision a requirement judges a server that negotiated a revision without it,
+// which depends on the area.
 func TestJudgingRevision(t *testing.T) {
 	areas := map[string]catalogue.Area{
 		"plain": {Name: "plain"},
@@ -134,8 +135,9 @@ func TestJudgingRevision(t *testing.T) {
 		"sse":   {Name: "sse", ChooseRevision: catalogue.NearestRevision},
 	}
 	tests := []struct {
-		area       string
-		revisions  string // in which it holds
+		area string
+		// revisions are those that the requirement applies to.
+		revisions  string
 		negotiated string
 		by         string
 	}{
@@ -162,10 +164,11 @@ func TestJudgingRevision(t *testing.T) {
 		areas[tt.area].AssignTo(catalogue.Catalogue{r})
 		by, applies := r.JudgingRevision(tt.negotiated, "http")
 		if by != tt.by || applies != (tt.by != "") {
-			t.Errorf("%s, in %s, of %s: got %q, %v, want %q", tt.area, tt.revisions, tt.negotiated, by, applies, tt.by)
+			t.Errorf("%s, for %s, negotiated %s: got %q, %v, want %q", tt.area, tt.revisions, tt.negotiated, by,
+				applies, tt.by)
 		}
 		if by, applies := r.JudgingRevision(tt.negotiated, "stdio"); applies {
-			t.Errorf("%s judges over stdio, by %s", tt.area, by)
+			t.Errorf("%s applies over stdio, by %s", tt.area, by)
 		}
 	}
 }

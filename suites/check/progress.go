@@ -10,17 +10,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// RunProgress is how far a run has come, for who wants to know it meanwhile. The zero value is ready; any goroutine may
-// ask.
+// RunProgress says how far a run has come, while it runs. The zero value is ready to use. Its methods may be called by
+// any goroutine.
 type RunProgress struct {
 	completed atomic.Int64
 	waits     atomic.Pointer[driver.Waits]
 
-	mu           sync.Mutex
-	currentAreas []*string // areas of the cases that are being tried, in the order in which they began
+	mu sync.Mutex
+	// currentAreas are the areas of the cases that are being tried, in the order in which they started.
+	currentAreas []*string
 }
 
-// beginCase notes that a case of an area is being tried, until end is called.
+// beginCase notes that a case of an area is being tried until end is called.
 func (p *RunProgress) beginCase(area string) (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -32,7 +33,7 @@ func (p *RunProgress) beginCase(area string) (end func()) {
 	}
 }
 
-// Area is that of the case which has been tried the longest; empty when none is.
+// Area returns the area of the case that has been tried the longest; empty when none is being tried.
 func (p *RunProgress) Area() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,22 +43,22 @@ func (p *RunProgress) Area() string {
 	return *p.currentAreas[0]
 }
 
-// Completed is how many cases have their result.
+// Completed returns how many cases have their result.
 func (p *RunProgress) Completed() int { return int(p.completed.Load()) }
 
-// Waiting names the request that the run has waited for the longest, and for some time: "tools/call slow_tool". Empty
-// when there is none.
+// Waiting names the request that the run has waited for the longest, if that is more than a second: "tools/call
+// slow_tool". It is empty when there is none.
 func (p *RunProgress) Waiting() string { return p.currentWaits().Longest(time.Second) }
 
-// Starting says which start of the server the run has waited for the longest, and for some time: "process 18, 5.1 s
-// each". Empty when it waits for something else.
+// Starting describes the start of the server that the run has waited for the longest, if that is more than a second:
+// "process 18, 5.1 s each". It is empty when there is none.
 func (p *RunProgress) Starting() string { return p.currentWaits().LongestStart(time.Second) }
 
-// observe has the waits of a target watched, or others where it has none.
+// observe sets the waits that are reported, and returns them: w or, if that is nil, new ones.
 func (p *RunProgress) observe(w *driver.Waits) *driver.Waits {
 	p.waits.Store(cmp.Or(w, &driver.Waits{}))
 	return p.waits.Load()
 }
 
-// currentWaits are the waits that are watched; none before the run begins.
+// currentWaits returns the waits that are reported; empty ones before the run begins.
 func (p *RunProgress) currentWaits() *driver.Waits { return cmp.Or(p.waits.Load(), &driver.Waits{}) }

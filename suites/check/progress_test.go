@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Whoever looks at a run meanwhile learns how many cases have their result, and what is waited for.
+// TestRunProgress checks that other goroutines see how many cases have their result, and what the run waits for.
 func TestRunProgress(t *testing.T) {
 	p := &RunProgress{}
 	type look struct {
@@ -14,7 +14,7 @@ func TestRunProgress(t *testing.T) {
 		waiting string
 		area    string
 	}
-	var mu sync.Mutex // each look has a goroutine of its own
+	var mu sync.Mutex // each look at the progress has its own goroutine
 	var seen []look
 	testRun{
 		script: script{{method: "tools/call", action: delays(3 * time.Second)}},
@@ -36,9 +36,9 @@ func TestRunProgress(t *testing.T) {
 	}.run(t)
 	want := []look{{1, "", "a"}, {1, "tools/call slow_tool", "a"}}
 	if len(seen) != len(want) || seen[0] != want[0] || seen[1] != want[1] {
-		t.Errorf("saw %v, want %v", seen, want)
+		t.Errorf("got %v, want %v", seen, want)
 	}
 	if last := (look{p.Completed(), p.Waiting(), p.Area()}); last != (look{2, "", ""}) {
-		t.Errorf("in the end: %v", last)
+		t.Errorf("at the end of the run: %v", last)
 	}
 }

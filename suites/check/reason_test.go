@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// reasonedValue is a value that knows what reason it is.
+// reasonedValue is a value with a method Reason.
 type reasonedValue struct{}
 
 func (reasonedValue) Reason() report.Reason { return report.NotOffered }
@@ -22,19 +22,19 @@ func TestReasonOf(t *testing.T) {
 		"a text":                {"no tool", ""},
 		"nothing wrong":         {Explain(nil), ""},
 		"any error":             {errors.New("it is so"), ""},
-		"a value that knows it": {reasonedValue{}, report.NotOffered},
-		"a silence":             {&driver.TimeoutError{Method: "ping"}, report.Silent},
+		"a value with a reason": {reasonedValue{}, report.NotOffered},
+		"a timeout":             {&driver.TimeoutError{Method: "ping"}, report.Silent},
 		"an end":                {&driver.SessionEndError{Cause: "it exited"}, report.Died},
-		"an end that is told":   {Explain(&driver.SessionEndError{Cause: "it exited"}), report.Died},
-		"an end after an excess": {&driver.SessionEndError{LimitErr: &driver.LimitError{Reason: "too long"}},
+		"an explained end":      {Explain(&driver.SessionEndError{Cause: "it exited"}), report.Died},
+		"an end after a limit": {&driver.SessionEndError{LimitErr: &driver.LimitError{Reason: "too long"}},
 			report.Limit},
-		"more pages than that":  {Explain(fmt.Errorf("tools/list has %w", ErrTooManyPages)), report.Limit},
-		"pages without an end":  {Explain(&EndlessListError{Method: "tools/list"}), report.NotListed},
-		"a POST without answer": {&driver.NoResponseError{Method: "ping", RoundTrip: nil}, report.Silent},
-		"an HTTP answer":        {driver.HTTPResponse{StatusCode: 400}, ""},
-		"one of a gateway":      {driver.HTTPResponse{StatusCode: 502}, report.ForeignAnswer},
-		"none yet":              {driver.HTTPResponse{}, report.Silent},
-		"none, and the reason":  {driver.HTTPResponse{Err: errors.New("connection refused")}, report.Died},
+		"too many pages":             {Explain(fmt.Errorf("tools/list has %w", ErrTooManyPages)), report.Limit},
+		"endless pages":              {Explain(&EndlessListError{Method: "tools/list"}), report.NotListed},
+		"a POST without answer":      {&driver.NoResponseError{Method: "ping", RoundTrip: nil}, report.Silent},
+		"an HTTP answer":             {driver.HTTPResponse{StatusCode: 400}, ""},
+		"a gateway response":         {driver.HTTPResponse{StatusCode: 502}, report.ForeignAnswer},
+		"none yet":                   {driver.HTTPResponse{}, report.Silent},
+		"no response, with an error": {driver.HTTPResponse{Err: errors.New("connection refused")}, report.Died},
 	} {
 		if got := ReasonOf(tt.value); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
@@ -48,14 +48,14 @@ func TestReasonsOfOutcomes(t *testing.T) {
 		end  func(*T)
 		want report.Reason
 	}{
-		"a skip":                  {func(t *T) { t.Skip("it is so") }, report.NotApplicable},
-		"an inconclusive":         {func(t *T) { t.Inconclusive("it is so") }, report.Undecided},
-		"one that shows an error": {func(t *T) { t.Retry("no session: %v", Explain(silence)) }, report.Silent},
-		"one of two errors":       {func(t *T) { t.Retry("%v, then %v", errors.New("x"), silence) }, report.Silent},
-		"one that was given": {func(t *T) { t.WithReason(report.Limit).Inconclusive("%v", silence) },
+		"a skip":                    {func(t *T) { t.Skip("it is so") }, report.NotApplicable},
+		"an inconclusive":           {func(t *T) { t.Inconclusive("it is so") }, report.Undecided},
+		"a message with an error":   {func(t *T) { t.Retry("no session: %v", Explain(silence)) }, report.Silent},
+		"a message with two errors": {func(t *T) { t.Retry("%v, then %v", errors.New("x"), silence) }, report.Silent},
+		"WithReason": {func(t *T) { t.WithReason(report.Limit).Inconclusive("%v", silence) },
 			report.Limit},
 		"a silence of the server": {func(t *T) { NoAnswer(t, "nothing has answered") }, report.Silent},
-		"one that was not used": {func(t *T) { t.WithReason(report.Limit); t.Skip("it is so") },
+		"WithReason that was not used": {func(t *T) { t.WithReason(report.Limit); t.Skip("it is so") },
 			report.NotApplicable},
 	} {
 		o := runRecovered(func() { tt.end(&T{scope: &scope{}}) })

@@ -7,8 +7,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// ReasonOf is the reason that a value itself is for no verdict: an error, an HTTP answer, whatever knows its Reason.
-// Empty when it is none.
+// ReasonOf returns the reason that a value gives for a missing verdict: an error, an HTTP response, or any value with a
+// method Reason. It is empty when the value gives none.
 func ReasonOf(value any) report.Reason {
 	switch v := value.(type) {
 	case interface{ Reason() report.Reason }:
@@ -22,19 +22,19 @@ func ReasonOf(value any) report.Reason {
 }
 
 func reasonOfError(err error) report.Reason {
-	var silence *driver.TimeoutError
-	var death *driver.SessionEndError
+	var timeout *driver.TimeoutError
+	var ended *driver.SessionEndError
 	var unanswered *driver.NoResponseError
-	var unlisted *NotAListError
+	var notList *NotAListError
 	var endless *EndlessListError
 	switch {
 	case driver.AsLimitError(err) != nil, errors.Is(err, ErrTooManyPages):
 		return report.Limit
-	case errors.As(err, &unlisted), errors.As(err, &endless):
+	case errors.As(err, &notList), errors.As(err, &endless):
 		return report.NotListed
-	case errors.As(err, &silence):
+	case errors.As(err, &timeout):
 		return report.Silent
-	case errors.As(err, &death):
+	case errors.As(err, &ended):
 		return report.Died
 	case !errors.As(err, &unanswered):
 		return ""

@@ -2,7 +2,7 @@ package check
 
 import "github.com/mcpcheck/mcpcheck/suites/report"
 
-// The reasons that checks give for ending without a verdict (T.WithReason), as package report describes them.
+// The reasons for WithReason, with the names of package report, where they are described.
 const (
 	CallsOff        = report.CallsOff
 	Died            = report.Died

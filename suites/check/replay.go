@@ -10,7 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// RecordedServer is the server of recorded sessions that agreed on one revision, as far as they tell.
+// RecordedServer returns a description of the server in recorded sessions that negotiated one revision, as far as they
+// show it.
 func RecordedServer(transport string, sessions []*driver.Session) *Server {
 	s := &Server{Transport: transport, Capabilities: M{}}
 	for _, session := range sessions {
@@ -38,12 +39,12 @@ func RecordedServer(transport string, sessions []*driver.Session) *Server {
 	return s
 }
 
-// JudgeRecorded judges recorded sessions by the watches of a plan. What asks the server something cannot be tried:
-// unasked is how many cases that are. What is about HTTP itself is judged where all sessions tell what has carried
-// their lines.
+// JudgeRecorded judges recorded sessions by the watches of a plan. notTried is how many cases need a live server
+// instead. Watches that are specific to a transport over HTTP are judged only if all sessions were recorded with their
+// HTTP.
 func JudgeRecorded(
 	server *Server, plan []Case, sessions []*driver.Session, o Options,
-) (results []report.Result, unasked int) {
+) (results []report.Result, notTried int) {
 	o.Jobs, o.Progress = 1, &RunProgress{}
 	e := &Execution{
 		ctx: context.Background(), server: server, options: o, watchedSessions: sessions, finished: make(chan struct{}),
@@ -54,7 +55,7 @@ func JudgeRecorded(
 	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
 	for _, c := range plan {
 		if c.check.kind != watch || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
-			unasked++
+			notTried++
 			continue
 		}
 		c.check.setup = nil
@@ -68,18 +69,18 @@ func JudgeRecorded(
 	for i := range e.plan {
 		results = append(results, e.Result(i))
 	}
-	return results, unasked
+	return results, notTried
 }
 
-// RequireLiveServer ends a check that would talk to the server, or needs more than a recording has, where there is only
-// one.
+// RequireLiveServer ends a check that would send something to the server, or needs more than a recording contains, if
+// there is only a recording.
 func RequireLiveServer(t *T) {
 	if t.execution.isReplay {
 		t.WithReason(report.NotGiven).Inconclusive("it needs a live server, and this is a recording")
 	}
 }
 
-// GroupByRevision groups sessions by the revision that they agreed on; those without one are left out.
+// GroupByRevision groups sessions by the revision that they negotiated; sessions without one are left out.
 func GroupByRevision(sessions []*driver.Session) map[string][]*driver.Session {
 	by := map[string][]*driver.Session{}
 	for _, s := range sessions {

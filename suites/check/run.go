@@ -6,17 +6,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// RunOutcome is what a run came to beside its results.
+// RunOutcome is what a run reports besides the results of its cases.
 type RunOutcome struct {
-	Problem       string // why the run could not go on with this server; empty when it did
+	// Problem says why the run could not go on with this server; it is empty when the run did.
+	Problem       string
 	UncalledTools []report.UncalledTool
 	InvalidCalls  *report.InvalidCallCounts
-	CalledTools   []report.ToolUse // that were called
+	CalledTools   []report.ToolUse
 	Sessions      []*driver.Session
 }
 
-// Result waits for the result of the case at that place of the plan. Of a failure that may come from an SDK it is known
-// when the run is over.
+// Result waits for the result of the i-th case of the plan and returns it. A failure that an SDK may have caused is
+// complete only when the run is over, so Result waits for that as well.
 func (e *Execution) Result(i int) report.Result {
 	r := e.resultWithCauses(i)
 	if r.Deviations != nil {
@@ -34,11 +35,12 @@ func (e *Execution) setGate(c Case, r *report.Result) {
 	}
 }
 
-// EachResult tells each result, once, as soon as those that come before it are known, and waits for the end of the run.
-// All results are told, also when the context has ended and a check has not: it is left behind.
-func (e *Execution) EachResult(tell func(report.Result)) RunOutcome {
+// EachResult calls visit once with each result, as soon as the results before it are known, and waits for the end of
+// the run. It visits every result, also when the context has ended and a check has not returned: such a check is
+// abandoned.
+func (e *Execution) EachResult(visit func(report.Result)) RunOutcome {
 	for _, i := range e.resultOrder() {
-		tell(e.Result(i))
+		visit(e.Result(i))
 	}
 	e.Wait()
 	sessions := e.Sessions()

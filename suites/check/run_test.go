@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// An execution tells each result once, in the order in which results come, also of what is judged by another revision
+// TestEachResult checks that each result is visited once, in order, including those that are judged by another revision
 // than the negotiated one.
 func TestEachResult(t *testing.T) {
 	levels := catalogue.ByRevision[catalogue.Level]{Values: map[string]catalogue.Level{"2025-03-26": catalogue.Must}}
@@ -33,11 +33,11 @@ func TestEachResult(t *testing.T) {
 	}
 	server := &Server{Transport: "stdio", Revision: "2024-11-05"}
 	plan := Plan(entries, suite, server, func(*catalogue.Requirement) bool { return true })
-	for range 2 { // as for --protocol all
-		var told []string
+	for range 2 { // as with --protocol all
+		var visited []string
 		target := driver.Target{Serve: (&fakeServer{}).serve}
 		o := Execute(t.Context(), target, server, plan, Options{}).EachResult(func(r report.Result) {
-			told = append(told, r.ID+" "+string(r.Verdict))
+			visited = append(visited, r.ID+" "+string(r.Verdict))
 			if r.EntryLevel != catalogue.Must || r.Revision != "2024-11-05" {
 				t.Errorf("%s: got level %s, revision %s", r.ID, r.EntryLevel, r.Revision)
 			}
@@ -46,30 +46,30 @@ func TestEachResult(t *testing.T) {
 			"http/pass pass", "http/fail fail", "other/skip skip", "other/open inconclusive", "other/error error",
 			"http/ending pass", "http/watch pass",
 		}
-		if diff := cmp.Diff(want, told); diff != "" || o.Problem != "" {
+		if diff := cmp.Diff(want, visited); diff != "" || o.Problem != "" {
 			t.Errorf("%s\nproblem %q", diff, o.Problem)
 		}
 	}
 }
 
-// It says why the server could not be tested to the end.
+// TestEachResultOfDeadServer checks that the outcome says why the server could not be tested completely.
 func TestEachResultOfDeadServer(t *testing.T) {
 	s := testRun{checks: []testCheck{{id: "a/1", check: usesSession}, {id: "a/2", check: usesSession},
 		{id: "a/3", check: usesSession}}}
 	stage := &fakeServer{script: script{{action: exits}}}
 	server := s.discovered("stdio")
-	var told []report.Result
+	var visited []report.Result
 	target, options := driver.Target{Serve: stage.serve}, Options{Jobs: 1}
 	e := Execute(t.Context(), target, server, s.plan(server), options)
-	o := e.EachResult(func(r report.Result) { told = append(told, r) })
+	o := e.EachResult(func(r report.Result) { visited = append(visited, r) })
 	const want = "the server can no longer be talked to: the server exited with status 1"
-	if o.Problem != want || len(told) != 3 {
-		t.Errorf("got %q, %d results", o.Problem, len(told))
+	if o.Problem != want || len(visited) != 3 {
+		t.Errorf("got %q, %d results", o.Problem, len(visited))
 	}
 }
 
-// A check that computes without end, and hears of nothing, does not hold up the end of a run: what has no result then
-// is told as not run.
+// TestEachResultOfEndlessCheck checks that a check that never returns does not delay the end of a run, and that cases
+// without a result are visited as not run.
 func TestEachResultOfEndlessCheck(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var released atomic.Bool
@@ -86,18 +86,18 @@ func TestEachResultOfEndlessCheck(t *testing.T) {
 		{id: "a/4", check: Watch(func(*T, Wire) {})},
 	}}
 	server := s.discovered("stdio")
-	var told []string
+	var visited []string
 	o := Execute(
 		ctx, driver.Target{Serve: (&fakeServer{}).serve}, server, s.plan(server),
 		Options{Jobs: 1, GracePeriod: time.Millisecond},
 	).EachResult(func(r report.Result) {
-		told = append(told, strings.TrimSpace(r.ID+" "+string(r.Verdict)+" "+r.Message))
+		visited = append(visited, strings.TrimSpace(r.ID+" "+string(r.Verdict)+" "+r.Message))
 	})
 	want := []string{
 		"a/1 pass", "a/2 inconclusive the budget is spent", "a/3 inconclusive the budget is spent",
 		"a/4 inconclusive the budget is spent",
 	}
-	if diff := cmp.Diff(want, told); diff != "" || o.Problem != "" {
+	if diff := cmp.Diff(want, visited); diff != "" || o.Problem != "" {
 		t.Errorf("%s\nproblem %q", diff, o.Problem)
 	}
 	released.Store(true)

@@ -9,26 +9,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// recognisedSDKs are the SDKs of which what was said in the sessions shows that the server is written with them.
+// recognisedSDKs returns the SDKs whose error texts occur in the sessions.
 func recognisedSDKs(all []catalogue.SDK, sessions []*driver.Session) (found []catalogue.SDK) {
-	var said [][]byte
+	var texts [][]byte
 	for _, s := range sessions {
 		for _, f := range s.FramesSince(0) {
 			if text := errorText(f); text != nil {
-				said = append(said, text)
+				texts = append(texts, text)
 			}
 		}
 	}
 	for _, sdk := range all {
-		if sdk.Matches(said...) {
+		if sdk.Matches(texts...) {
 			found = append(found, sdk)
 		}
 	}
 	return found
 }
 
-// errorText is what a frame says if it is an error of the server, be it one of the protocol, of a tool or of HTTP. What
-// tools return otherwise may quote anything.
+// errorText returns the text of a frame that is an error of the server: of the protocol, of a tool or of HTTP; nil for
+// other frames. Other results of tools are not considered, since they may quote anything.
 func errorText(f *driver.Frame) []byte {
 	raw := f.Raw.Bytes()
 	switch {
@@ -40,14 +40,14 @@ func errorText(f *driver.Frame) []byte {
 	return nil
 }
 
-// probeSDK draws errors from the server that tell its SDK, where a failure may come from one that nothing has told: a
-// run of few checks draws none.
+// probeSDK sends requests whose errors reveal the server's SDK, if a failure may come from an SDK that was not
+// recognised yet: a run of few checks may have caused no error before.
 func (e *Execution) probeSDK() {
-	told := recognisedSDKs(e.options.SDKs, e.Sessions())
-	isTold := func(d catalogue.Deviation) bool { return d.SdkIn(told) != nil }
+	known := recognisedSDKs(e.options.SDKs, e.Sessions())
+	isKnown := func(d catalogue.Deviation) bool { return d.SdkIn(known) != nil }
 	unexplained := func(r report.Result) bool {
 		return r.Deviations != nil &&
-			!slices.ContainsFunc(r.Deviations, isTold)
+			!slices.ContainsFunc(r.Deviations, isKnown)
 	}
 	e.mu.Lock()
 	wanted := slices.ContainsFunc(e.results, unexplained)
@@ -68,8 +68,8 @@ func (e *Execution) probeSDK() {
 	}
 }
 
-// sdkProbes are the requests that SDKs answer in words of their own: for what does not exist, as a task or with a
-// number for its name, and, of a tool that may be called so, without its arguments.
+// sdkProbes are the requests that SDKs answer with texts of their own: for an unknown method, for an unknown tool, as a
+// task, or with a number for its name, and for a tool that may be called so, without its arguments.
 func (e *Execution) sdkProbes() (requests []sdkProbe) {
 	requests = []sdkProbe{{"mcpcheck/no-such-method", M{}}}
 	if e.options.Calls == report.CallsNone {
@@ -87,14 +87,14 @@ func (e *Execution) sdkProbes() (requests []sdkProbe) {
 		sdkProbe{"tools/call", M{"name": "mcpcheck_no_such_tool", "arguments": M{}, "task": M{}}})
 }
 
-// sdkProbe is a method and its parameters.
+// sdkProbe is a method with its parameters.
 type sdkProbe struct {
 	Method string
 	Params M
 }
 
-// deviations are those that explain every finding of a failure, those that its message leaves out included: then it may
-// come from their SDKs. Nothing explains a failure without findings.
+// deviations returns the known deviations of SDKs that explain every finding of a failure, including those that its
+// message omits. A failure without findings is not explained by any.
 func (e *Execution) deviations(c Case, o outcome) (explain []catalogue.Deviation) {
 	findings := slices.Concat(o.findings, o.omittedFindings)
 	if o.verdict != catalogue.Fail || len(e.options.SDKs) == 0 || len(findings) == 0 {
@@ -108,9 +108,9 @@ func (e *Execution) deviations(c Case, o outcome) (explain []catalogue.Deviation
 	return explain
 }
 
-// withSDK names in a failure the SDK that it comes from, if the server is written with one of those that it may come
-// from. This is decided at the end of a run, when all is known that the server says. The failure stays what it is; it
-// gates only if the profile or the operator wants that.
+// withSDK names the SDK that a failure comes from, if the server uses one of the SDKs that may cause it. That is
+// decided at the end of a run, when everything that the server sends is known. The result remains a fail, which blocks
+// only under some profiles or with GateSDKs.
 func (e *Execution) withSDK(r report.Result) report.Result {
 	for _, d := range r.Deviations {
 		sdk := d.SdkIn(e.sdks())

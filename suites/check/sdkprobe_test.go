@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A failure that tells of no finding has none that an SDK could explain.
+// TestFailWithoutFindingsHasNoDeviation checks that no SDK explains a failure without findings.
 func TestFailWithoutFindingsHasNoDeviation(t *testing.T) {
 	all := catalogue.Pattern{Regexp: regexp.MustCompile("")}
 	c := Case{Requirement: &catalogue.Requirement{SDKs: []catalogue.Deviation{{SDK: "one", Got: all}}}}
@@ -24,8 +24,8 @@ func TestFailWithoutFindingsHasNoDeviation(t *testing.T) {
 	}
 }
 
-// A failure comes from an SDK if every finding looks so and the server has said what only the SDK says. It stays a
-// failure, and gates by the profile strict and where the operator wants it.
+// TestKnownDeviation checks that a failure comes from an SDK if every finding matches and the server has sent what only
+// that SDK sends. It stays a fail, which blocks under the profile strict and with GateSDKs.
 func TestKnownDeviation(t *testing.T) {
 	pattern := func(expr string) catalogue.Pattern { return catalogue.Pattern{Regexp: regexp.MustCompile(expr)} }
 	says := script{{method: "tools/list", action: answersError(-32601)}} // with the message "no"
@@ -49,10 +49,10 @@ func TestKnownDeviation(t *testing.T) {
 		{name: "strict", script: says, check: fails("sdk"), profile: catalogue.Strict, isOf: true, gates: true},
 		{name: "--sdk gate", script: says, check: fails("sdk"), profile: catalogue.Release, gate: true, isOf: true,
 			gates: true},
-		{name: "something else came", script: says, check: fails("own"), profile: catalogue.Release, gates: true},
-		{name: "something else came, too", script: says, check: fails("sdk", "own"), profile: catalogue.Release,
+		{name: "another finding", script: says, check: fails("own"), profile: catalogue.Release, gates: true},
+		{name: "another finding as well", script: says, check: fails("sdk", "own"), profile: catalogue.Release,
 			gates: true},
-		{name: "more findings than are told", script: says, check: fails(six...), profile: catalogue.Release,
+		{name: "more findings than are shown", script: says, check: fails(six...), profile: catalogue.Release,
 			isOf: true},
 		{name: "an untold finding is another", script: says, check: fails(append(six, "own")...),
 			profile: catalogue.Release, gates: true},
@@ -61,7 +61,8 @@ func TestKnownDeviation(t *testing.T) {
 			script: script{{method: "tools/list", action: action{result: `{"message":"no"}`}}}},
 		{name: "a result that is an error", profile: catalogue.Release, check: fails("sdk"), isOf: true,
 			script: script{{method: "tools/list", action: action{result: `{"isError":true,"message":"no"}`}}}},
-		{name: "told when asked", script: script{{method: "mcpcheck/no-such-method", action: answersError(-32601)}},
+		{name: "recognised by a probe", script: script{{method: "mcpcheck/no-such-method",
+			action: answersError(-32601)}},
 			check: fails("sdk"), profile: catalogue.Release, isOf: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,41 +95,41 @@ func TestKnownDeviation(t *testing.T) {
 				t.Errorf("got %s at %s, gates %v by %q", r.Verdict, r.Level, r.Gates, r.GatedBy)
 			}
 			if count := report.Count([]report.Result{r}); count.SDK == 1 != (tt.isOf && !tt.gates) {
-				t.Errorf("it is counted as %+v", count)
+				t.Errorf("the counts are %+v", count)
 			}
 		})
 	}
 }
 
-// Without known SDKs nothing is asked for their sake.
+// TestNoNeedlessSDKProbes checks that nothing is sent to recognise an SDK if no SDKs are given.
 func TestNoNeedlessSDKProbes(t *testing.T) {
 	out := testRun{checks: []testCheck{{id: "a/tried", check: Probe(func(t *T) { t.Session(); t.Fail("this", "sdk") }),
 		sdks: []catalogue.Deviation{{SDK: "one", Got: catalogue.Pattern{Regexp: regexp.MustCompile("sdk")}}}}}}.run(t)
 	if n := out.countReceived("mcpcheck/no-such-method"); n != 0 {
-		t.Errorf("the server was asked %d times", n)
+		t.Errorf("the server received %d probes", n)
 	}
 }
 
-// What tells an SDK is asked for without harm: no tool is called that may not be called with arguments like that.
+// TestSDKProbes checks that probes call only tools that may be called with such arguments.
 func TestSDKProbes(t *testing.T) {
 	tool := func(name string, required []any, hints M) M {
 		return M{"name": name, "inputSchema": M{"required": required}, "annotations": hints}
 	}
 	readOnly, destructive := M{"readOnlyHint": true}, M{"destructiveHint": true}
 	need := []any{"a"}
-	const strangers = "tools/call, tools/call 5, tools/call mcpcheck_no_such_tool"
+	const unknownTools = "tools/call, tools/call 5, tools/call mcpcheck_no_such_tool"
 	for _, tt := range []struct {
 		calls report.CallPolicy
 		tools []M
 		want  string
 	}{
 		{report.CallsNone, []M{tool("one", need, readOnly)}, "mcpcheck/no-such-method"},
-		{report.CallsSafe, nil, "mcpcheck/no-such-method, " + strangers},
+		{report.CallsSafe, nil, "mcpcheck/no-such-method, " + unknownTools},
 		{report.CallsSafe, []M{tool("drop", need, destructive), tool("none", nil, readOnly)},
-			"mcpcheck/no-such-method, " + strangers},
+			"mcpcheck/no-such-method, " + unknownTools},
 		{report.CallsSafe, []M{tool("drop", need, destructive), tool("one", need, readOnly),
 			tool("two", need, readOnly)},
-			"mcpcheck/no-such-method, tools/call one, " + strangers},
+			"mcpcheck/no-such-method, tools/call one, " + unknownTools},
 	} {
 		e := &Execution{options: Options{Calls: tt.calls}, server: &Server{Tools: tt.tools}}
 		var asked []string

@@ -16,52 +16,68 @@ type M = driver.M
 // MaxServerFile is how much of server.json is read, in bytes.
 const MaxServerFile = 1 << 20
 
-// Server is what discovery learnt of the server: all that a plan may depend on.
+// Server is what discovery has found out about the server: everything that a plan depends on.
 type Server struct {
-	Transport          string       // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
-	OneClient          bool         // it serves one session at a time only or, over HTTP, mixes several up
-	SilentAfterConnect bool         // it has answered the greeting, and nothing after it
-	Sessionless        bool         // over HTTP: there is no session id
-	Protected          bool         // over HTTP: the first request or a list was answered with 401
-	Requested          string       // revision that was asked for
-	Revision           string       // revision that was negotiated
-	Revisions          []string     // revisions that the server is known to speak, in order
-	DiscoverError      string       // how server/discover was answered, if neither with a result nor as what is unknown
-	ConnectReply       driver.Reply // to initialize or server/discover
-	ConnectResult      M            // its result
-	// to initialize in a process of its own, of a server that is judged without; may be none
+	Transport string // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
+	// OneClient says that it serves one session at a time or, over HTTP, mixes several sessions up.
+	OneClient bool
+	// SilentAfterConnect says that it has answered the connect request, and nothing after it.
+	SilentAfterConnect bool
+	// Sessionless says that it uses no session id over HTTP.
+	Sessionless bool
+	// Protected says that it answered the connect request or a list with HTTP status 401.
+	Protected bool
+	// Requested is the revision that was requested.
+	Requested string
+	// Revision is the revision that was negotiated.
+	Revision string
+	// Revisions are the revisions that it is known to support, in order.
+	Revisions []string
+	// DiscoverError describes its response to server/discover if that is neither a result nor the error for an unknown
+	// method.
+	DiscoverError string
+	// ConnectReply is the reply to the connect request, which is initialize or server/discover.
+	ConnectReply driver.Reply
+	// ConnectResult is the result in ConnectReply.
+	ConnectResult M
+	// InitializeReply is the reply to initialize in a process of its own, for a server judged by a modern revision; it
+	// may be the zero Reply.
 	InitializeReply driver.Reply
 	Capabilities    M
-	Era             driver.Era    // how its sessions go
-	Latency         time.Duration // in which it answers a harmless request
+	Era             driver.Era // decides how its sessions begin
+	// Latency is how long it takes to answer a no-op.
+	Latency time.Duration
 
-	// File is server.json, with which the server is published, up to a byte beyond MaxServerFile; nil when there is
-	// none.
+	// File is the content of the server.json that it is published with, up to one byte more than MaxServerFile; nil
+	// when there is none.
 	File []byte
 
-	Tools       []M
-	HasAllTools bool // the list of tools could be read, all of it
+	Tools []M
+	// HasAllTools says that its list of tools could be read completely.
+	HasAllTools bool
 	Prompts     []M
 	Resources   []M
 	Templates   []M
 
-	TooLongLists map[string]error // by the method of a list, why it was given up: it has more pages than are followed
+	// TooLongLists has, by the method of a list, the error with which it was given up because it has too many pages.
+	TooLongLists map[string]error
 
-	// Failure is why the first request failed, or no list could be had of a protected server; empty when neither is so.
-	// Nothing else can be tried then, but what a protected server says to those without a good token.
+	// Failure says why the connect request failed, or why a protected server's lists could not be obtained; empty when
+	// neither is so. With a failure, only the responses to the connect request, or to requests without a valid token,
+	// can be tested.
 	Failure string
 }
 
-// IsModernOnly reports whether initialize was refused by a server of the revisions without a handshake: with one of the
-// errors that came up with them, unless it names a revision with one.
+// IsModernOnly reports whether initialize was refused because the server supports only revisions without a handshake:
+// with one of the error codes that these revisions introduced, and without naming a revision with a handshake.
 func IsModernOnly(r driver.Reply) bool {
 
 	code, _ := r.Code()
 	return errcode.UnsupportedProtocolVersion <= code && code <= errcode.HeaderMismatch && OfferedRevision(r) == ""
 }
 
-// OfferedRevision is the newest revision with a handshake that the refusal of another one names; empty when it names
-// none.
+// OfferedRevision returns the newest revision with a handshake that an error response names as supported; empty when it
+// names none.
 func OfferedRevision(r driver.Reply) (newest string) {
 	data, _ := r.Error()["data"].(M)
 	supported, _ := data["supported"].([]any)
@@ -73,33 +89,33 @@ func OfferedRevision(r driver.Reply) (newest string) {
 	return newest
 }
 
-// SlowLatency is that of a server of which a run does little but wait for its answers.
+// SlowLatency is the latency from which on a run of a server consists mostly of waiting for its responses.
 const SlowLatency = 500 * time.Millisecond
 
-// IsSlow reports whether the server takes its time for each answer.
+// IsSlow reports whether the server takes SlowLatency or longer for each response.
 func (s *Server) IsSlow() bool { return s.Latency >= SlowLatency }
 
-// Declares reports whether the server declared a capability.
+// Declares reports whether the server has declared a capability.
 func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }
 
-// CanNotify reports whether the server has a way to say something by itself: over HTTP it needs a session for that
-// or, without a handshake, a stream that the client asks for.
+// CanNotify reports whether the server can send messages on its own initiative. Over HTTP it needs a session for that
+// or, without a handshake, a stream that the client opens.
 func (s *Server) CanNotify() bool { return !s.Sessionless || catalogue.IsModern(s.Revision) }
 
-// Extension are the settings with which the server declares an extension; nil when it does not.
+// Extension returns the settings with which the server declares an extension; nil when it does not.
 func (s *Server) Extension(id string) M {
 	extensions, _ := s.Capabilities["extensions"].(M)
 	settings, _ := extensions[id].(M)
 	return settings
 }
 
-// Instructions are those that the server gives for its use; empty when there are none.
+// Instructions returns the server's instructions from the result of the connect request; empty when there are none.
 func (s *Server) Instructions() string {
 	text, _ := s.ConnectResult["instructions"].(string)
 	return text
 }
 
-// ConnectMethod is the method of the request that a session with the server begins with.
+// ConnectMethod returns the method of the connect request, initialize or server/discover, in the server's revision.
 func (s *Server) ConnectMethod() string {
 	if catalogue.IsModern(s.Revision) {
 		return "server/discover"
@@ -107,7 +123,7 @@ func (s *Server) ConnectMethod() string {
 	return "initialize"
 }
 
-// connectName names what a session begins with, in the revision of the server.
+// connectName returns a name for the connect request in messages.
 func (s *Server) connectName() string {
 	if catalogue.IsModern(s.Revision) {
 		return "server/discover"
@@ -115,8 +131,8 @@ func (s *Server) connectName() string {
 	return "the handshake"
 }
 
-// Identity is how the server names itself: in the result of initialize or, without a handshake, in _meta; nil when it
-// does not.
+// Identity returns the implementation info of the server: serverInfo of initialize or, without a handshake, its
+// counterpart in _meta; nil when there is none.
 func (s *Server) Identity() M {
 	if !catalogue.IsModern(s.Revision) {
 		info, _ := s.ConnectResult["serverInfo"].(M)
@@ -127,7 +143,7 @@ func (s *Server) Identity() M {
 	return info
 }
 
-// Info is how the server names itself.
+// Info returns the description of the server for reports.
 func (s *Server) Info() report.ServerInfo {
 	info := s.Identity()
 	text := func(key string) string { v, _ := info[key].(string); return v }
@@ -144,7 +160,7 @@ func (s *Server) Info() report.ServerInfo {
 	return out
 }
 
-// Objects keeps the items that are JSON objects.
+// Objects returns the items that are JSON objects.
 func Objects(items []any) (objects []M) {
 	for _, item := range items {
 		if m, ok := item.(M); ok {

@@ -9,23 +9,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// sessionFault is what went wrong with the sessions of an attempt, for which a busy machine or another check may be the
-// cause.
+// sessionFault is what went wrong with the sessions of an attempt, and may have been caused by a busy machine or by
+// another check.
 type sessionFault struct {
-	ended      bool     // a session ended, or could not be opened
-	unanswered []string // methods of requests that had no answer in time
-	reused     bool     // others may have used the sessions before
+	// ended says that a session has ended, or could not be opened.
+	ended bool
+	// unanswered are the methods of requests that were not answered in time.
+	unanswered []string
+	// reused says that others may have used the sessions before.
+	reused bool
 }
 
 func (f sessionFault) isSet() bool { return f.ended || len(f.unanswered) > 0 }
 
-// add adds what went wrong elsewhere.
+// addFault adds a fault outside the attempt's own sessions.
 func (c *scope) addFault(f sessionFault) {
 	c.fault.ended = c.fault.ended || f.ended
 	c.fault.unanswered = append(c.fault.unanswered, f.unanswered...)
 }
 
-// faults is what went wrong with the sessions of the attempt, and with those of the stimuli that it shares.
+// faults returns what went wrong with the sessions of the attempt and of the steps that it reads.
 func (c *scope) faults() sessionFault {
 	all := sessionFault{c.fault.ended, slices.Clone(c.fault.unanswered), c.reused}
 	for _, u := range c.uses {
@@ -38,8 +41,8 @@ func (c *scope) faults() sessionFault {
 	return all
 }
 
-// waitPastTimeout waits in sessions in which a request had no answer in time until the last of them has had twice that
-// time: RequireNotLate finds the answer in their records then, once they are ended.
+// waitPastTimeout waits in sessions with an unanswered request until the last request has had twice the timeout. After
+// that, RequireNotLate finds a late response in the record, although the session is closed.
 func (c *scope) waitPastTimeout() {
 	for _, u := range c.uses {
 		if unanswered, _ := u.session.UnansweredMethods(); len(unanswered) == 0 {
@@ -55,8 +58,8 @@ func (c *scope) waitPastTimeout() {
 	}
 }
 
-// relevantFault is what went wrong with the sessions of an attempt if its outcome may rest on that: any may but a pass,
-// and but what a watch makes of the wire.
+// relevantFault returns the fault of an attempt if its outcome may rest on that. A pass, and the outcome of a watch,
+// never do.
 func (c *scope) relevantFault(k kind, o outcome) (none sessionFault) {
 	if o.verdict == catalogue.Pass || k == watch {
 		return none
@@ -64,8 +67,8 @@ func (c *scope) relevantFault(k kind, o outcome) (none sessionFault) {
 	return c.faults()
 }
 
-// KnownUnanswered is the error of a method that was asked for more than once and has no answer, as far as is known; nil
-// when that is not known. A check that does not pass then is decided again when nothing else runs.
+// KnownUnanswered returns the error of a method that is known to get no response, from repeated requests; nil when that
+// is not known. A check that does not pass because of it is retried with nothing else running.
 func KnownUnanswered(t *T, method string) error {
 	err := t.execution.health.unansweredError(method)
 	if err != nil {
@@ -74,15 +77,15 @@ func KnownUnanswered(t *T, method string) error {
 	return err
 }
 
-// requireAnswered ends the check as inconclusive when a method has no answer, as far as is known.
+// requireAnswered ends the check as inconclusive when a method is known to get no response.
 func (t *T) requireAnswered(method string) {
 	if err := KnownUnanswered(t, method); err != nil {
 		t.WithReason(report.Silent).Retry("%s was not asked again: %v", method, err)
 	}
 }
 
-// RequireSerial ends an attempt that has had no answer to a method for a moment, unless nothing else runs: it is made
-// again when that is so, and the server has all its time.
+// RequireSerial ends an attempt in which a method got no response within a short time, unless nothing else runs. It is
+// retried when nothing else runs, so that the server has all the time it needs.
 func RequireSerial(t *T, method string) {
 	if t.execution.serial.Load() {
 		return
@@ -91,55 +94,55 @@ func RequireSerial(t *T, method string) {
 	t.WithReason(report.Silent).Retry("%s was not waited for while others were tried", method)
 }
 
-// ServerDown reports whether the run was stopped because the server no longer serves. control is the session in which
-// nothing was asked but harmless requests, and which ended or fell silent: the server's one fault then. It is nil when
-// no session could be opened any more.
-func ServerDown(t *T) (control *driver.Session, down bool) {
-	reason, control := t.execution.health.downReason()
-	return control, reason != ""
+// ServerDown reports whether the run was stopped because the server no longer serves. checked is the session of the
+// health check, in which only no-ops were sent and which ended or got no response; nil when no session could be opened.
+func ServerDown(t *T) (checked *driver.Session, down bool) {
+	reason, checked := t.execution.health.downReason()
+	return checked, reason != ""
 }
 
-// voidOutcome is why nothing in the sessions of the attempt can be held against the server: an answer was not its own
-// or cannot be read, it has ended a session, or mcpcheck did not take all that came. Nil when none of that is so.
+// voidOutcome returns why nothing in the sessions of the attempt can be held against the server: a response was not its
+// own or cannot be parsed, it has terminated the session, or mcpcheck has reached a limit; nil otherwise.
 func (c *scope) voidOutcome() *outcome {
-	strange := func(r report.Reason, why string, causes ...string) *outcome {
+	void := func(r report.Reason, why string, causes ...string) *outcome {
 		return &outcome{verdict: catalogue.Inconclusive, reason: r, message: why, yieldsTo: causes, retryable: true}
 	}
 	for _, u := range c.uses {
-		if excess := u.session.LimitErr(u.mark); excess != nil {
-			return strange(report.Limit, excess.Error())
+		if limitErr := u.session.LimitErr(u.mark); limitErr != nil {
+			return void(report.Limit, limitErr.Error())
 		}
 		if u.session.HasUnreadableResponse(u.mark) {
-			return strange(report.OtherCheck, "in place of an answer came what cannot be read",
+			return void(report.OtherCheck, "in place of an answer came what cannot be read",
 				"stdio/stdout-only-messages", "stdio/one-message-per-line")
 		}
 		for _, x := range u.session.HTTP().RoundTrips() {
 			a := x.Response()
 			if a.IsFromIntermediary() {
-				return strange(report.ForeignAnswer, "an answer was not the server's own: "+a.String())
+				return void(report.ForeignAnswer, "an answer was not the server's own: "+a.String())
 			}
 			if x.IsSessionTerminated() && !u.session.HasInvalidInput() {
-				return strange(report.Died, "the server has ended the session: "+a.String())
+				return void(report.Died, "the server has ended the session: "+a.String())
 			}
-			if excess := a.LimitErr(); excess != nil && x.IsManual() { // else its messages are in the record
-				return strange(report.Limit, excess.Error())
+			if limitErr := a.LimitErr(); limitErr != nil && x.IsManual() { // otherwise its messages are in the record
+				return void(report.Limit, limitErr.Error())
 			}
 		}
 	}
 	return c.stepVoid
 }
 
-// pendingRetry is a case whose verdict rests on the server's health, and is decided again when nothing else runs.
+// pendingRetry is a case whose verdict rests on the server's health, and which is retried with nothing else running.
 type pendingRetry struct {
-	index       int // in the plan
+	// index is the index of the case in the plan.
+	index       int
 	firstResult report.Result
 	fault       sessionFault
 }
 
-// retrySerially tries the cases again whose verdicts rest on the server's health. They have the machine for themselves:
-// no other process of the server is left, and one at a time is started. A server that is slow to start, or that can run
-// only once, is not blamed for the haste of the harness. Once it was found in that way that a method has no answer,
-// what rests on nothing else is not tried again, but for a fail that was not confirmed.
+// retrySerially retries the cases whose verdicts rest on the server's health, one at a time. No other process of the
+// server is running then, so that a server that starts slowly, or that can run only once, is not blamed for the load of
+// the run. Once a method is known to get no response even so, cases that rest only on that are not retried, except for
+// failures that were never confirmed.
 func (e *Execution) retrySerially() {
 	if len(e.pendingRetries) == 0 {
 		return
@@ -165,7 +168,8 @@ func (e *Execution) retrySerially() {
 	}
 }
 
-// isKnownSilence reports whether a fault is known to come again: it is all silence of methods that have no answer.
+// isKnownSilence reports whether a fault would occur again: it consists only of methods that are known to get no
+// response.
 func (e *Execution) isKnownSilence(f sessionFault) bool {
 	served := func(method string) bool { return e.health.unansweredError(method) == nil }
 	reason, _ := e.health.downReason()

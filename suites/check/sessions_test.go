@@ -17,7 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// A check has one session of each kind, which the steps that it shares have too; alone as well as not.
+// TestSessions checks that a check has one session of each kind, which the steps in it share, also in a confirmation.
 func TestSessions(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		var got []string
@@ -28,7 +28,7 @@ func TestSessions(t *testing.T) {
 			checks: []testCheck{{id: "a/sessions", check: Probe(func(t *T) {
 				Step(t, "earlier step", func(t *T) bool { had("in a step", t.Session()); return true })
 				had("clean", t.Session())
-				had("hostile", t.SessionForInvalidInput())
+				had("invalid", t.SessionForInvalidInput())
 				had("clean", t.Session())
 				Step(t, "step", func(t *T) bool { had("in a step", t.Session()); return true })
 				had("of its own", t.ExclusiveSession())
@@ -38,7 +38,7 @@ func TestSessions(t *testing.T) {
 		}.run(t)
 		out.wantVerdict(t, "a/sessions", catalogue.Pass, "")
 		want := []string{
-			"in a step 1", "clean 1", "hostile 2", "clean 1", "in a step 1", "of its own 3", "new 4",
+			"in a step 1", "clean 1", "invalid 2", "clean 1", "in a step 1", "of its own 3", "new 4",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("isolate %v: %s", isolate, diff)
@@ -46,23 +46,24 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// No two checks wait for each other's sessions, in whatever order they ask for them.
+// TestSessionsWithoutDeadlock checks that no two checks wait for each other's sessions, whatever the order of their
+// requests.
 func TestSessionsWithoutDeadlock(t *testing.T) {
 	take := map[string]func(*T){"clean": func(t *T) { t.Session() },
-		"hostile": func(t *T) { t.SessionForInvalidInput() }}
+		"invalid": func(t *T) { t.SessionForInvalidInput() }}
 	taking := func(kinds string) Check {
 		return Probe(func(t *T) {
 			for kind := range strings.FieldsSeq(kinds) {
 				take[kind](t)
-				time.Sleep(time.Second) // so that the others have theirs
+				time.Sleep(time.Second) // so that the others get theirs
 			}
 			Parallel(t, 2, func(t *T, _ int) { t.Session() })
 		})
 	}
 	out := testRun{
 		checks: []testCheck{
-			{id: "a/one", check: taking("clean hostile")}, {id: "a/two", check: taking("hostile clean")},
-			{id: "a/three", check: taking("clean hostile")}, {id: "a/four", check: taking("hostile clean")},
+			{id: "a/one", check: taking("clean invalid")}, {id: "a/two", check: taking("invalid clean")},
+			{id: "a/three", check: taking("clean invalid")}, {id: "a/four", check: taking("invalid clean")},
 		},
 		options: Options{Jobs: 4},
 	}.run(t)
@@ -71,33 +72,35 @@ func TestSessionsWithoutDeadlock(t *testing.T) {
 	}
 }
 
-// What a server was told, and what a check that ends a session has.
+// TestSessionStart checks what a server receives for each kind of session, and that a check that ends a session has
+// one.
 func TestSessionStart(t *testing.T) {
 	tests := []struct {
-		name  string
-		check Check
-		heard string
+		name     string
+		check    Check
+		received string
 	}{
 		{"new", ProcessProbe(func(t *T) { t.NewProcess() }), ""},
 		{"with options", ProcessProbe(func(t *T) { NewProcessWith(t, driver.Options{DiscardStderr: true}) }), ""},
 		{"established", Probe(func(t *T) { t.ExclusiveSession() }),
 			"1 initialize, 1 notifications/initialized, 1 ping"},
-		{"to be ended, of the pool", ShutdownProbe(func(t *T) { t.Request(SessionToEnd(t), "last", nil) }),
+		{"to be ended, pooled", ShutdownProbe(func(t *T) { t.Request(SessionToEnd(t), "last", nil) }),
 			"1 initialize, 1 notifications/initialized, 1 last"},
 	}
 	for _, tt := range tests {
 		out := testRun{
 			checks: []testCheck{{id: "a/one", check: tt.check}}, options: Options{Jobs: 1},
-			withDiscovery: strings.HasSuffix(tt.name, "of the pool"),
+			withDiscovery: strings.HasSuffix(tt.name, "pooled"),
 		}.run(t)
 		out.wantVerdict(t, "a/one", catalogue.Pass, "")
-		if got := strings.Join(out.received, ", "); got != tt.heard {
-			t.Errorf("%s: it heard %s", tt.name, got)
+		if got := strings.Join(out.received, ", "); got != tt.received {
+			t.Errorf("%s: the server received %s", tt.name, got)
 		}
 	}
 }
 
-// A server that does not do its part leaves what depends on it open.
+// TestRequestsOfOtherChecks checks that a check is inconclusive if the server fails in something that other checks
+// judge.
 func TestRequestsOfOtherChecks(t *testing.T) {
 	const silence, death = "no answer to list within 5s (--timeout)", "the server exited with status 1"
 	ask := func(t *T) { t.Request(t.ExclusiveSession(), "list", nil) }
@@ -122,12 +125,12 @@ func TestRequestsOfOtherChecks(t *testing.T) {
 		{"silence", staysSilent, ask, catalogue.Inconclusive, silence},
 		{"death", exits, ask, catalogue.Inconclusive, death},
 		{"a list", action{result: `{"items":[]}`}, pages, catalogue.Pass, ""},
-		{"a list that is none", action{result: `{}`}, pages, catalogue.Inconclusive,
+		{"a result that is not a list", action{result: `{}`}, pages, catalogue.Inconclusive,
 			`the result of list has no array "items"`},
-		{"nothing to a notification", action{}, settle, catalogue.Pass, ""},
-		{"something to it", writes(`{"method":"oh"}`), settle, catalogue.Fail,
+		{"no reaction to a notification", action{}, settle, catalogue.Pass, ""},
+		{"a reaction to a notification", writes(`{"method":"oh"}`), settle, catalogue.Fail,
 			"expected nothing\ngot {\"method\":\"oh\"}"},
-		{"death of it", exits, settle, catalogue.Inconclusive, death},
+		{"an exit", exits, settle, catalogue.Inconclusive, death},
 	}
 	for _, tt := range tests {
 		out := testRun{
@@ -138,7 +141,7 @@ func TestRequestsOfOtherChecks(t *testing.T) {
 	}
 }
 
-// Lists are followed to their end, whatever servers make of cursors.
+// TestListAll checks that lists are read to their end, however servers use cursors.
 func TestListAll(t *testing.T) {
 	page := func(nth int, items string, next ...string) rule {
 		result := M{"items": json.RawMessage(items)}
@@ -151,28 +154,30 @@ func TestListAll(t *testing.T) {
 	tests := []struct {
 		name   string
 		script script
-		asked  string // the cursors, after that of the caller
-		items  string
-		err    string
+		// asked has the cursors that were sent, after that of the caller.
+		asked string
+		items string
+		err   string
 	}{
 		{"one page", script{page(0, `[1,{"a":2}]`)}, "", `[1,{"a":2}]`, ""},
 		{"two pages", script{page(1, "[1]", "x"), page(2, "[2]")}, " x", "[1,2]", ""},
 		{"an empty page between", script{page(1, "[1]", "x"), page(2, "[]", "y"), page(3, "[2]")}, " x y", "[1,2]", ""},
-		{"a page that comes again", script{page(0, "[1]", "x")}, " x", "[1]", circle},
-		{"and in another order", script{page(1, "[1,2]", "x"), page(2, "[2,1]", "x")}, " x", "[1,2]", circle},
+		{"a repeated page", script{page(0, "[1]", "x")}, " x", "[1]", circle},
+		{"a repeated page in another order", script{page(1, "[1,2]", "x"), page(2, "[2,1]", "x")}, " x", "[1,2]",
+			circle},
 		{"one cursor for all pages", script{
 			page(1, "[1]", "x"), page(2, "[2]", "x"), page(3, "[3]"),
 		}, " x x", "[1,2,3]", ""},
 		{"a page with other cursors", script{
 			page(1, "[1]", "x"), page(2, "[1]", "y"), page(3, "[2]"),
 		}, " x y", "[1,1,2]", ""},
-		{"pages behind an empty cursor", script{
+		{"pages after an empty cursor", script{
 			page(1, "[1]", ""), page(2, "[2]", ""), page(3, "[3]"),
 		}, "  ", "[1,2,3]", ""},
 		{"an empty cursor that leads to the beginning", script{
 			page(1, "[1]", "x"), page(2, "[2]", ""), page(3, "[1]", "y"),
 		}, " x ", "[1,2]", ""},
-		{"an empty cursor that is refused", script{
+		{"an empty cursor that causes an error", script{
 			page(1, "[1]", ""), {method: "list", nth: 2, action: answersError(-32602)},
 		}, " ", "[1]", ""},
 		{"a cursor that is not a string", script{{
@@ -192,13 +197,14 @@ func TestListAll(t *testing.T) {
 				t.Errorf("got %s, %v", got, err)
 			}
 			if asked != "mine"+tt.asked {
-				t.Errorf("it was asked for %q", asked)
+				t.Errorf("the cursors were %q", asked)
 			}
 		})
 	}
 }
 
-// Lists without an end are left, and for what they are: with pages that come again, or with ever new ones.
+// TestListAllIsBounded checks that endless lists are given up with the right error: for repeated pages, or for ever new
+// ones.
 func TestListAllIsBounded(t *testing.T) {
 	many := func(items string) (all script) {
 		for i := range 2 * maxPages {
@@ -209,20 +215,20 @@ func TestListAllIsBounded(t *testing.T) {
 	}
 	items, _, err := listAllItems(t, many("[1]"))
 	if endless := (*EndlessListError)(nil); !errors.As(err, &endless) || len(items) != maxRepeatedPages {
-		t.Errorf("of pages that come again: %d, %v", len(items), err)
+		t.Errorf("repeated pages: %d, %v", len(items), err)
 	}
 	if _, _, err = listAllItems(t, many("[N]")); !errors.Is(err, ErrTooManyPages) {
-		t.Errorf("of new pages: %v", err)
+		t.Errorf("new pages: %v", err)
 	}
 }
 
-// listAllItems asks a scripted server for all items of a list, and returns the cursors that it was asked for as well.
+// listAllItems requests all items of a list from a scripted server. It also returns the cursors that were sent.
 func listAllItems(t *testing.T, script script) (items []any, asked string, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		stage := &fakeServer{script: script}
 		s := establishedSession(t, t.Context(), driver.Target{Serve: stage.serve})
 		defer s.Close()
-		items, err = ListAll(s, "list", "items", M{"cursor": "mine", "beside": true})
+		items, err = ListAll(s, "list", "items", M{"cursor": "mine", "other": true})
 		var cursors []string
 		for _, f := range s.FramesSince(0) {
 			if f.Method != "list" {
@@ -230,7 +236,7 @@ func listAllItems(t *testing.T, script script) (items []any, asked string, err e
 			}
 			params, _ := f.JSON()["params"].(M)
 			cursors = append(cursors, params["cursor"].(string))
-			if params["beside"] != true {
+			if params["other"] != true {
 				t.Errorf("the other params were lost: %s", f.Raw.Bytes())
 			}
 		}
@@ -239,12 +245,12 @@ func listAllItems(t *testing.T, script script) (items []any, asked string, err e
 	return items, asked, err
 }
 
-// orNil is a text as an error would print; of no text, no error.
-func orNil(text string) any {
-	if text == "" {
+// orNil returns an error text as it would be printed, and nil for an empty one.
+func orNil(message string) any {
+	if message == "" {
 		return nil
 	}
-	return text
+	return message
 }
 
 func TestObjects(t *testing.T) {
@@ -264,11 +270,11 @@ func TestInfo(t *testing.T) {
 		t.Error(diff)
 	}
 	if !server.Declares("tools") || server.Declares("prompts") || server.Declares("tasks") {
-		t.Error("it declares what it does not, or the other way round")
+		t.Error("Declares is wrong")
 	}
 }
 
-// Who confirms a verdict still has the session of the attempt before, for which others may wait.
+// TestConfirmationReleasesSessions checks that the sessions of the first attempt are released before the confirmation.
 func TestConfirmationReleasesSessions(t *testing.T) {
 	held, wanted := make(chan struct{}), make(chan struct{})
 	testRun{
@@ -296,29 +302,29 @@ func TestConfirmationReleasesSessions(t *testing.T) {
 	}.run(t).wantVerdict(t, "a/one", catalogue.Pass, "")
 }
 
-// Who wants a hostile session is tried after a check that has promised its process. When that is no good, one is
-// opened.
+// TestSessionReusedForInvalidInput checks that a check that wants a session for invalid input waits for the one of a
+// check that offers its process, and that a new one is opened if that is not usable.
 func TestSessionReusedForInvalidInput(t *testing.T) {
 	for _, jobs := range []int{1, 4} {
 		for good, want := range map[bool]int32{true: 1, false: 2} {
 			promised := ProcessProbe(func(t *T) {
 				s := t.NewProcess()
 				s.MarkInvalidInputFromStart()
-				time.Sleep(time.Second) // in which others would open one
+				time.Sleep(time.Second) // others would open a session meanwhile
 				if good {
 					s.Open(driver.ConnectParams(t.Revision))
 				}
 			}).ReusedForInvalidInput()
-			hostile := Probe(func(t *T) { t.Request(t.SessionForInvalidInput(), "list", nil) })
+			invalidInput := Probe(func(t *T) { t.Request(t.SessionForInvalidInput(), "list", nil) })
 			out := testRun{
-				checks:  []testCheck{{id: "a/one", check: hostile}, {id: "a/promised", check: promised}},
+				checks:  []testCheck{{id: "a/one", check: invalidInput}, {id: "a/promised", check: promised}},
 				options: Options{Jobs: jobs},
 			}.run(t)
 			for id := range out.results {
 				out.wantVerdict(t, id, catalogue.Pass, "")
 			}
 			if got := int32(len(out.sessions)); got != want {
-				t.Errorf("%d jobs, a good process is %v: %d sessions, want %d", jobs, good, got, want)
+				t.Errorf("%d jobs, usable process %v: %d sessions, want %d", jobs, good, got, want)
 			}
 		}
 	}

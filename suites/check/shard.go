@@ -2,16 +2,16 @@ package check
 
 import "github.com/mcpcheck/mcpcheck/suites/catalogue"
 
-// FilterPlan is what the shard carries out of a plan, of whose requirements some are at home in it. Of the others it
-// judges by the watches what is on its wire anyway.
-func FilterPlan(plan []Case, homes catalogue.Catalogue) (share []Case) {
-	home := map[string]bool{}
-	for _, r := range homes {
-		home[r.ID] = true
+// FilterPlan returns the part of a plan that one shard runs: the cases of the requirements that are assigned to it and,
+// as secondary cases without a setup, all watches, since its sessions are there to judge anyway.
+func FilterPlan(plan []Case, assigned catalogue.Catalogue) (share []Case) {
+	isAssigned := map[string]bool{}
+	for _, r := range assigned {
+		isAssigned[r.ID] = true
 	}
 	for _, c := range plan {
 		switch {
-		case home[c.ID]:
+		case isAssigned[c.ID]:
 		case c.check.kind == watch && c.predetermined.verdict == "":
 			c.secondary, c.check.setup = true, nil
 		default:

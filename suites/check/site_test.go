@@ -18,7 +18,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// runOverHTTP runs the scene against the script served over HTTP, by one process.
+// runOverHTTP runs the checks against the script served over HTTP by one process.
 func (s testRun) runOverHTTP(t *testing.T) (out testResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +38,7 @@ func (s testRun) runOverHTTP(t *testing.T) (out testResult) {
 	return out
 }
 
-// endpoint answers POSTs with JSON, by the script.
+// endpoint answers POST requests with JSON, by the script.
 type endpoint struct {
 	*fakeServer
 	mu    sync.Mutex
@@ -67,7 +67,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pipeNetwork is a network with one server on it.
+// pipeNetwork is a network with one server.
 type pipeNetwork struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -78,7 +78,7 @@ func (d pipeNetwork) dial(context.Context, string, string) (net.Conn, error) {
 	select {
 	case d.conns <- there:
 		return here, nil
-	case <-d.done: // net/http may dial when the connection is no longer needed
+	case <-d.done: // net/http may dial when it no longer needs the connection
 		return nil, net.ErrClosed
 	}
 }
@@ -95,8 +95,8 @@ func (d pipeNetwork) Accept() (net.Conn, error) {
 func (d pipeNetwork) Close() error   { close(d.done); return nil }
 func (d pipeNetwork) Addr() net.Addr { return &net.TCPAddr{} }
 
-// Over HTTP all sessions share one server, so that also what could not be tried, and would not be tried again over
-// stdio, is decided again when it rests on silence.
+// TestRetrySeriallyOverHTTP checks that, since all sessions share one server over HTTP, an inconclusive result that
+// rests on silence is retried even if it would not be over stdio.
 func TestRetrySeriallyOverHTTP(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -128,7 +128,7 @@ func TestRetrySeriallyOverHTTP(t *testing.T) {
 	}
 }
 
-// Over HTTP each job has a session at a time, over stdio a few of them share one.
+// TestConcurrentSessions checks that each job has a session over HTTP, and that jobs share a few sessions over stdio.
 func TestConcurrentSessions(t *testing.T) {
 	slowly := Probe(func(t *T) {
 		s := t.Session()
@@ -142,7 +142,7 @@ func TestConcurrentSessions(t *testing.T) {
 		sessions int
 	}{
 		{"stdio", testRun.run, 4, 1},
-		{"stdio", testRun.run, 8, 1}, // others are donated
+		{"stdio", testRun.run, 8, 1}, // other jobs share sessions
 		{"HTTP", testRun.runOverHTTP, 4, 4},
 		{"HTTP", testRun.runOverHTTP, 1, 1},
 	}
@@ -166,7 +166,7 @@ func TestConcurrentSessions(t *testing.T) {
 	}
 }
 
-// Evidence over HTTP says what carried the messages; watches leave out what a check has sent by hand.
+// TestEvidenceOverHTTP checks that evidence has the HTTP status and events, and that watches ignore manual requests.
 func TestEvidenceOverHTTP(t *testing.T) {
 	out := testRun{
 		checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
@@ -188,7 +188,7 @@ func TestEvidenceOverHTTP(t *testing.T) {
 	w := Wire{Sessions: out.sessions}
 	for _, m := range append(w.Messages().List, w.Lines().List...) {
 		if m.Manual {
-			t.Errorf("%s was sent by hand, and is judged", m.Raw.Bytes())
+			t.Errorf("%s is the response to a manual request, but is judged", m.Raw.Bytes())
 		}
 	}
 }

@@ -8,27 +8,29 @@ import (
 	"sync"
 )
 
-// step is a conversation that is held once, whose outcome several checks read.
+// step is something that is done once and whose outcome several checks read.
 type step struct {
-	name              string
-	done              chan struct{} // closed once it was held
-	value             any
-	outcome           outcome
-	reused            bool // as of its scope
+	name    string
+	done    chan struct{} // closed once it was run
+	value   any
+	outcome outcome
+	// reused and needsConfirmation are those of the step's scope.
+	reused            bool
 	needsConfirmation bool
 	fault             sessionFault
 	voidOutcome       *outcome
 	ranges            []recordRange
-	checks            []string // ids of the checks for which it was held
+	// checks are the ids of the checks that read the step.
+	checks []string
 }
 
-// isClean reports whether the step had sessions to itself and found nothing wrong with them: to hold it once more would
-// make no difference.
+// isClean reports whether the step passed on sessions of its own and without any fault: to run it again would make no
+// difference.
 func (s *step) isClean() bool {
 	return !s.reused && !s.fault.isSet() && s.voidOutcome == nil && s.outcome.verdict == catalogue.Pass
 }
 
-// isDone reports whether it was held.
+// isDone reports whether the step was run.
 func (s *step) isDone() bool {
 	select {
 	case <-s.done:
@@ -38,14 +40,15 @@ func (s *step) isDone() bool {
 	}
 }
 
-// Step returns the outcome of a conversation that is held once for all checks that read it and, unless it was sound,
-// once more for those that confirm a verdict alone. Nobody waits for it inside a check: one that reads a step which is
-// being held for another one begins anew when that is over, and so reads its steps before it says anything itself.
-func Step[V any](t *T, name string, hold func(*T) V) V {
+// Step returns the value of a step: something that is run once for all checks that read it, in sessions of its own. It
+// is run again for confirmations unless its first run was clean. No check waits for a step inside its script: one that
+// reads a step which another check is running ends, and starts again when the step is done. So checks read their steps
+// before they send anything themselves. A step that does not pass ends the checks that read it in the same way.
+func Step[V any](t *T, name string, run func(*T) V) V {
 	RequireLiveServer(t)
 	s, ours := t.execution.findStep(t, name)
 	if ours {
-		t.runStep(s, func(inner *T) { s.value = hold(inner) })
+		t.runStep(s, func(inner *T) { s.value = run(inner) })
 	}
 	t.scope.markReused(s.reused, s.needsConfirmation)
 	t.scope.addFault(s.fault)
@@ -59,11 +62,11 @@ func Step[V any](t *T, name string, hold func(*T) V) V {
 	return s.value.(V)
 }
 
-// runStep holds the conversation of a step in a scope of its own.
-func (t *T) runStep(s *step, converse func(*T)) {
+// runStep runs a step in a scope of its own.
+func (t *T) runStep(s *step, run func(*T)) {
 	inner := *t
 	inner.scope, inner.stepName = &scope{parent: t.scope}, s.name
-	s.outcome = runRecovered(func() { converse(&inner) })
+	s.outcome = runRecovered(func() { run(&inner) })
 	s.reused = inner.scope.reused || inner.scope.hasInherited() && !t.IsConfirmation()
 	s.needsConfirmation = inner.scope.needsConfirmation
 	s.ranges = inner.scope.recordRanges()
@@ -85,8 +88,8 @@ func (t *T) runStep(s *step, converse func(*T)) {
 	close(s.done)
 }
 
-// step is the one of a name that serves an attempt, and whether it is to be held now. It ends the attempt when the step
-// is being held for another one.
+// findStep returns the step of a name that serves an attempt, and whether the caller has to run it. It ends the attempt
+// if another check is running the step.
 func (e *Execution) findStep(t *T, name string) (s *step, ours bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -115,7 +118,7 @@ func (e *Execution) findStep(t *T, name string) (s *step, ours bool) {
 	return s.addCheck(t), false
 }
 
-// addCheck notes the check of an attempt. The caller holds mu.
+// addCheck notes that the check of an attempt reads the step. The caller holds mu.
 func (s *step) addCheck(t *T) *step {
 	if !slices.Contains(s.checks, t.requirement.ID) {
 		s.checks = append(s.checks, t.requirement.ID)
@@ -123,24 +126,24 @@ func (s *step) addCheck(t *T) *step {
 	return s
 }
 
-// pending ends an attempt, to be made again when the step is over.
+// waitStop ends an attempt so that it is made again when the step is done.
 func (s *step) waitStop() stop {
 	return stop{outcome{verdict: catalogue.Inconclusive, reason: report.NotTried, waitsFor: s}}
 }
 
-// dropStep has a step held anew.
+// dropStep forgets a step, so that it is run again.
 func (e *Execution) dropStep(s *step) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.steps, s.name)
 }
 
-// Memo is what is computed once from a part of the record, for all checks that read it. The key is of a type of its own
-// or the part itself.
+// Memo returns what compute computes, once for each key in a run. The key is of a type of its own, or it is the part of
+// the record that the value is computed from.
 func Memo[K comparable, V any](t *T, key K, compute func() V) V {
 	once, _ := t.execution.memos.LoadOrStore(memo[V]{key}, sync.OnceValue(compute))
 	return once.(func() V)()
 }
 
-// memo tells what is computed apart by its type.
+// memo is the key of a value in Execution.memos; its type parameter keeps values of different types apart.
 type memo[V any] struct{ key any }

@@ -14,114 +14,136 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// T is what a check sees: the server that was discovered, sessions with it, and assertions. The first assertion that
-// does not hold ends the check.
+// T is what the script of a check works with: a description of the server, sessions with it, and assertions. The first
+// assertion that does not hold ends the check.
 type T struct {
-	Server   *Server
-	Revision string // the one the server is judged by
-	Seed     int64
+	Server *Server
+	// Revision is the revision that was negotiated.
+	Revision string
+	// Seed determines the random choices of checks.
+	Seed int64
 
 	Credentials Credentials
 
-	execution             *Execution
-	requirement           *catalogue.Requirement
-	judgedBy              string // the revision whose text judges
-	isConfirmation        bool   // a confirmation: every session is the check's own
-	reusedForInvalidInput bool   // others are lent its process
+	execution   *Execution
+	requirement *catalogue.Requirement
+	// judgedBy is the revision whose text the check is judged by.
+	judgedBy string
+	// isConfirmation says that every session is the check's own.
+	isConfirmation bool
+	// reusedForInvalidInput says that later checks use the process of this check.
+	reusedForInvalidInput bool
 	scope                 *scope
 
-	decidedBy []any         // that decides, as By was told
-	reason    report.Reason // for what it ends with, as WithReason has it; empty: none was given
-	stepName  string        // that is being held; empty: none
+	// decidedBy are values that know the call which decides; see DecidedBy.
+	decidedBy []any
+	// reason is the reason set by WithReason; empty when there is none.
+	reason report.Reason
+	// stepName is the name of the step that is being run; empty outside a step.
+	stepName string
 }
 
-// scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
+// scope has the sessions and the evidence of one attempt, or of a step or a parallel part of it. All Ts of the attempt
+// share it.
 type scope struct {
-	parent            *scope
-	isConfirmation    bool                  // of a confirmation
-	confirmation      *confirmationSessions // of one that shares sessions with others; nil: it does not
-	isParallel        bool                  // the sessions of outer are in use elsewhere
-	fault             sessionFault          // besides those of its sessions
-	stepVoid          *outcome              // why nothing in a step can be held against the server; nil: all can
-	uses              []sessionUse
-	reused            bool          // some verdict may rest on a session that others have used
-	needsConfirmation bool          // or on more than well-formed messages in such a session
-	stepRanges        []recordRange // of steps
-	readSteps         []*step       // that were read
-	caveats           []string      // what a pass does not cover, and why
-	notJudged         []string      // what it does not cover unless other checks report why
-	notes             []string      // what was measured
+	parent         *scope
+	isConfirmation bool
+	// confirmation has the sessions that the attempt shares with other confirmations; nil when it shares none.
+	confirmation *confirmationSessions
+	// isParallel says that the parent's sessions are in use by other parts.
+	isParallel bool
+	// fault is what went wrong outside the sessions of the scope.
+	fault sessionFault
+	// stepVoid says why nothing in a step that was read can be held against the server; nil otherwise.
+	stepVoid *outcome
+	uses     []sessionUse
+	// reused says that a verdict may rest on a session that others have used.
+	reused bool
+	// needsConfirmation says that a verdict may rest on more than well-formed messages in such a session.
+	needsConfirmation bool
+	// stepRanges are the parts of records that belong to steps that were read.
+	stepRanges []recordRange
+	readSteps  []*step
+	// caveats say what a pass does not cover, and why.
+	caveats []string
+	// notJudged says what a pass does not cover unless other checks report why.
+	notJudged []string
+	// notes are what was measured.
+	notes []string
 }
 
+// sessionUse is the use of a session by an attempt.
 type sessionUse struct {
-	session      *driver.Session
-	ownership    ownership
-	mark         int    // where this use begins in the record
-	previousUser string // who used it before
+	session   *driver.Session
+	ownership ownership
+	// mark is where the use begins in the session's record.
+	mark int
+	// previousUser is the check or step that used the session before.
+	previousUser string
 }
 
-// ownership a session was had, which decides where it goes afterwards.
+// ownership says where a session comes from, which decides where it goes afterwards.
 type ownership int
 
 const (
 	exclusive       ownership = iota // opened for this attempt
-	pooled                           // of the pool
-	inherited                        // of the attempt around this one, which gives it back
-	sharedWithSteps                  // for a step inside this attempt, which has borrowed it
-	idle                             // to itself, until the run ends it
-	unused                           // for who wants one that nobody has used
+	pooled                           // taken from the pool, to which it returns
+	inherited                        // in use by the enclosing attempt, which releases it
+	sharedWithSteps                  // opened for an attempt whose steps use it
+	idle                             // kept open without use until the run closes it
+	unused                           // returned to the pool for a check that wants a session nobody has used
 )
 
-// Modern reports whether the server is judged by a revision without a handshake.
+// IsModern reports whether the server is judged by a revision without a handshake.
 func (t *T) IsModern() bool { return catalogue.IsModern(t.Revision) }
 
-// Session is an established session that other checks may have used before.
+// Session returns an established session that other checks may have used before.
 func (t *T) Session() *driver.Session { return t.pooledSession(false) }
 
-// SessionForInvalidInput is an established session for input that no conforming client sends.
+// SessionForInvalidInput returns an established session for input that no conforming client sends.
 func (t *T) SessionForInvalidInput() *driver.Session {
 	s := t.pooledSession(true)
 	s.MarkInvalidInput()
 	return s
 }
 
-// pooledSession is the session that this attempt has already, or one of the pool.
-func (t *T) pooledSession(hostile bool) *driver.Session {
+// pooledSession returns the session that this attempt has already, or one of the pool.
+func (t *T) pooledSession(invalidInput bool) *driver.Session {
 	RequireLiveServer(t)
-	hostile = t.scheduled(hostile)
-	if s := t.scope.matchingSession(t.Revision, hostile); s != nil {
+	invalidInput = t.scheduled(invalidInput)
+	if s := t.scope.matchingSession(t.Revision, invalidInput); s != nil {
 		return t.useSession(s, nil, inherited)
 	}
 	if t.IsConfirmation() {
-		return t.confirmationSession(hostile)
+		return t.confirmationSession(invalidInput)
 	}
-	if p := t.execution.invalidInputStep; hostile && p != nil && !p.isDone() && !t.reusedForInvalidInput {
+	if p := t.execution.invalidInputStep; invalidInput && p != nil && !p.isDone() && !t.reusedForInvalidInput {
 		panic(p.waitStop())
 	}
-	if t.scope.hasPooled(sessionKind(hostile)) {
+	if t.scope.hasPooled(sessionKind(invalidInput)) {
 		return t.ExclusiveSession()
 	}
-	s, err := t.execution.pool.Get(hostile)
+	s, err := t.execution.pool.Get(invalidInput)
 	if s != nil {
-		t.scope.markReused(s.UseCount > 0, s.UseCount > 0 && hostile)
+		t.scope.markReused(s.UseCount > 0, s.UseCount > 0 && invalidInput)
 	}
 	return t.useSession(s, err, pooled)
 }
 
-// WithoutConfirmation is for a request that tells what the server is like: what it brought others is good enough for a
-// confirmation.
+// WithoutConfirmation returns a T whose sessions and steps are shared even in a confirmation. It is for requests that
+// find out what the server is like, whose responses to other checks are good enough.
 func WithoutConfirmation(t *T) *T {
 	other := *t
 	other.isConfirmation = false
 	return &other
 }
 
-// confirmationSession is the one session of its kind that a confirmation uses, for everything that it tries.
-func (t *T) confirmationSession(hostile bool) *driver.Session {
+// confirmationSession returns the only session for valid or for invalid input that a confirmation uses.
+func (t *T) confirmationSession(invalidInput bool) *driver.Session {
 	t.requireOnlyProcess()
 	root := t.scope.root()
 	if root.confirmation != nil {
-		s, err := root.confirmation.session(hostile)
+		s, err := root.confirmation.session(invalidInput)
 		return t.useSession(s, err, inherited)
 	}
 	s, err := t.execution.pool.GetUnused()
@@ -132,7 +154,7 @@ func (t *T) confirmationSession(hostile bool) *driver.Session {
 	return t.useSession(s, err, exclusive)
 }
 
-// ExclusiveSession is an established session that only this check uses.
+// ExclusiveSession returns an established session that only this check uses.
 func (t *T) ExclusiveSession() *driver.Session {
 	RequireSecondSession(t)
 	t.requireOnlyProcess()
@@ -140,9 +162,9 @@ func (t *T) ExclusiveSession() *driver.Session {
 	return t.useSession(s, err, exclusive)
 }
 
-// OtherConnection is an established session on another connection than Session. Without a handshake nothing that was
-// said on a connection before matters to what is said on it now: over stdio, where a connection is a process, it is
-// Hostile.
+// OtherConnection returns an established session on another connection than Session. In revisions without a handshake,
+// earlier messages on a connection have no effect on later ones: over stdio, where a connection is a process, it is
+// then the session for invalid input.
 func OtherConnection(t *T) *driver.Session {
 	if !SharesProcess(t) {
 		return t.ExclusiveSession()
@@ -150,14 +172,14 @@ func OtherConnection(t *T) *driver.Session {
 	return t.SessionForInvalidInput()
 }
 
-// SharesProcess reports whether one process shows several things at a time: where there is no handshake, over stdio.
-// What does not pass there is confirmed alone.
+// SharesProcess reports whether several things are tried in one process at a time: over stdio, in revisions without a
+// handshake. What does not pass there is confirmed separately.
 func SharesProcess(t *T) bool { return t.IsModern() && t.Site() == nil && !t.IsConfirmation() }
 
-// NewProcess is a process to which nothing was said yet.
+// NewProcess returns a session without a handshake; over stdio, it is a process to which nothing was sent yet.
 func (t *T) NewProcess() *driver.Session { return NewProcessWith(t, driver.Options{}) }
 
-// NewProcessWith is like NewProcess with options.
+// NewProcessWith is NewProcess with options.
 func NewProcessWith(t *T, o driver.Options) *driver.Session {
 	RequireSecondSession(t)
 	t.requireOnlyProcess()
@@ -165,20 +187,20 @@ func NewProcessWith(t *T, o driver.Options) *driver.Session {
 	return t.useSession(s, err, exclusive)
 }
 
-// SessionWithCapabilities is an established session of a client that introduces itself so; prepare is told of it before
-// the server can ask anything in it. Unless the check is tried alone, others may have used it before that want the same
-// of a client.
-func SessionWithCapabilities(t *T, hello M, prepare func(*driver.Session)) *driver.Session {
+// SessionWithCapabilities returns an established session of a client with the given connect params. prepare is called
+// before the server can send a request in it. Unless the attempt is a confirmation, checks that want the same params
+// may have used the session before.
+func SessionWithCapabilities(t *T, params M, prepare func(*driver.Session)) *driver.Session {
 	var opened *driver.Session
 	open := func() (*driver.Session, error) {
-		opened = NewSessionWithCapabilities(t, hello, prepare)
+		opened = NewSessionWithCapabilities(t, params, prepare)
 		return opened, nil
 	}
 	if t.IsConfirmation() || t.scope.root().isParallel || t.scope.hasPooled(driver.WithCapabilities) {
 		s, _ := open()
 		return s
 	}
-	s, err := t.execution.pool.GetForClient(hello, open)
+	s, err := t.execution.pool.GetForClient(params, open)
 	if opened == nil {
 		s = t.useSession(s, err, pooled)
 		t.scope.markReused(s.UseCount > 0, s.UseCount > 0)
@@ -187,18 +209,18 @@ func SessionWithCapabilities(t *T, hello M, prepare func(*driver.Session)) *driv
 	return s
 }
 
-// NewSessionWithCapabilities is SessionWithCapabilities that nobody has used before. Others may use it afterwards.
-func NewSessionWithCapabilities(t *T, hello M, prepare func(*driver.Session)) *driver.Session {
+// NewSessionWithCapabilities is SessionWithCapabilities for a new session. Others may use it afterwards.
+func NewSessionWithCapabilities(t *T, params M, prepare func(*driver.Session)) *driver.Session {
 	s := t.NewProcess()
 	prepare(s)
-	if err := s.Open(hello); err != nil {
+	if err := s.Open(params); err != nil {
 		t.Retry("no session with a client that can be asked: %v", Explain(err))
 	}
 	s.ReusableAsClient = true
 	return s
 }
 
-// SessionToEnd is an established session that this check may end; nobody needs it any more.
+// SessionToEnd returns an established session that this check may end, since no other check needs it.
 func SessionToEnd(t *T) *driver.Session {
 	RequireLiveServer(t)
 	if t.IsConfirmation() {
@@ -211,8 +233,7 @@ func SessionToEnd(t *T) *driver.Session {
 	return t.ExclusiveSession()
 }
 
-// requireOnlyProcess ends the check where it would start a process of a server that runs one at a time, while there is
-// another.
+// requireOnlyProcess ends a check that would start a second process of a server that runs one at a time.
 func (t *T) requireOnlyProcess() {
 	RequireLiveServer(t)
 	if t.Server.OneClient && t.Site() == nil && slices.ContainsFunc(t.execution.Sessions(), (*driver.Session).IsAlive) {
@@ -220,6 +241,7 @@ func (t *T) requireOnlyProcess() {
 	}
 }
 
+// useSession notes that the attempt uses a session, or ends the check if none could be opened.
 func (t *T) useSession(s *driver.Session, err error, how ownership) *driver.Session {
 	t.execution.health.recordSession(s, err)
 	if err != nil {
@@ -234,8 +256,8 @@ func (t *T) useSession(s *driver.Session, err error, how ownership) *driver.Sess
 	return s
 }
 
-// hasPooled reports whether this attempt has a session of the pool of a kind, or a later one, and so must not wait for
-// another: two attempts might wait for each other.
+// hasPooled reports whether this attempt has a session of the pool of a kind, or of one that is taken later. Such an
+// attempt must not wait for another session, since two attempts could wait for each other.
 func (c *scope) hasPooled(kind driver.SessionKind) bool {
 	for ; c != nil; c = c.parent {
 		for _, u := range c.uses {
@@ -247,14 +269,14 @@ func (c *scope) hasPooled(kind driver.SessionKind) bool {
 	return false
 }
 
-func sessionKind(hostile bool) driver.SessionKind {
-	if hostile {
+func sessionKind(invalidInput bool) driver.SessionKind {
+	if invalidInput {
 		return driver.ForInvalidInput
 	}
 	return driver.Clean
 }
 
-// root is the scope of the attempt, or of the part of it that runs apart.
+// root returns the scope of the whole attempt, or of the parallel part of it.
 func (c *scope) root() *scope {
 	for c.parent != nil && !c.isParallel {
 		c = c.parent
@@ -262,11 +284,11 @@ func (c *scope) root() *scope {
 	return c
 }
 
-// matchingSession is a session that this attempt has, established and of the kind that is wanted; nil when it has none.
-func (c *scope) matchingSession(revision string, hostile bool) *driver.Session {
+// matchingSession returns an established session of the attempt for valid or for invalid input; nil when it has none.
+func (c *scope) matchingSession(revision string, invalidInput bool) *driver.Session {
 	for ; c != nil; c = c.parent {
 		for _, u := range c.uses {
-			if s := u.session; s.IsOrdinary() && s.HasInvalidInput() == hostile && s.Revision == revision {
+			if s := u.session; s.IsOrdinary() && s.HasInvalidInput() == invalidInput && s.Revision == revision {
 				return s
 			}
 		}
@@ -277,16 +299,17 @@ func (c *scope) matchingSession(revision string, hostile bool) *driver.Session {
 	return nil
 }
 
-// KeepUnused gives a session away that was opened for this attempt, to who wants one that nobody has used.
+// KeepUnused releases a session that was opened for this attempt and was not used, for a check that wants such a
+// session.
 func KeepUnused(t *T, s *driver.Session) { t.setOwnership(s, unused) }
 
-// setOwnership says where a session goes afterwards.
+// setOwnership sets where a session goes afterwards.
 func (t *T) setOwnership(s *driver.Session, how ownership) {
 	i := slices.IndexFunc(t.scope.uses, func(u sessionUse) bool { return u.session == s })
 	t.scope.uses[i].ownership = how
 }
 
-// Site is the server at its URL; nil over stdio. There is none of a record.
+// Site returns the server at its URL; nil over stdio. It ends a check of a recording over HTTP.
 func (t *T) Site() *driver.Site {
 	if t.Server.Transport != "stdio" {
 		RequireLiveServer(t)
@@ -294,20 +317,21 @@ func (t *T) Site() *driver.Site {
 	return t.execution.target.Site
 }
 
-// IsConfirmation reports whether this attempt confirms a verdict: then a check tries what it is about and nothing
-// beside it.
+// IsConfirmation reports whether this attempt confirms a verdict. A check then tries only what its requirement is
+// about.
 func (t *T) IsConfirmation() bool { return t.isConfirmation || t.execution.options.Isolate }
 
-// NeedsConfirmation says that a verdict of this attempt may rest on more than what the check is about. If it is not a
-// pass, the check is tried once more alone.
+// NeedsConfirmation notes that a verdict of this attempt may rest on more than what the check is about. Unless it is a
+// pass, the check is tried again on a fresh session.
 func NeedsConfirmation(t *T) { t.scope.markReused(true, true) }
 
-// rests notes what a verdict of the attempt may rest on.
-func (c *scope) markReused(lent, doubtful bool) {
-	c.reused, c.needsConfirmation = c.reused || lent, c.needsConfirmation || doubtful
+// markReused notes that a verdict of the attempt may rest on reused sessions, or needs confirmation for another reason.
+func (c *scope) markReused(reused, needsConfirmation bool) {
+	c.reused, c.needsConfirmation = c.reused || reused, c.needsConfirmation || needsConfirmation
 }
 
-// Deferred runs a part of a step that not all of the checks want that read it. end ends these as the part has ended.
+// Deferred runs a part of a step that not all checks need which read the step. Those that do call end, which ends them
+// if the part did not pass.
 func Deferred(t *T, run func()) (end func()) {
 	o := runRecovered(run)
 	if o.isPostponed() {
@@ -320,13 +344,13 @@ func Deferred(t *T, run func()) (end func()) {
 	}
 }
 
-// TryRequest sends a request and returns whatever comes, be it nothing. It ends the check as inconclusive when what
-// comes is no answer to this request, but to their number.
+// TryRequest sends a request and returns the reply, which may be an error such as a timeout. It ends the check as
+// inconclusive when the response comes from an intermediary or a rate limiter, or when a limit of mcpcheck was reached.
 func (t *T) TryRequest(s *driver.Session, method string, params M) driver.Reply {
 	return RequireServerReply(t, s.Call(method, params))
 }
 
-// DiscoveryReplies are the answers to a method in the session of discovery.
+// DiscoveryReplies returns the results of a method in the session of discovery.
 func DiscoveryReplies(t *T, method string) (all []driver.Reply) {
 	if t.execution.options.DiscoverySession == nil {
 		return nil
@@ -337,22 +361,23 @@ func DiscoveryReplies(t *T, method string) (all []driver.Reply) {
 	return all
 }
 
-// SendsConcurrently reports whether requests that need not come one after the other are sent together: the server takes
-// its time for each answer, has refused none because of another, and nothing is being confirmed. What is not a pass
-// then, is confirmed one by one.
+// SendsConcurrently reports whether independent requests are sent at the same time: if the server is slow, has not
+// refused one because of another, and the attempt is not a confirmation. What does not pass then is confirmed one
+// request at a time.
 func SendsConcurrently(t *T) bool {
-	hurry := t.Server.IsSlow() && !t.IsConfirmation() && t.execution.options.Jobs > 1 && !t.Site().IsSerial()
-	if hurry {
+	concurrently := t.Server.IsSlow() && !t.IsConfirmation() && t.execution.options.Jobs > 1 && !t.Site().IsSerial()
+	if concurrently {
 		NeedsConfirmation(t)
 	}
-	return hurry
+	return concurrently
 }
 
-// RequireServerReply is for who has sent the request in another way than TryRequest.
+// RequireServerReply returns a reply that was obtained by other means than TryRequest, and ends the check as TryRequest
+// does.
 func RequireServerReply(t *T, r driver.Reply) driver.Reply {
 	method := r.Method
-	if excess := driver.AsLimitError(r.Err); excess != nil {
-		t.Retry("%v", excess)
+	if limitErr := driver.AsLimitError(r.Err); limitErr != nil {
+		t.Retry("%v", limitErr)
 	}
 	if r.IsStatusOnly() && r.Frame.RoundTrip.Response().IsFromIntermediary() {
 		t.WithReason(report.ForeignAnswer).Retry("%s was answered with %s, which is not the server's own", method,
@@ -366,8 +391,8 @@ func RequireServerReply(t *T, r driver.Reply) driver.Reply {
 	return r
 }
 
-// Ask sends a request whose silence another check judges: it ends the check as inconclusive when no answer comes, and
-// does not wait for one where that is known.
+// Request sends a request and returns the response. If there is none, it ends the check as inconclusive, since another
+// check judges that. It does not send requests of a method that is known to get no response.
 func (t *T) Request(s *driver.Session, method string, params M) driver.Reply {
 	t.requireAnswered(method)
 	r := t.TryRequest(s, method, params)
@@ -377,27 +402,27 @@ func (t *T) Request(s *driver.Session, method string, params M) driver.Reply {
 	return r
 }
 
-// RequestNoOp sends a request that every server answers and that changes nothing, where any would do. Like Ask, it ends
-// the check as inconclusive when no answer comes.
+// RequestNoOp sends a request that every server answers and that changes nothing, for when any request will do. Like
+// Request, it ends the check as inconclusive when no response arrives.
 func RequestNoOp(t *T, s *driver.Session) driver.Reply {
 	method, params := s.NoOp()
 	return t.Request(s, method, params)
 }
 
-// TryNoOp is TryRequest with the session's harmless request.
+// TryNoOp is TryRequest with the session's no-op.
 func TryNoOp(t *T, s *driver.Session) driver.Reply {
 	method, params := s.NoOp()
 	return t.TryRequest(s, method, params)
 }
 
-// FollowPages follows a list to its end in a session and visits the results; it ends the check as inconclusive when
-// that fails.
+// FollowPages reads all pages of a list in a session and calls visit with each result; see EachPage. It ends the check
+// as inconclusive when that fails.
 func FollowPages(t *T, s *driver.Session, method, member string, visit func(result M)) {
 	FollowPagesWith(t, s, method, member, M{}, visit)
 }
 
-// FollowPagesWith is FollowPages with params besides the cursor. A list that had more pages than are followed is not
-// followed once more: that takes minutes, and would end no better.
+// FollowPagesWith is FollowPages with params besides the cursor. A list that had too many pages is not read again: that
+// would take minutes and end in the same way.
 func FollowPagesWith(t *T, s *driver.Session, method, member string, params M, visit func(result M)) {
 	t.requireAnswered(method)
 	err := t.execution.tooLongError(method)
@@ -409,23 +434,24 @@ func FollowPagesWith(t *T, s *driver.Session, method, member string, params M, v
 	}
 }
 
-// Barrier waits until the server has nothing more to say to what it was sent since the mark, and returns what it said;
-// it ends the check as inconclusive when the session does not survive.
+// Barrier waits until the server has reacted to everything that it was sent since the mark, and returns the frames
+// received since then. It ends the check as inconclusive when the session does not survive.
 func Barrier(t *T, s *driver.Session, mark int) []*driver.Frame {
-	came, err := s.Barrier(mark)
+	frames, err := s.Barrier(mark)
 	if err != nil {
 		t.Retry("%v", Explain(err))
 	}
-	return came
+	return frames
 }
 
-// Explain is an error that says why a server could not be talked to, with some of its last words.
+// Explain returns an error that says why a server could not be reached, with the last lines that it wrote before it
+// exited.
 func Explain(err error) error { return explainedError{err, explain(err, 10)} }
 
-// ExplainAll is Explain with all of its last words that are kept.
+// ExplainAll is Explain with all of these lines that were kept.
 func ExplainAll(err error) error { return explainedError{err, explain(err, math.MaxInt)} }
 
-// explainedError is an error that says more.
+// explainedError is an error with a longer text.
 type explainedError struct {
 	error
 	text string
@@ -439,27 +465,27 @@ func explain(err error, most int) string {
 	if err == nil {
 		return "nothing wrong"
 	}
-	var death *driver.SessionEndError
-	if !errors.As(err, &death) {
+	var ended *driver.SessionEndError
+	if !errors.As(err, &ended) {
 		return err.Error()
 	}
-	said := death.Cause
+	explanation := ended.Cause
 	for _, words := range []struct {
 		where string
 		lines []string
-	}{{"it wrote to stdout", death.Stdout}, {"its last lines on stderr", death.Stderr}} {
+	}{{"it wrote to stdout", ended.Stdout}, {"its last lines on stderr", ended.Stderr}} {
 		if len(words.lines) > 0 {
-			said += "; " + words.where + ":\n  " + strings.Join(text.Excerpt(words.lines, most), "\n  ")
+			explanation += "; " + words.where + ":\n  " + strings.Join(text.Excerpt(words.lines, most), "\n  ")
 		}
 	}
-	if death.Hint != "" {
-		said += "\n" + death.Hint
+	if ended.Hint != "" {
+		explanation += "\n" + ended.Hint
 	}
-	return said
+	return explanation
 }
 
-// Parallel runs n parts of a check, at the same time unless the check has to be quiet, each with sessions of its own.
-// When parts stop, the check stops as the first of them did.
+// Parallel runs n parts of a check, each with sessions of its own, at the same time unless only one case may run at a
+// time. If parts do not pass, the check ends as the first of them did.
 func Parallel(t *T, n int, run func(t *T, i int)) {
 	outcomes := make([]outcome, n)
 	scopes := make([]*scope, n)

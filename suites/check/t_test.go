@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A harmless request is the one that the era of the session says. Without an answer the check is inconclusive, and
-// tried again.
+// TestRequestNoOp checks that the no-op is the one for the era of the session, and that without a response the check is
+// inconclusive and retried.
 func TestRequestNoOp(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -24,7 +24,7 @@ func TestRequestNoOp(t *testing.T) {
 	}{
 		{"ordinary", `{"jsonrpc":"2.0","id":1,"result":{}}`, nil, "ping", catalogue.Pass},
 		{
-			"another fence",
+			"another no-op",
 			`{"jsonrpc":"2.0","id":1,"result":{}}`,
 			driver.Legacy{NoOpMethod: "tools/list"},
 			"tools/list",
@@ -55,7 +55,7 @@ func TestRequestNoOp(t *testing.T) {
 				o := runRecovered(func() { RequestNoOp(&check, s) })
 				s.Close()
 				if asked != tt.asked || o.verdict != tt.want || o.retryable != (tt.want == catalogue.Inconclusive) {
-					t.Errorf("the server was asked for %q, and it came to %+v", asked, o)
+					t.Errorf("the server received %q, and the outcome is %+v", asked, o)
 				}
 			})
 		})

@@ -10,10 +10,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// maxRereadAnswer is how many bytes an answer has that is not read once more to find out whether it is a failure.
+// maxRereadAnswer is the size in bytes up to which a response is decoded to find out whether it is a failure.
 const maxRereadAnswer = 64 << 10
 
-// UsedTools are the tools of the server that were called in the sessions, in the order of its list.
+// UsedTools returns the tools of the server that were called in the sessions, in the order of its list.
 func UsedTools(server *Server, sessions []*driver.Session) (used []report.ToolUse) {
 	at, called := map[string]*report.ToolUse{}, map[string]bool{}
 	for _, tool := range server.Tools {
@@ -22,8 +22,8 @@ func UsedTools(server *Server, sessions []*driver.Session) (used []report.ToolUs
 		}
 	}
 	for _, s := range sessions {
-		open := map[string]*driver.Frame{} // calls without an answer yet, by their ids
-		running := map[string]bool{}       // those that the client has sent nothing else after
+		open := map[string]*driver.Frame{} // calls without a response yet, by their ids
+		running := map[string]bool{}       // ids of calls after which the client has sent nothing else
 		for _, f := range s.FramesSince(0) {
 			key := driver.IDKey(f.RequestID())
 			switch {
@@ -37,7 +37,7 @@ func UsedTools(server *Server, sessions []*driver.Session) (used []report.ToolUs
 				if call != nil && processEnd.MatchString(f.Raw.String()) && server.Transport != "http" {
 					recordCrash(at[calledTool(call)], call, f.Raw.String())
 				}
-				clear(open) // it has ended by itself
+				clear(open) // the call did not cause it
 			case f.Side == driver.FromServer && f.IsResponse() && open[key] != nil:
 				recordAnswer(at[calledTool(open[key])], driver.Reply{Request: open[key], Frame: f})
 				delete(open, key)
@@ -59,10 +59,11 @@ func UsedTools(server *Server, sessions []*driver.Session) (used []report.ToolUs
 	return used
 }
 
-// processEnd is how a record has it that the process of its session has ended. Over HTTP it is that of others as well.
+// processEnd matches the event that says that the process of a session has ended. Over HTTP the process serves other
+// sessions as well.
 var processEnd = regexp.MustCompile(`^the server (exited|was (killed|ended) by)`)
 
-// calledTool is the name of the tool in a call; empty for other frames.
+// calledTool returns the name of the tool in a call; empty for other frames.
 func calledTool(f *driver.Frame) string {
 	if !f.IsRequest() || f.Method != "tools/call" {
 		return ""
@@ -72,8 +73,8 @@ func calledTool(f *driver.Frame) string {
 	return name
 }
 
-// crashingCall is a call that a server ended during; nil where it may have been another message, or a call of another
-// tool.
+// crashingCall returns the call during which a server ended; nil when another message, or a call of another tool, may
+// be the cause.
 func crashingCall(open map[string]*driver.Frame, running map[string]bool) (call *driver.Frame) {
 	for key := range running {
 		if call != nil && calledTool(call) != calledTool(open[key]) {
@@ -86,7 +87,8 @@ func crashingCall(open map[string]*driver.Frame, running map[string]bool) (call 
 	return call
 }
 
-// isValidCall reports whether a call has valid arguments: those ask for progress, others do not.
+// isValidCall reports whether a call has valid arguments. Calls with valid arguments have a progress token, others do
+// not.
 func isValidCall(f *driver.Frame) bool {
 	params, _ := f.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
@@ -101,7 +103,7 @@ func recordCrash(u *report.ToolUse, call *driver.Frame, how string) {
 	}
 }
 
-// recordAnswer notes an answer.
+// recordAnswer notes the response to a call.
 func recordAnswer(u *report.ToolUse, r driver.Reply) {
 	u.Answered, u.Silent = true, false
 	switch {
@@ -113,8 +115,9 @@ func recordAnswer(u *report.ToolUse, r driver.Reply) {
 	}
 }
 
-// isToolFault reports whether a call with valid arguments failed by a fault of the tool, or of what it needs. A tool
-// may refuse arguments that were made up ("no such file"), and say so by a code for that, or want another client.
+// isToolFault reports whether a call with valid arguments failed by a fault of the tool, or of something that it needs.
+// A tool may refuse arguments that were made up ("no such file"), use an error code for that, or require another
+// client.
 func isToolFault(r driver.Reply) bool {
 
 	code, _ := r.Code()
@@ -126,12 +129,14 @@ func isToolFault(r driver.Reply) bool {
 	return toolFault.MatchString(r.MessageText()) && !generatedValue.MatchString(r.MessageText())
 }
 
-// toolFault is how programs tell of a fault of their own, or of what they need, whatever they were given.
+// toolFault matches error messages about a fault of the program or of something that it needs, whatever its arguments
+// are.
 var toolFault = regexp.MustCompile(`\b(Type|Attribute|Key|Name|Reference|Index|Import|ModuleNotFound|NotImplemented|` +
 	`UnboundLocal|ZeroDivision|Assertion|Connection\w*)Error\b|NullPointerException|nil pointer|nil map|` +
 	`is not a function|is not defined|[Cc]annot read propert|has no attribute|index out of range|` +
 	`\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|getaddrinfo|fetch failed|` +
 	`[Cc]onnection refused|no such host|[Nn]etwork is unreachable|\bis down\b`)
 
-// generatedValue are the values that arguments are made of: what says one of them is about the arguments.
+// generatedValue matches the values that generated arguments consist of: a message with one of them is about the
+// arguments.
 var generatedValue = regexp.MustCompile(`mcpcheck|example\.(com|org|net)`)

@@ -43,7 +43,7 @@ func TestUsedTools(t *testing.T) {
 	const cancelled = `>{"jsonrpc":"2.0","method":"notifications/cancelled"}`
 	const refused = "connect ECONNREFUSED 127.0.0.1:5432"
 	down := report.ToolUse{Answered: true, Failed: true, Faulty: true, Message: refused}
-	died := report.ToolUse{Crashed: true, Failed: true, Faulty: true, Message: exit[1:]}
+	crashed := report.ToolUse{Crashed: true, Failed: true, Faulty: true, Message: exit[1:]}
 
 	for name, c := range map[string]struct {
 		lines []string
@@ -62,7 +62,7 @@ func TestUsedTools(t *testing.T) {
 			[]string{call(1, "x"), isError(1, "a is missing")},
 			report.ToolUse{Answered: true},
 		},
-		"takes invalid ones": {
+		"accepts invalid ones": {
 			[]string{call(1, "x"), works(1), valid(2, "x"), isError(2, refused)},
 			down,
 		},
@@ -82,12 +82,12 @@ func TestUsedTools(t *testing.T) {
 			[]string{valid(1, "x"), failed(1, -32000, "rate limit")},
 			report.ToolUse{Answered: true, Failed: true, Message: "rate limit"},
 		},
-		"wants another client": {
+		"requires another client": {
 			[]string{valid(1, "x"), failed(1, -32021, "sampling")},
 			report.ToolUse{Answered: true, Failed: true, Message: "sampling"},
 		},
-		"what it needs is down": {[]string{valid(1, "x"), isError(1, refused)}, down},
-		"that tells most": {
+		"a dependency is down": {[]string{valid(1, "x"), isError(1, refused)}, down},
+		"the most specific error": {
 			[]string{valid(1, "x"), isError(1, refused), valid(2, "x"), isError(2, "a")},
 			down,
 		},
@@ -95,15 +95,16 @@ func TestUsedTools(t *testing.T) {
 			[]string{valid(1, "x"), failed(1, -32603, "boom")},
 			report.ToolUse{Answered: true, Failed: true, Faulty: true, Message: "boom"},
 		},
-		"kills": {[]string{valid(1, "x"), ping, exit}, died},
-		"kills by invalid ones": {
+		"kills": {[]string{valid(1, "x"), ping, exit}, crashed},
+		"exits on invalid ones": {
 			[]string{valid(1, "x"), works(1), call(2, "x"), exit},
 			report.ToolUse{Answered: true, Works: true, Crashed: true},
 		},
-		"another input kills":   {[]string{valid(1, "x"), cancelled, exit}, report.ToolUse{}},
-		"another tool may kill": {[]string{valid(1, "x"), valid(2, "y"), exit}, report.ToolUse{}},
-		"it was asked to end":   {[]string{valid(1, "x"), exit + ending}, report.ToolUse{Silent: true}},
-		"never answers":         {[]string{valid(1, "x"), call(2, "no such tool")}, report.ToolUse{Silent: true}},
+		"exits on another input":          {[]string{valid(1, "x"), cancelled, exit}, report.ToolUse{}},
+		"another tool may cause the exit": {[]string{valid(1, "x"), valid(2, "y"), exit}, report.ToolUse{}},
+		"its stdin was closed":            {[]string{valid(1, "x"), exit + ending}, report.ToolUse{Silent: true}},
+		"never answers": {[]string{valid(1, "x"), call(2, "no such tool")},
+			report.ToolUse{Silent: true}},
 		"does not answer any more": {
 			[]string{valid(1, "x"), works(1), valid(2, "x")},
 			report.ToolUse{Answered: true, Works: true},

@@ -6,8 +6,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// users are who used the sessions in which a subject was seen, as far as they may have brought it about: who sent its
-// requests or, if there are none, who used the session when it came, and who did before, since effects may be late.
+// usedBy returns the checks and steps that may have triggered what the subject shows: those that sent its requests or,
+// if it has none, those that used the session at that time and before it, since effects may be late.
 func (s Subject) usedBy() (users []string) {
 	frames := slices.Concat(s.Frames, s.SourceFrames)
 	sent := func(f *driver.Frame) bool { return f != nil && f.Side == driver.FromClient }
@@ -23,15 +23,15 @@ func (s Subject) usedBy() (users []string) {
 	return users
 }
 
-// healthCheckUser is the user of the sessions of control. What only they show, only the whole of a run brings about:
-// they try what sessions of others came to.
+// healthCheckUser is the user of the sessions of health checks. What only they show is triggered by the whole run,
+// since they follow faults in the sessions of other checks.
 const healthCheckUser = "control"
 
 // WholeRun stands for all checks of a run in Result.TriggeredBy.
 const WholeRun = "*"
 
-// triggers are the checks beside a watch that brought about one of its fails, the one that takes the fewest: of each
-// fail the users are given.
+// triggers returns the checks besides a watch that triggered one of its fails: the fail for which the fewest checks are
+// needed. fails has the users of the sessions for each fail.
 func (e *Execution) triggers(watch string, fails [][]string) (fewest []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -45,19 +45,19 @@ func (e *Execution) triggers(watch string, fails [][]string) (fewest []string) {
 	return fewest
 }
 
-// triggerIDs are the checks besides a watch among the users of sessions. Of several that read the same step one is
-// enough, and none where the watch wants it as well. The caller holds mu.
+// triggerIDs returns the checks besides a watch among the users of sessions. Of several that read the same step one is
+// enough, and none is needed if the watch's setup reads it as well. The caller holds mu.
 func (e *Execution) triggerIDs(watch string, users []string) (ids []string) {
 	if slices.Contains(users, healthCheckUser) {
 		return []string{WholeRun}
 	}
 	for _, user := range users {
-		wanting := []string{user}
+		readers := []string{user}
 		if step := e.steps[user]; step != nil {
-			wanting = step.checks
+			readers = step.checks
 		}
-		if user != "" && !slices.Contains(wanting, watch) {
-			ids = append(ids, wanting[0])
+		if user != "" && !slices.Contains(readers, watch) {
+			ids = append(ids, readers[0])
 		}
 	}
 	slices.Sort(ids)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A watch that fails names the checks that brought it about, but for those that it would bring about itself.
+// TestTriggeredBy checks that a failing watch names the checks that triggered it, except those that it would trigger
+// itself.
 func TestTriggeredBy(t *testing.T) {
 	script := script{
 		{method: "says", action: writes(`{"method":"notifications/a"}`)},
@@ -25,19 +26,19 @@ func TestTriggeredBy(t *testing.T) {
 		"a request of another check": {
 			[]testCheck{asks, {id: "a/watch", check: Watch(judge(Wire.Errors))}}, []string{"a/asks"},
 		},
-		"a message that nobody asked for": {
+		"an unsolicited message": {
 			[]testCheck{{id: "a/says", check: Probe(say)}, {id: "a/watch", check: Watch(judge(Wire.Notifications))}},
 			[]string{"a/says"},
 		},
 		"its own": {[]testCheck{{id: "a/watch", check: WatchWithSetup(say, judge(Wire.Notifications))}}, nil},
-		"a step of several": {
+		"a step of several checks": {
 			[]testCheck{
 				{id: "a/other", check: Probe(shared)},
 				{id: "a/watch", check: WatchWithSetup(shared, judge(Wire.Notifications))},
 			},
 			nil,
 		},
-		"a step of others": {
+		"a step of other checks": {
 			[]testCheck{{id: "a/one", check: Probe(shared)}, {id: "a/watch", check: Watch(judge(Wire.Notifications))}},
 			[]string{"a/one"},
 		},
@@ -47,13 +48,14 @@ func TestTriggeredBy(t *testing.T) {
 			out := testRun{script: script, checks: tt.cast}.run(t)
 			out.wantVerdict(t, "a/watch", catalogue.Fail, "")
 			if got := out.results["a/watch"].TriggeredBy; !slices.Equal(got, tt.want) {
-				t.Errorf("provoked by %v, want %v", got, tt.want)
+				t.Errorf("triggered by %v, want %v", got, tt.want)
 			}
 		})
 	}
 }
 
-// What only a session of control shows is brought about by the whole of a run, which is said where nothing less does.
+// TestTriggeredByWholeRun checks that a fail which only the session of a health check shows is triggered by the whole
+// run, unless another fail has fewer triggers.
 func TestTriggeredByWholeRun(t *testing.T) {
 	for _, tt := range []struct {
 		fails [][]string

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// watchdog sees to it that every case has its result, and Wait returns, soon after the context has ended: also when a
-// check computes without end, and with it a worker never comes back.
+// watchdog makes sure that every case has its result, and Wait returns, soon after the context has ended, even when a
+// check never returns.
 func (e *Execution) watchdog() {
 	defer close(e.finished)
 	select {
@@ -24,7 +24,7 @@ func (e *Execution) watchdog() {
 	}
 }
 
-// setResult gives a case its result, unless it was given up.
+// setResult sets the result of a case, unless the case was abandoned.
 func (e *Execution) setResult(i int, r report.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,35 +10,37 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Evidence is what was said in every session of the run.
+// Wire is what was sent and received in every session of the run.
 type Wire struct {
 	Sessions []*driver.Session
 }
 
-// CompleteSessions are the sessions whose record still has its beginning.
+// CompleteSessions returns the sessions whose record still has its beginning.
 func (w Wire) CompleteSessions() []*driver.Session {
 	return slices.DeleteFunc(slices.Clone(w.Sessions), func(s *driver.Session) bool { return !s.HasBeginning() })
 }
 
-// Message is one JSON-RPC message of the server, alone or as a member of an array.
+// Message is one JSON-RPC message of the server, alone or as a member of a batch.
 type Message struct {
 	*driver.Frame
 	Session *driver.Session
-	Request *driver.Frame // what a response answers; nil when nothing that was sent, and in Lines
+	// Request is the request that a response answers; nil when there is none, and in the messages of Lines.
+	Request *driver.Frame
 
-	requests requestsByID // of the session
+	// requests are the requests of the session.
+	requests requestsByID
 }
 
-// Subject shows the message by itself and, if there is one, the request.
+// Subject returns a subject that shows the message and, if there is one, its request.
 func (m Message) Subject() Subject { return Subject{Frames: []*driver.Frame{m.Request, m.Frame}} }
 
-// Messages are messages of a kind; Kind names the kind in reasons.
+// Messages are messages of one kind; Kind is the name of the kind in reasons.
 type Messages struct {
 	Kind string
 	List []Message
 }
 
-// Filter keeps the messages that match, under a name of their own.
+// Filter returns the messages for which keep returns true, as a kind of their own.
 func (m Messages) Filter(what string, keep func(Message) bool) Messages {
 	out := Messages{Kind: what}
 	for _, x := range m.List {
@@ -49,16 +51,16 @@ func (m Messages) Filter(what string, keep func(Message) bool) Messages {
 	return out
 }
 
-// LooksLikeMessage reports whether the JSON is meant as a message, right or wrong, or as a batch of messages. What a
+// LooksLikeMessage reports whether the JSON is meant as a message, valid or not, or as a batch of messages. What a
 // server logs may be JSON as well.
 func (m Message) LooksLikeMessage() bool {
 	return !slices.ContainsFunc(m.Messages(), func(f *driver.Frame) bool { return !m.requests.looksLikeMessage(f) })
 }
 
-// requestsByID are what the client asked in a session, by id.
+// requestsByID are the client's requests in a session, by id.
 type requestsByID map[string]*driver.Frame
 
-// Add adds those in a frame.
+// add adds the requests in a frame.
 func (r requestsByID) add(f *driver.Frame) {
 	if f.Side != driver.FromClient {
 		return
@@ -70,7 +72,7 @@ func (r requestsByID) add(f *driver.Frame) {
 	}
 }
 
-// of is the request that a message answers; nil when there is none.
+// requestOf returns the request that a message answers; nil when there is none.
 func (r requestsByID) requestOf(m *driver.Frame) *driver.Frame {
 	if !m.IsResponse() {
 		return nil
@@ -78,7 +80,8 @@ func (r requestsByID) requestOf(m *driver.Frame) *driver.Frame {
 	return r[driver.IDKey(m.RequestID())]
 }
 
-// settled is the request that a message answers first: what comes under its id again does not.
+// takeRequestOf returns and removes the request that a message answers, so that a second response with the same id
+// answers none.
 func (r requestsByID) takeRequestOf(m *driver.Frame) *driver.Frame {
 	request := r.requestOf(m)
 	if request != nil {
@@ -87,14 +90,14 @@ func (r requestsByID) takeRequestOf(m *driver.Frame) *driver.Frame {
 	return request
 }
 
-// looksLikeMessage reports whether a JSON value is meant as a message: it says so, answers a request, or has a method
-// that servers use.
+// looksLikeMessage reports whether a JSON value is meant as a message: it has a member jsonrpc, answers a request, or
+// has a method that servers use.
 func (r requestsByID) looksLikeMessage(m *driver.Frame) bool {
 	return m.Kind == driver.Object && (IsMessageByItself(m) || r.requestOf(m) != nil)
 }
 
-// IsMessageByItself reports whether a frame is meant as a message, whatever was said before: it says so, or has a
-// method that servers use.
+// IsMessageByItself reports whether a frame is meant as a message even without the messages before it: it has a member
+// jsonrpc, or a method that servers use.
 func IsMessageByItself(f *driver.Frame) bool { return f.HasJSONRPC || IsServerMethod(f.Method) }
 
 // IsServerMethod reports whether a method is one that servers use.
@@ -103,8 +106,8 @@ func IsServerMethod(method string) bool {
 		strings.HasPrefix(method, "notifications/") || strings.HasPrefix(method, "tasks/")
 }
 
-// Messages are what the server sent that is meant as a message, in sessions whose client kept the protocol, until it
-// did not.
+// Messages returns everything the server sent that is meant as a message. In each session it stops where the client
+// first sent invalid input.
 func (w Wire) Messages() Messages {
 	out := Messages{Kind: "message"}
 	for _, s := range w.Sessions {
@@ -129,43 +132,43 @@ func (w Wire) Messages() Messages {
 	return out
 }
 
-// Responses are results and errors.
+// Responses returns the server's responses: results and errors.
 func (w Wire) Responses() Messages {
 	return w.Messages().Filter("response", func(m Message) bool { return m.IsResponse() })
 }
 
-// Errors are error responses.
+// Errors returns the server's error responses.
 func (w Wire) Errors() Messages {
 	return w.Messages().Filter("error response", func(m Message) bool { return m.IsResponse() && m.HasError })
 }
 
-// Results are success responses.
+// Results returns the server's success responses.
 func (w Wire) Results() Messages {
 	return w.Messages().Filter("success response", func(m Message) bool { return m.IsResponse() && m.HasResult })
 }
 
-// ResultsOf are the success responses to requests of a method.
+// ResultsOf returns the success responses to requests of a method.
 func (w Wire) ResultsOf(method string) Messages {
 	answers := func(m Message) bool { return m.Request != nil && m.Request.Method == method }
 	return w.Results().Filter("result of "+method, answers)
 }
 
-// Requests are requests of the server.
+// Requests returns the server's requests.
 func (w Wire) Requests() Messages {
 	return w.Messages().Filter("request", func(m Message) bool { return m.IsRequest() })
 }
 
-// Notifications are notifications of the server, with an id or not.
+// Notifications returns the server's notifications. Those that wrongly have an id are Requests instead.
 func (w Wire) Notifications() Messages {
 	return w.Messages().Filter("notification", func(m Message) bool { return m.IsNotification() })
 }
 
-// Lines are the lines that the server wrote, of every session and whatever it was sent, until its stdin was closed.
+// Lines returns the lines that the server wrote in any session until its stdin was closed, whatever it was sent before.
 func (w Wire) Lines() Messages {
 	return w.allLines().Filter("output", func(m Message) bool { return !m.AfterShutdown })
 }
 
-// ShutdownLines are those that it wrote after that.
+// ShutdownLines returns the lines that the server wrote after its stdin was closed.
 func (w Wire) ShutdownLines() Messages {
 	return w.allLines().Filter("output while shutting down", func(m Message) bool { return m.AfterShutdown })
 }
@@ -182,29 +185,29 @@ func (w Wire) allLines() (out Messages) {
 	return out
 }
 
-// Negotiated keeps the messages of sessions that negotiated the revision.
+// Negotiated returns the messages of sessions that negotiated the revision.
 func (m Messages) Negotiated(revision string) Messages {
 	return m.Filter(m.Kind, func(x Message) bool { return x.Session.NegotiatedRevision() == revision })
 }
 
-// directions are which way frames went.
+// directions are the directions of frames in reports.
 var directions = map[driver.Side]report.Direction{
 	driver.FromClient: report.Sent, driver.FromServer: report.Received, driver.StatusOnly: report.Received,
 	driver.SessionEvent: report.Event,
 }
 
 func lineOf(session string, f *driver.Frame) report.Line {
-	said := f.Raw.Bytes()
+	raw := f.Raw.Bytes()
 	if f.RoundTrip != nil && f.Side == driver.StatusOnly {
-		said = f.RoundTrip.Response().Body.Bytes()
+		raw = f.RoundTrip.Response().Body.Bytes()
 	}
-	l := report.NewLine(directions[f.Side], said)
+	l := report.NewLine(directions[f.Side], raw)
 	l.Session, l.Seconds, l.Part = session, report.RoundMillis(f.At.Seconds()), f.InBatch
 	last := text.Excerpt(f.Stderr, report.MaxEvidenceLines)
 	l.Truncated = l.Truncated || len(last) < len(f.Stderr)
-	for _, said := range last {
-		l.Stderr = append(l.Stderr, report.ClipLine([]byte(said)))
-		l.Truncated = l.Truncated || report.IsTooLong([]byte(said))
+	for _, stderr := range last {
+		l.Stderr = append(l.Stderr, report.ClipLine([]byte(stderr)))
+		l.Truncated = l.Truncated || report.IsTooLong([]byte(stderr))
 	}
 	switch {
 	case f.RoundTrip == nil:
@@ -221,7 +224,7 @@ func lineOf(session string, f *driver.Frame) report.Line {
 	return l
 }
 
-// FrameID decodes the id of a frame.
+// FrameID returns the decoded id of a frame; Absent when it has none.
 func FrameID(f *driver.Frame) any {
 	if f.ID == nil {
 		return Absent{}

@@ -10,8 +10,8 @@ import (
 
 func TestClipLine(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"short":             {"{}", "{}"},
-		"as long as may be": {strings.Repeat("x", 2000), strings.Repeat("x", 2000)},
+		"short":              {"{}", "{}"},
+		"the maximum length": {strings.Repeat("x", 2000), strings.Repeat("x", 2000)},
 		"longer": {strings.Repeat("x", 2000) + "0123456789",
 			strings.Repeat("x", 1800) + " … (10 bytes left out) … " + strings.Repeat("x", 190) + "0123456789"},
 		"characters of two bytes": {"a" + strings.Repeat("é", 1000),
@@ -27,7 +27,7 @@ func TestClipLine(t *testing.T) {
 	}
 }
 
-// Every line says in a word what the arrow shows.
+// TestDirections checks that every side of a frame has a direction.
 func TestDirections(t *testing.T) {
 	want := map[driver.Side][2]string{
 		driver.FromClient: {"→", "sent"}, driver.FromServer: {"←", "received"},

@@ -1,4 +1,4 @@
-// Package mcptest judges a server inside go test, for its author: a subtest for each requirement of the specification.
+// Package mcptest tests a server in Go inside go test, with a subtest for each requirement of the specification.
 //
 //	func TestConformance(t *testing.T) {
 //		mcptest.Run(t, mcptest.Pipe(func(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -6,10 +6,12 @@
 //		}))
 //	}
 //
-// A requirement that does not apply to the server, or that could not be tried, is a skip that says why; so is one that
-// the server breaks without that counting by the profile. Nothing is started but goroutines, so that a debugger, the
-// race detector and coverage see the server. go test -run 'TestConformance/tools/list-works' tells of one requirement;
-// Only also saves the time of all others.
+// A requirement that does not apply to the server, or could not be tried, is a skip with the reason; so is a failure
+// that does not block under the profile. The server runs in goroutines of the test process, so that a debugger, the
+// race detector and coverage work.
+//
+// Begin with Run, Pipe and URL. go test -run 'TestConformance/tools/list-works' shows one requirement; the option Only
+// also saves the time for the others. The package writes no files, and talks to nothing but the given server.
 package mcptest
 
 import (
@@ -34,16 +36,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Server is a server that can be judged: that of Pipe or URL.
+// Server is a server under test, created by Pipe or URL.
 type Server struct {
 	serve driver.InProcessServer
 	url   string
 }
 
-// Pipe is a server over standard streams. serve is called once for each session, several times at once, and serves it
-// until in ends or ctx does, which stands for SIGTERM. An error but io.EOF and that of ctx stands for an exit status
-// other than 0, as does a panic; what the server writes to os.Stderr is not seen. Each call should have state of its
-// own, as each process of a server has.
+// Pipe returns a server over standard streams. serve is called once for each session, several times concurrently, and
+// serves the session until in ends or ctx is done, which stands for SIGTERM. An error other than io.EOF and that of ctx
+// stands for an exit status other than 0, as does a panic. What the server writes to os.Stderr is not captured. Each
+// call needs state of its own, as each process of a server has.
 func Pipe(serve func(ctx context.Context, in io.Reader, out io.Writer) error) Server {
 	return Server{serve: func(ctx context.Context, in io.Reader, out, stderr io.Writer, term <-chan struct{}) int {
 		asked, cancel := context.WithCancel(ctx)
@@ -65,7 +67,7 @@ func Pipe(serve func(ctx context.Context, in io.Reader, out io.Writer) error) Se
 				return status
 			case <-term:
 				cancel()
-			case <-ctx.Done(): // it is killed; a goroutine that goes on is left behind
+			case <-ctx.Done(): // the server is killed; a goroutine that goes on is abandoned
 				select {
 				case status := <-ended:
 					return status
@@ -77,7 +79,7 @@ func Pipe(serve func(ctx context.Context, in io.Reader, out io.Writer) error) Se
 	}}
 }
 
-// exitStatus is that of a program that ends with the error, which it tells on stderr.
+// exitStatus returns the exit status of a program that ends with the error, and writes the error to stderr.
 func exitStatus(err error, stderr io.Writer) int {
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, context.Canceled) {
 		return 0
@@ -86,11 +88,11 @@ func exitStatus(err error, stderr io.Writer) int {
 	return 1
 }
 
-// URL is a server over HTTP that is there already, such as one of httptest.NewServer: Streamable HTTP, or HTTP+SSE if
-// the URL speaks that.
+// URL returns a server over HTTP that is already running, such as one of httptest.NewServer, with Streamable HTTP or
+// HTTP+SSE.
 func URL(url string) Server { return Server{url: url} }
 
-// Option says how a server is judged.
+// Option says how a server is tested.
 type Option func(*options) error
 
 type options struct {
@@ -106,7 +108,7 @@ type options struct {
 	budget     time.Duration
 }
 
-// Profile says what counts as a failure, as mcpcheck run --profile does: release (the default), spec, strict or
+// Profile sets what counts as a failure, as mcpcheck run --profile does: release (the default), spec, strict or
 // directory.
 func Profile(name string) Option {
 	return func(o *options) (err error) {
@@ -115,8 +117,8 @@ func Profile(name string) Option {
 	}
 }
 
-// Baseline is a file of known fails, which are skips, as mcpcheck baseline writes it. An entry that does not hold any
-// more fails the test.
+// Baseline sets the file of known failures, which become skips, as mcpcheck baseline writes it. An entry that no longer
+// applies fails the test.
 func Baseline(file string) Option {
 	return func(o *options) error {
 		text, err := os.ReadFile(file)
@@ -135,23 +137,23 @@ func Baseline(file string) Option {
 	}
 }
 
-// Revision is the one by which the server is judged; without it, the newest that it speaks.
+// Revision sets the revision by which the server is judged; the default is the newest one that it supports.
 func Revision(revision string) Option {
 	return func(o *options) error { o.revision = revision; return nil }
 }
 
-// Only selects what is judged: ids, globs (tools/*), areas, levels (must).
+// Only selects what is tested: ids, globs (tools/*), areas, levels (must).
 func Only(checks ...string) Option {
 	return func(o *options) error { o.only = append(o.only, checks...); return nil }
 }
 
-// Skip leaves out what it selects.
+// Skip leaves out what its arguments select, which are those of Only.
 func Skip(checks ...string) Option {
 	return func(o *options) error { o.skip = append(o.skip, checks...); return nil }
 }
 
-// Calls says which tools may be called: safe (the default: read-only ones; with invalid arguments also those that say
-// that they are not destructive), none, invalid (with invalid arguments all that are not marked destructive), or all.
+// Calls sets which tools may be called: safe (the default: read-only tools; with invalid arguments also those that are
+// marked as not destructive), none, invalid (with invalid arguments all that are not marked as destructive), or all.
 func Calls(which string) Option {
 	return func(o *options) (err error) {
 		o.calls, err = report.ParseCallPolicy(which)
@@ -159,27 +161,27 @@ func Calls(which string) Option {
 	}
 }
 
-// Arguments are valid for a tool, and harmless: it may be called with them.
+// Arguments sets arguments for a tool that are valid and harmless, so that it may be called with them.
 func Arguments(tool string, arguments map[string]any) Option {
 	return func(o *options) error { o.arguments[tool] = arguments; return nil }
 }
 
-// Header is a header of every HTTP request. What a test fails with may show it.
+// Header adds a header to every HTTP request. Failures may show its value.
 func Header(name, value string) Option {
 	return func(o *options) error { o.header.Add(name, value); return nil }
 }
 
-// Timeout is how long the server has for one answer (5 s), and Budget for all of it (5 m).
+// Timeout sets the timeout for a response; the default is 5 s.
 func Timeout(d time.Duration) Option {
 	return func(o *options) error { o.timeout = d; return nil }
 }
 
-// Budget is how long all of it may take (5 m). What has no verdict then fails the test.
+// Budget sets the limit for the whole test; the default is 5 min. If requirements have no verdict then, the test fails.
 func Budget(d time.Duration) Option {
 	return func(o *options) error { o.budget = d; return nil }
 }
 
-// resolveOptions puts options together.
+// resolveOptions applies the options to the defaults.
 func resolveOptions(list []Option) (o options, selected catalogue.Selector, err error) {
 	o = options{
 		profile: catalogue.Release, calls: report.CallsSafe, arguments: map[string]check.M{}, header: http.Header{},
@@ -196,7 +198,7 @@ func resolveOptions(list []Option) (o options, selected catalogue.Selector, err 
 	}
 	skip := o.skip
 	if len(o.only) == 0 && o.profile != catalogue.Directory {
-		skip = append([]string{"advice"}, skip...) // which gates nowhere else
+		skip = append([]string{"advice"}, skip...) // advice blocks under no other profile
 	}
 	selected, err = catalogue.Select(suites.Implemented, o.only, skip)
 	return o, selected, err
@@ -211,8 +213,8 @@ func isRevision(revision string) bool {
 	return false
 }
 
-// Run judges the server: a subtest for each requirement, below one for its area. It returns when the server has ended.
-// It must not run beside itself within one test; several tests may run in parallel.
+// Run tests the server, with a subtest for each area and in it one for each requirement. It returns when the server has
+// ended. Do not call it concurrently in one test; several tests may run in parallel.
 func Run(t *testing.T, s Server, list ...Option) {
 	t.Helper()
 	o, selected, err := resolveOptions(list)

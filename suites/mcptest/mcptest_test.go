@@ -19,7 +19,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 )
 
-// builtInServer is the built-in server over a pipe, honest or with a fault.
+// builtInServer returns the built-in server over a pipe, with a fault or none.
 func builtInServer(f fixtures.Fault) Server {
 	return Pipe(func(ctx context.Context, in io.Reader, out io.Writer) error {
 		if status := fixtures.Serve(ctx, fixtures.Stdio{In: in, Out: out, Err: io.Discard}, f); status != 0 {
@@ -40,8 +40,8 @@ func faultOf(t *testing.T, check string) fixtures.Fault {
 	return fixtures.Fault{}
 }
 
-// The honest server passes, in both eras and over HTTP, and no requirement fails. That it passes everything everywhere,
-// the proofs of package fixtures show.
+// TestConformingServer checks that a conforming server passes in both eras and over HTTP. The proofs of package
+// fixtures show that for all requirements.
 func TestConformingServer(t *testing.T) {
 	t.Run("2025-06-18", func(t *testing.T) {
 		t.Parallel()
@@ -59,17 +59,17 @@ func TestConformingServer(t *testing.T) {
 	})
 }
 
-// scenarios are tests that run in a process of their own, since some of them fail.
+// TestScenario runs one of the scenarios of TestOutputOfScenarios, in a process of its own since some of them fail.
 func TestScenario(t *testing.T) {
 	name := os.Getenv("MCPTEST_SCENARIO")
 	if name == "" {
-		t.Skip("it is run by TestWhatAuthorsSee")
+		t.Skip("run by TestOutputOfScenarios")
 	}
 	ping := faultOf(t, "ping/empty-result")
 	baseline := Baseline(os.Getenv("MCPTEST_BASELINE"))
 	in := Revision("2025-11-25")
 	switch name {
-	case "honest":
+	case "conforming":
 		Run(t, builtInServer(fixtures.Fault{}), in, Only("ping", "logging"))
 	case "faulty":
 		Run(t, builtInServer(ping), in, Only("ping"))
@@ -80,7 +80,7 @@ func TestScenario(t *testing.T) {
 		Run(t, Pipe(func(context.Context, io.Reader, io.Writer) error { panic("oh") }), Only("ping"))
 	case "error":
 		Run(t, Pipe(func(context.Context, io.Reader, io.Writer) error { return errors.New("no database") }))
-	case "deaf": // it hears of no end
+	case "endless": // never ends
 		Run(t, Pipe(func(context.Context, io.Reader, io.Writer) error { select {} }),
 			Timeout(100*time.Millisecond), Budget(time.Second))
 	case "nothing":
@@ -98,9 +98,10 @@ func TestScenario(t *testing.T) {
 	}
 }
 
+// TestOutputOfScenarios checks the results and the output of go test for each scenario.
 func TestOutputOfScenarios(t *testing.T) {
 	baseline := filepath.Join(t.TempDir(), "known.yaml")
-	text := "- check: ping/empty-result\n  reason: told to be mended in spring\n"
+	text := "- check: ping/empty-result\n  reason: to be fixed in spring\n"
 	if err := os.WriteFile(baseline, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestOutputOfScenarios(t *testing.T) {
 		says  []string
 		tests map[string]string
 	}{
-		"honest": {tests: map[string]string{
+		"conforming": {tests: map[string]string{
 			"": "pass", "/ping": "pass", "/ping/empty-result": "pass",
 		}},
 		"faulty": {
@@ -121,13 +122,13 @@ func TestOutputOfScenarios(t *testing.T) {
 			tests: map[string]string{"": "fail", "/ping": "fail", "/ping/empty-result": "fail"},
 		},
 		"known": {
-			says:  []string{"a known failure: told to be mended in spring"},
+			says:  []string{"a known failure: to be fixed in spring"},
 			tests: map[string]string{"": "pass", "/ping/empty-result": "skip"},
 		},
 		"stale":    {fails: true, says: []string{"the baseline is stale: ping/empty-result: "}},
 		"panics":   {fails: true, says: []string{"mcptest: the server could not be tested: ", "status 2", "panic: oh"}},
 		"error":    {fails: true, says: []string{"mcptest: the server could not be tested: ", "no database"}},
-		"deaf":     {fails: true, says: []string{"mcptest: "}},
+		"endless":  {fails: true, says: []string{"mcptest: "}},
 		"nothing":  {fails: true, says: []string{"mcptest: there is no server; give that of Pipe or URL"}},
 		"profile":  {fails: true, says: []string{`mcptest: unknown profile "lax"`}},
 		"check":    {fails: true, says: []string{`mcptest: no check "pings"`}},
@@ -144,7 +145,7 @@ func TestOutputOfScenarios(t *testing.T) {
 			}
 			for _, want := range c.says {
 				if !strings.Contains(output, want) {
-					t.Errorf("it does not say %q:\n%s", want, output)
+					t.Errorf("the output does not contain %q:\n%s", want, output)
 				}
 			}
 			for test, want := range c.tests {
@@ -156,7 +157,7 @@ func TestOutputOfScenarios(t *testing.T) {
 	}
 }
 
-// scenario runs a scenario as go test -v does, and returns what came of each test.
+// scenario runs a scenario as go test -v does, and returns the result of each test.
 func scenario(t *testing.T, name, baseline string) (tests map[string]string, output string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestScenario$", "-test.v=test2json")
@@ -174,7 +175,7 @@ func scenario(t *testing.T, name, baseline string) (tests map[string]string, out
 	return tests, string(text), err
 }
 
-// Nothing of Ginkgo is in the test of an author: neither its flags nor its tree.
+// TestNoGinkgo checks that neither Ginkgo's flags nor its tree are part of an author's test.
 func TestNoGinkgo(t *testing.T) {
 	flag.VisitAll(func(f *flag.Flag) {
 		if strings.HasPrefix(f.Name, "ginkgo.") {

@@ -17,8 +17,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// runPlan learns what the server is, runs what is selected of the requirements that hold for it, and tells each. The
-// error is why there is nothing to tell.
+// runPlan runs discovery, then the selected requirements that apply to the server, and reports each result. It returns
+// an error if there is nothing to report, or if the run is not complete.
 func runPlan(t *testing.T, s Server, o options, selected catalogue.Selector) error {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), o.budget, fmt.Errorf("the budget of %v is spent", o.budget))
 	defer cancel()
@@ -72,7 +72,7 @@ func runPlan(t *testing.T, s Server, o options, selected catalogue.Selector) err
 	return nil
 }
 
-// target is the server as the driver reaches it.
+// target returns the server as a target of the driver.
 func (s Server) target(o options) (t driver.Target, err error) {
 	t = driver.Target{
 		Serve: s.serve, Limits: driver.Limits{ReplyTimeout: o.timeout}, MemoryBudget: driver.NewMemoryBudget(16 << 20),
@@ -88,7 +88,7 @@ func (s Server) target(o options) (t driver.Target, err error) {
 	return t, err
 }
 
-// discover opens the first sessions of the server in a revision, or in the newest that it speaks.
+// discover opens the first sessions of the server in a revision, or in the newest one that it supports.
 func discover(ctx context.Context, target driver.Target, revision string) (found discovery.Found, err error) {
 	found, err = discovery.Find(ctx, target, revision, true)
 	switch {
@@ -100,7 +100,7 @@ func discover(ctx context.Context, target driver.Target, revision string) (found
 	return found, nil
 }
 
-// bearerToken is the token of the header Authorization, if there is one.
+// bearerToken returns the token in the header Authorization; empty when there is none.
 func bearerToken(o options) string {
 	scheme, token, _ := strings.Cut(o.header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -109,8 +109,8 @@ func bearerToken(o options) string {
 	return strings.TrimSpace(token)
 }
 
-// runAreas runs a subtest for each area of a plan, and below it one for each of its cases.
-func runAreas(t *testing.T, plan []check.Case, tell func(t *testing.T, i int)) {
+// runAreas runs a subtest for each area of a plan, and in it one for each of its cases.
+func runAreas(t *testing.T, plan []check.Case, visit func(t *testing.T, i int)) {
 	for begin := 0; begin < len(plan); {
 		end := begin
 		for end < len(plan) && plan[end].Area() == plan[begin].Area() {
@@ -119,14 +119,14 @@ func runAreas(t *testing.T, plan []check.Case, tell func(t *testing.T, i int)) {
 		t.Run(plan[begin].Area(), func(t *testing.T) {
 			for i := begin; i < end; i++ {
 				_, name, _ := strings.Cut(plan[i].ID, "/")
-				t.Run(name, func(t *testing.T) { tell(t, i) })
+				t.Run(name, func(t *testing.T) { visit(t, i) })
 			}
 		})
 		begin = end
 	}
 }
 
-// reportResult is the result as that of a test: what counts fails it, and what passed in part says of what.
+// reportResult reports a result as that of a test: what blocks fails it, and a partial pass is logged.
 func reportResult(t *testing.T, r report.Result) {
 	switch {
 	case r.Verdict == catalogue.Error:
@@ -146,13 +146,13 @@ func reportResult(t *testing.T, r report.Result) {
 	}
 }
 
-// Limits of what a failure shows: the report of mcpcheck run has more.
+// Limits of what a failure shows; mcpcheck run reports more.
 const (
 	maxEvidenceLines = 12
 	maxEvidenceWidth = 400
 )
 
-// failureText is all that an author wants to know of a failure.
+// failureText returns the message of a failure: what was expected and received, the last messages, the URL and the fix.
 func failureText(r report.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %s\n%s\n", r.Level, r.ID, r.RequirementText(), indent(r.Message))

@@ -10,29 +10,38 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// KnownFail is an entry of a baseline: fails that are accepted for now.
+// KnownFail is an entry of a baseline: failures that the operator accepts for now. Empty members match everything.
 type KnownFail struct {
-	Check     string `yaml:"check"`     // id, or glob of ids
-	Revision  string `yaml:"revision"`  // in this one only; empty: in all
-	Transport string `yaml:"transport"` // over this one only; empty: over all
-	Subject   string `yaml:"subject"`   // of this tool, resource … only; empty: of all
-	Reason    string `yaml:"reason"`    // why it is accepted
-	Expires   string `yaml:"expires"`   // last day on which it is, as 2026-12-31; empty: never
-	Flaky     bool   `yaml:"flaky"`     // it may pass as well
+	// Check is the id of a check, or a glob of ids.
+	Check string `yaml:"check"`
+	// Revision is the revision in which the failure is accepted; empty is all.
+	Revision string `yaml:"revision"`
+	// Transport is the transport over which it is accepted; empty is all.
+	Transport string `yaml:"transport"`
+	// Subject is the tool, resource … for which it is accepted; empty is all.
+	Subject string `yaml:"subject"`
+	// Reason says why the failure is accepted.
+	Reason string `yaml:"reason"`
+	// Expires is the last day on which it is accepted, as 2026-12-31; empty is never.
+	Expires string `yaml:"expires"`
+	// Flaky says that the check may also pass.
+	Flaky bool `yaml:"flaky"`
 
-	Line int `yaml:"-"` // in the file
+	// Line is the line of the entry in the file.
+	Line int `yaml:"-"`
 }
 
-// SameAs reports whether two entries are about the same fails, whatever else they say.
+// SameAs reports whether two entries are about the same failures.
 func (k KnownFail) SameAs(other KnownFail) bool {
 	return k.Check == other.Check && k.Revision == other.Revision && k.Transport == other.Transport &&
 		k.Subject == other.Subject
 }
 
-// KnownFails are the entries of a baseline. Apply is for each result, StaleEntry for the end of the run.
+// KnownFails are the entries of a baseline. Apply is called for each result, Stale at the end of the run.
 type KnownFails []KnownFail
 
-// Apply makes a fail a known one, which does not gate, if each of its subjects is covered by an entry.
+// Apply marks a fail as known, so that it does not block, if an entry covers each of its subjects. today is the date
+// for entries that expire.
 func (all KnownFails) Apply(r *Result, transport string, today time.Time) {
 	if r.Verdict != catalogue.Fail {
 		return
@@ -58,8 +67,8 @@ func (all KnownFails) Apply(r *Result, transport string, today time.Time) {
 	r.Gates, r.GatedBy = false, catalogue.NoGate
 }
 
-// StaleEntry finds the entries that do not hold any more after a run that came to its end. The catalogue is every
-// requirement, wanted what the run was to try of it: an entry is judged only by what the run tried.
+// Stale returns the entries that no longer apply after a complete run. entries is the whole catalogue; wanted selects
+// what the run was to try, since an entry is judged only by what the run has tried.
 func (all KnownFails) Stale(
 	report *Report, today time.Time, entries catalogue.Catalogue, wanted catalogue.Selector,
 ) (stale []StaleEntry) {
@@ -71,7 +80,7 @@ func (all KnownFails) Stale(
 	return stale
 }
 
-// staleReason says why the entry does not hold any more; empty when it does, or when the run does not tell.
+// staleReason says why the entry no longer applies; empty when it does, or when the run does not show it.
 func (k KnownFail) staleReason(
 	report *Report, today time.Time, entries catalogue.Catalogue, wanted catalogue.Selector,
 ) string {
@@ -100,7 +109,7 @@ func (k KnownFail) staleReason(
 // isGlob reports whether the entry may be about several checks.
 func (k KnownFail) isGlob() bool { return strings.ContainsAny(k.Check, `*?[\`) }
 
-// unknownCheckReason says that there is nothing of that name.
+// unknownCheckReason says that the entry matches no check.
 func (k KnownFail) unknownCheckReason(entries catalogue.Catalogue) string {
 	const list = "; mcpcheck list shows them all"
 	if k.isGlob() {
@@ -116,8 +125,8 @@ func (k KnownFail) unknownCheckReason(entries catalogue.Catalogue) string {
 	return "there is no such check" + text.Suggestion(k.Check, names, list)
 }
 
-// tried reports whether the run was to try some, and all, of what the entry is about in the revisions and over the
-// transport of the run.
+// wasTested reports whether the run was to try some, and all, of the checks that the entry is about, in the run's
+// revisions and over its transport.
 func (k KnownFail) wasTested(report *Report, entries catalogue.Catalogue, wanted catalogue.Selector) (some, all bool) {
 	all = true
 	for _, r := range entries {
@@ -133,8 +142,8 @@ func (k KnownFail) wasTested(report *Report, entries catalogue.Catalogue, wanted
 	return some, all
 }
 
-// appliesTo reports whether a requirement that the entry names holds in one of its revisions that was judged, over the
-// transport.
+// appliesTo reports whether a requirement applies in a revision that was judged and that the entry is about, over the
+// transport of both.
 func (k KnownFail) appliesTo(r *catalogue.Requirement, report *Report) bool {
 	transport := report.Target.Transport
 	over := k.Transport == "" || k.Transport == transport
@@ -144,7 +153,8 @@ func (k KnownFail) appliesTo(r *catalogue.Requirement, report *Report) bool {
 	})
 }
 
-// verdicts are what the results say of the entry; open are the checks that they do not tell of.
+// verdicts returns the verdicts of the results that the entry is about; open are the checks that had none on the
+// server.
 func (k KnownFail) verdicts(report *Report) (verdicts []catalogue.Verdict, open []string) {
 	for _, r := range report.Results {
 		if !k.isAbout(r, report.Target.Transport) {
@@ -159,8 +169,8 @@ func (k KnownFail) verdicts(report *Report) (verdicts []catalogue.Verdict, open 
 	return verdicts, open
 }
 
-// verdict is what a result says of the entry. For a subject that is not among those that failed a fail is a pass; one
-// that names no subject does not tell.
+// verdict returns the verdict of a result in view of the entry's subject: a fail of other subjects is a pass, and a
+// fail that names no subjects is inconclusive.
 func (k KnownFail) verdict(r Result) catalogue.Verdict {
 	switch {
 	case r.Verdict != catalogue.Fail || k.Subject == "" || slices.Contains(r.Subjects, k.Subject):
@@ -171,13 +181,13 @@ func (k KnownFail) verdict(r Result) catalogue.Verdict {
 	return catalogue.Pass
 }
 
-// isAbout reports whether the entry says something of a result, be it a fail or not.
+// isAbout reports whether the entry is about the check, revision and transport of a result, whatever its verdict.
 func (k KnownFail) isAbout(r Result, transport string) bool {
 	return k.Matches(r.ID) &&
 		(k.Revision == "" || k.Revision == r.Revision) && (k.Transport == "" || k.Transport == transport)
 }
 
-// Matches reports whether the entry is about the check of that id.
+// Matches reports whether the entry is about the check with that id.
 func (k KnownFail) Matches(id string) bool {
 	ok, _ := path.Match(k.Check, id)
 	return ok || k.Check == id

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// today is the day of these tests.
+// today is the current day in these tests.
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func TestApply(t *testing.T) {
@@ -15,7 +15,8 @@ func TestApply(t *testing.T) {
 		name    string
 		entries KnownFails
 		subject []string
-		known   string // the reason; empty: not known
+		// known is the reason; empty if the failure is not known.
+		known string
 	}{
 		{"listed", KnownFails{{Check: "a/b", Reason: "later"}}, nil, "later"},
 		{"by glob", KnownFails{{Check: "a/*", Reason: "later"}}, nil, "later"},
@@ -47,12 +48,12 @@ func TestApply(t *testing.T) {
 			t.Errorf("%s: known because %q, want %q", tt.name, reason, tt.known)
 		}
 		if gates := tt.known == ""; r.Gates != gates || (r.GatedBy != catalogue.NoGate) != gates {
-			t.Errorf("%s: gates %v by %q, want %v", tt.name, r.Gates, r.GatedBy, gates)
+			t.Errorf("%s: Gates is %v by %q, want %v", tt.name, r.Gates, r.GatedBy, gates)
 		}
 	}
 }
 
-// TestApplyToFailsOnly proves that only a fail can be known.
+// TestApplyToFailsOnly checks that only a fail can be known.
 func TestApplyToFailsOnly(t *testing.T) {
 	for _, v := range catalogue.Verdicts {
 		r := Result{ID: "a/b", Verdict: v, Gates: true, GatedBy: catalogue.GateInconclusive}
@@ -79,7 +80,7 @@ func TestStale(t *testing.T) {
 		{ID: "a/old", Revisions: []string{"2024-11-05"}},
 		requirement("b/one"), requirement("b/two"),
 	}
-	came := func(id string, v catalogue.Verdict) Result { return Result{ID: id, Revision: "2025-11-25", Verdict: v} }
+	resOf := func(id string, v catalogue.Verdict) Result { return Result{ID: id, Revision: "2025-11-25", Verdict: v} }
 	leaving := func(out string) catalogue.Selector { return func(r *catalogue.Requirement) bool { return r.ID != out } }
 	everything := leaving("")
 	tests := []struct {
@@ -87,21 +88,22 @@ func TestStale(t *testing.T) {
 		entry   KnownFail
 		wanted  catalogue.Selector
 		results []Result
-		stale   string // part of the reason; empty: not stale
+		// stale is a part of the reason; empty if the entry is not stale.
+		stale string
 	}{
 		{"fails", KnownFail{Check: "a/b"}, everything, []Result{failedResult("a/b")}, ""},
-		{"passes", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", catalogue.Pass)}, "it passes now"},
-		{"passes, flaky", KnownFail{Check: "a/b", Flaky: true}, everything, []Result{came("a/b", catalogue.Pass)}, ""},
-		{"could not be tried", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", catalogue.Inconclusive)}, ""},
-		{"does not apply", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", catalogue.Skip)}, ""},
+		{"passes", KnownFail{Check: "a/b"}, everything, []Result{resOf("a/b", catalogue.Pass)}, "it passes now"},
+		{"passes, flaky", KnownFail{Check: "a/b", Flaky: true}, everything, []Result{resOf("a/b", catalogue.Pass)}, ""},
+		{"could not be tried", KnownFail{Check: "a/b"}, everything, []Result{resOf("a/b", catalogue.Inconclusive)}, ""},
+		{"does not apply", KnownFail{Check: "a/b"}, everything, []Result{resOf("a/b", catalogue.Skip)}, ""},
 		{"error", KnownFail{Check: "b/*"}, everything,
-			[]Result{came("b/one", catalogue.Error), came("b/two", catalogue.Pass)}, ""},
+			[]Result{resOf("b/one", catalogue.Error), resOf("b/two", catalogue.Pass)}, ""},
 
 		{"last day", KnownFail{Check: "a/b", Expires: "2026-11-21"}, everything, []Result{failedResult("a/b")}, ""},
 		{"day after", KnownFail{Check: "a/b", Expires: "2026-11-20"},
 			everything, []Result{failedResult("a/b")}, "it expired on 2026-11-20"},
 		{"day after, flaky", KnownFail{Check: "a/b", Expires: "2026-11-20", Flaky: true},
-			everything, []Result{came("a/b", catalogue.Pass)}, "it expired on 2026-11-20"},
+			everything, []Result{resOf("a/b", catalogue.Pass)}, "it expired on 2026-11-20"},
 		{"day after, left out", KnownFail{Check: "a/b", Expires: "2026-11-20"}, leaving("a/b"), nil, ""},
 
 		{"left out", KnownFail{Check: "a/b"}, leaving("a/b"), nil, ""},
@@ -109,15 +111,15 @@ func TestStale(t *testing.T) {
 			"another revision",
 			KnownFail{Check: "a/b", Revision: "2025-06-18"},
 			everything,
-			[]Result{came("a/b", catalogue.Pass)},
+			[]Result{resOf("a/b", catalogue.Pass)},
 			"",
 		},
 		{"this revision", KnownFail{Check: "a/b", Revision: "2025-11-25"},
-			everything, []Result{came("a/b", catalogue.Pass)}, "it passes now"},
+			everything, []Result{resOf("a/b", catalogue.Pass)}, "it passes now"},
 		{"another transport", KnownFail{Check: "a/b", Transport: "stdio"}, everything,
-			[]Result{came("a/b", catalogue.Pass)}, ""},
+			[]Result{resOf("a/b", catalogue.Pass)}, ""},
 		{"this transport", KnownFail{Check: "a/b", Transport: "http"},
-			everything, []Result{came("a/b", catalogue.Pass)}, "it passes now"},
+			everything, []Result{resOf("a/b", catalogue.Pass)}, "it passes now"},
 		{"a check of another transport", KnownFail{Check: "a/pipes"}, everything, nil, ""},
 		{"a check of another revision", KnownFail{Check: "a/old"}, everything, nil, ""},
 
@@ -125,18 +127,18 @@ func TestStale(t *testing.T) {
 			"one of a glob fails",
 			KnownFail{Check: "b/*"},
 			everything,
-			[]Result{came("b/one", catalogue.Pass), failedResult("b/two")},
+			[]Result{resOf("b/one", catalogue.Pass), failedResult("b/two")},
 			"",
 		},
 		{"all of a glob pass", KnownFail{Check: "b/*"},
-			everything, []Result{came("b/one", catalogue.Pass), came("b/two", catalogue.Pass)}, "it passes now"},
+			everything, []Result{resOf("b/one", catalogue.Pass), resOf("b/two", catalogue.Pass)}, "it passes now"},
 		{"a glob passes in part", KnownFail{Check: "b/*"},
-			everything, []Result{came("b/one", catalogue.Pass), came("b/two", catalogue.Inconclusive)},
+			everything, []Result{resOf("b/one", catalogue.Pass), resOf("b/two", catalogue.Inconclusive)},
 			"what could be tried of it passes now, but not b/two, which could not be"},
 		{"a glob of which nothing could be tried", KnownFail{Check: "b/*"},
-			everything, []Result{came("b/one", catalogue.Skip), came("b/two", catalogue.Inconclusive)}, ""},
+			everything, []Result{resOf("b/one", catalogue.Skip), resOf("b/two", catalogue.Inconclusive)}, ""},
 		{"a glob is left out in part", KnownFail{Check: "b/*"}, leaving("b/two"),
-			[]Result{came("b/one", catalogue.Pass)}, ""},
+			[]Result{resOf("b/one", catalogue.Pass)}, ""},
 
 		{"the subject fails", KnownFail{Check: "a/b", Subject: "x"}, everything,
 			[]Result{failedResult("a/b", "x", "y")}, ""},

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// CallPolicy is which tools a run may call, and with what.
+// CallPolicy says which tools a run may call, and with which arguments. Every policy except CallsNone also permits
+// calls of tools that do not exist.
 type CallPolicy string
 
-// Permit decides what a tool may be called with. examples reports whether the operator gave arguments for it: with
-// these alone a tool is called that is marked destructive.
+// Permit returns which calls of a tool the policy permits. examples says that the operator has provided arguments for
+// it: only these are used for a tool marked as destructive.
 func (c CallPolicy) Permit(tool map[string]any, examples bool) Permission {
 	hints, _ := tool["annotations"].(map[string]any)
 	switch {
@@ -26,32 +27,31 @@ func (c CallPolicy) Permit(tool map[string]any, examples bool) Permission {
 }
 
 const (
-	// CallsSafe calls with arguments that the schema forbids only tools that are read-only, say that they are not
-	// destructive, or have example arguments; with valid ones those that are read-only or have example arguments.
+	// CallsSafe permits invalid arguments for tools that are marked as read-only or not destructive or have example
+	// arguments, and valid ones for tools that are marked as read-only or have example arguments.
 	CallsSafe CallPolicy = "safe"
 )
 
 const (
-	// CallsNone calls nothing.
+	// CallsNone permits no calls.
 	CallsNone CallPolicy = "none"
 )
 
 const (
-	// CallsInvalid is CallsSafe that also calls with invalid arguments whatever tool is not marked destructive.
+	// CallsInvalid is CallsSafe with invalid arguments for every tool that is not marked as destructive.
 	CallsInvalid CallPolicy = "invalid"
 )
 
-// The policies. Each but CallsNone also calls tools that do not exist.
 const (
 
-	// CallsAll calls everything.
+	// CallsAll permits all calls.
 	CallsAll CallPolicy = "all"
 )
 
 // CallPolicies are all policies.
 var CallPolicies = []CallPolicy{CallsSafe, CallsNone, CallsInvalid, CallsAll}
 
-// ParseCallPolicy reads a policy's name.
+// ParseCallPolicy returns the policy with the given name.
 func ParseCallPolicy(name string) (CallPolicy, error) {
 	if c := CallPolicy(name); slices.Contains(CallPolicies, c) {
 		return c, nil
@@ -59,51 +59,57 @@ func ParseCallPolicy(name string) (CallPolicy, error) {
 	return "", fmt.Errorf("unknown call policy %q (have safe, none, invalid, all)", name)
 }
 
-// Permission is what the policy says of one tool. Whoever calls a tool that exists, by whatever path, asks for it.
+// Permission says which calls of one tool a policy permits. Every call of an existing tool requires it.
 type Permission struct {
-	Invalid bool   // may be called with arguments that its schema forbids
-	Valid   bool   // may be called with arguments that its schema allows
-	Reason  string // why not, where one is forbidden
+	// Invalid permits arguments that the tool's schema forbids.
+	Invalid bool
+	// Valid permits arguments that the tool's schema allows.
+	Valid bool
+	// Reason says why one of these is not permitted.
+	Reason string
 }
 
-// AnyArguments reports whether the tool may be called with any arguments, also with others than those that are known to
-// be harmless.
+// AnyArguments reports whether the tool may be called with any arguments, not only with those known to be harmless.
 func (p Permission) AnyArguments() bool { return p.Valid && p.Invalid }
 
-// IsReadOnly reports whether the server says of a tool that it changes nothing.
+// IsReadOnly reports whether a tool has the annotation readOnlyHint.
 func IsReadOnly(tool map[string]any) bool {
 	hints, _ := tool["annotations"].(map[string]any)
 	return hints["readOnlyHint"] == true
 }
 
-// UncalledTool is a tool that a run has not called with arguments that its schema allows, and why.
+// UncalledTool is a tool that a run has not called with valid arguments, with the reason.
 type UncalledTool struct {
-	Name      string `json:"name"`
-	Reason    string `json:"why"`
-	Forbidden bool   `json:"barred,omitempty"` // it may not be called so, and HowToAllowCalls is what to do about it
+	Name   string `json:"name"`
+	Reason string `json:"why"`
+	// Forbidden says that the policy does not permit such a call; HowToAllowCalls says how to permit it.
+	Forbidden bool `json:"barred,omitempty"`
 }
 
-// InvalidCallCounts is how many tools a run has called with arguments that their schemas forbid, and how many it may
-// not call so.
+// InvalidCallCounts is how many tools a run has called with invalid arguments, and how many it was not permitted to
+// call so.
 type InvalidCallCounts struct {
-	Tried       int `json:"tried"`
-	Unmarked    int `json:"unmarked,omitempty"`    // without a hint that it is harmless, and without an example
-	Destructive int `json:"destructive,omitempty"` // marked so
+	Tried int `json:"tried"`
+	// Unmarked counts the tools without a hint that they are harmless and without example arguments.
+	Unmarked int `json:"unmarked,omitempty"`
+	// Destructive counts the tools that are marked as destructive.
+	Destructive int `json:"destructive,omitempty"`
 }
 
-// Tools is how many of them there are.
+// Total returns the number of all tools.
 func (i InvalidCallCounts) Total() int { return i.Tried + i.Unmarked + i.Destructive }
 
-// HowToAllowCalls is how tools come to be called with valid arguments that may not be.
+// HowToAllowCalls tells users how to permit calls with valid arguments.
 const HowToAllowCalls = "to test them: add example arguments to mcpcheck.yaml (mcpcheck init writes it), or " +
 	"--calls all, " +
 	"which runs every tool"
 
 const (
+	// MarkedDestructive is a Permission.Reason.
 	MarkedDestructive = "marked destructive"
 )
 
-// Why a tool may not be called.
 const (
+	// NotMarkedSafe is a Permission.Reason.
 	NotMarkedSafe = "no readOnlyHint and no example arguments"
 )

@@ -6,28 +6,35 @@ import (
 	"slices"
 )
 
-// Comparison is how a run differs from an earlier one. A result is compared with the earlier one of the same
-// requirement and revision or, where that was not judged, of the nearest revision.
+// Comparison is how a run differs from an earlier one. A result is compared with the earlier result of the same
+// requirement and revision or, if there is none, of the nearest revision.
 type Comparison struct {
-	SchemaVersion int      `json:"schemaVersion"` // of this format
-	Old           RunInfo  `json:"old"`
-	New           RunInfo  `json:"new"`
-	Conditions    []string `json:"conditions,omitempty"` // what differs of how the runs were made
-	Regressions   int      `json:"regressions"`          // changes that count against the exit code, and Problem
-	Problem       string   `json:"problem,omitempty"`    // why the new run could not be finished, if the old one was
+	// SchemaVersion is that of the JSON of a Comparison.
+	SchemaVersion int     `json:"schemaVersion"`
+	Old           RunInfo `json:"old"`
+	New           RunInfo `json:"new"`
+	// Conditions are the differences in how the runs were made.
+	Conditions []string `json:"conditions,omitempty"`
+	// Regressions counts the changes that count against the exit code, including Problem.
+	Regressions int `json:"regressions"`
+	// Problem says why the new run is not complete, if the old one was.
+	Problem string `json:"problem,omitempty"`
 
 	NewlyFailing []Change `json:"newlyFailing"`
 	NewlyPassing []Change `json:"newlyPassing"`
-	NotJudged    []Change `json:"notJudged"` // any more: passed or failed before
-	// the same verdict, with another level or text, or another gate
+	// NotJudged are results that passed or failed before, and no longer do either.
+	NotJudged []Change `json:"notJudged"`
+	// Changed are results with the same verdict, but another level, message or gate.
 	Changed []Change `json:"changed"`
-	// requirements that the old run did not judge in any revision
-	Added              []Change            `json:"came"`
-	Removed            []Change            `json:"went"`
-	RequirementChanges []RequirementChange `json:"catalogue"` // what a requirement itself says otherwise
+	// Added are results of requirements that the old run did not judge in any revision, and Removed those of
+	// requirements that the new run did not judge.
+	Added   []Change `json:"came"`
+	Removed []Change `json:"went"`
+	// RequirementChanges are changes in the requirements themselves.
+	RequirementChanges []RequirementChange `json:"catalogue"`
 }
 
-// RunInfo names a run that is compared.
+// RunInfo identifies one of the compared runs.
 type RunInfo struct {
 	Program  catalogue.ProgramInfo `json:"tool"`
 	Target   TargetInfo            `json:"target"`
@@ -36,7 +43,7 @@ type RunInfo struct {
 	ExitCode int                   `json:"exitCode"`
 }
 
-// Change is a result that is not what it was. Old is nil of what came, New of what went.
+// Change is a result that has changed. Old is nil if the result was added, New if it was removed.
 type Change struct {
 	ID         string       `json:"id"`
 	Title      string       `json:"title"`
@@ -45,27 +52,29 @@ type Change struct {
 	New        *ResultState `json:"new,omitempty"`
 }
 
-// ResultState is what a result says.
+// ResultState is the state of a result in one of the runs.
 type ResultState struct {
 	Revision string            `json:"revision"`
 	Verdict  catalogue.Verdict `json:"verdict"`
 	Level    catalogue.Level   `json:"level"`
 	Gates    bool              `json:"gates"`
-	Known    bool              `json:"known,omitempty"` // the baseline lists it
-	Message  string            `json:"message,omitempty"`
+	// Known says that the baseline lists the failure.
+	Known   bool   `json:"known,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
-// RequirementChange is a member of a requirement that says something else, in one revision.
+// RequirementChange is a change of a member of a requirement in one revision.
 type RequirementChange struct {
 	ID       string `json:"id"`
 	Revision string `json:"revision"`
-	Member   string `json:"member"` // as in the report: title, entryLevel, spec, fix
-	Old      string `json:"old"`
-	New      string `json:"new"`
+	// Member is the name of the member in the report: title, entryLevel, spec or fix.
+	Member string `json:"member"`
+	Old    string `json:"old"`
+	New    string `json:"new"`
 }
 
-// CompareReports finds out how a run differs from an earlier one. A regression is a result that gates and did not,
-// unless only the catalogue says so: a requirement that the earlier run did not judge, or one whose level was raised.
+// CompareReports returns how a run differs from an earlier one. A regression is a result that blocks and did not
+// before, unless only the catalogue has changed: by a new requirement, or by a higher level.
 func CompareReports(old, new Report) Comparison {
 	c := Comparison{
 		SchemaVersion: 1, Old: old.runInfo(), New: new.runInfo(), Conditions: conditions(old, new),
@@ -109,7 +118,8 @@ func byID(results []Result) map[string][]Result {
 	return by
 }
 
-// nearestResult is the result of a revision, of the newest before it or of the oldest after it; nil when there is none.
+// nearestResult returns the result of a revision, else that of the newest one before it, else that of the oldest one
+// after it; nil when there is none.
 func nearestResult(results []Result, revision string) *Result {
 	var best *Result
 	for i, r := range results {
@@ -122,7 +132,7 @@ func nearestResult(results []Result, revision string) *Result {
 	return best
 }
 
-// Add compares two results of a requirement.
+// add compares two results of a requirement.
 func (c *Comparison) add(was, is Result) {
 	if was.Revision == is.Revision {
 		c.addRequirementChanges(was, is)
@@ -148,7 +158,7 @@ func (c *Comparison) add(was, is Result) {
 	}
 }
 
-// addRequirementChanges notes what the requirement itself says otherwise.
+// addRequirementChanges notes the changes in the requirement itself.
 func (c *Comparison) addRequirementChanges(was, is Result) {
 	for _, member := range []struct{ name, old, new string }{
 		{"title", was.Title, is.Title}, {"entryLevel", was.EntryLevel.String(), is.EntryLevel.String()},
@@ -161,8 +171,8 @@ func (c *Comparison) addRequirementChanges(was, is Result) {
 	}
 }
 
-// conditions are what may make runs differ beside the server.
-func conditions(old, new Report) (said []string) {
+// conditions returns what may explain differences between the runs, besides the server.
+func conditions(old, new Report) (lines []string) {
 	for _, part := range []struct {
 		what string
 		a, b any
@@ -177,13 +187,14 @@ func conditions(old, new Report) (said []string) {
 		{"sets", setDigests(old, new), setDigests(new, old)},
 	} {
 		if was, is := differences(part.a, part.b); was != is {
-			said = append(said, part.what+": "+was+" → "+is)
+			lines = append(lines, part.what+": "+was+" → "+is)
 		}
 	}
-	return slices.Clip(said)
+	return slices.Clip(lines)
 }
 
-// setDigests are the digests of the sets by which a run has judged, if the other one tells of its own as well.
+// setDigests returns the digests of the requirement sets that a run was judged by, if the other run names its own as
+// well.
 func setDigests(r, other Report) (digests []string) {
 	named := func(judged RevisionInfo) bool { return judged.Set != nil }
 	if !slices.ContainsFunc(other.Revisions, named) {

@@ -7,7 +7,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
-// TestCompareReports: each kind of difference stands in its list, and only a fault of the server is a regression.
+// TestCompareReports checks that each kind of difference is in its list, and that only a fault of the server is a
+// regression.
 func TestCompareReports(t *testing.T) {
 	known := resultOf("a/1", catalogue.Fail)
 	known.Gates, known.GatedBy, known.Known = false, catalogue.NoGate, &KnownInfo{Reason: "later"}
@@ -61,7 +62,7 @@ func TestCompareReports(t *testing.T) {
 	}
 }
 
-// TestCompareReportsProblem: a run that did not come to its end has not kept what was.
+// TestCompareReportsProblem checks that a run that is not complete is a regression after one that was.
 func TestCompareReportsProblem(t *testing.T) {
 	c := CompareReports(Report{ExitCode: ExitFails}, Report{ExitCode: ExitUntestable, Problem: "it is gone"})
 	if c.Regressions != 1 || c.Problem != "it is gone" {
@@ -82,6 +83,6 @@ func TestNearest(t *testing.T) {
 		}
 	}
 	if nearestResult(nil, "2025-06-18") != nil {
-		t.Error("there is nothing near")
+		t.Error("nearestResult returned a result of no results")
 	}
 }

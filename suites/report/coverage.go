@@ -6,24 +6,34 @@ import (
 	"slices"
 )
 
-// Coverage is how much of a revision a run judged. Every requirement that holds in the revision over the transport is
-// counted in one of the counts below Requirements. Advice is not part of the revision, and is not counted.
+// Coverage is how much of a revision a run has judged. Every requirement that applies in the revision over the
+// transport is counted in Requirements and in one of the five counts after it. Advice is not part of the revision and
+// is not counted.
 type Coverage struct {
-	Revision      string   `json:"revision"`
-	Requirements  int      `json:"requirements"`
-	Tried         int      `json:"tried"`         // pass or fail
-	NotApplicable int      `json:"notApplicable"` // skip, or of a capability that the server does not declare
-	NotTried      int      `json:"notTried"`      // inconclusive, error, or the run was quick or ended before
-	Excluded      int      `json:"leftOut"`       // by the selection
-	NotChecked    int      `json:"notChecked"`    // there is no check yet
-	Unexercised   []string `json:"unexercised,omitempty"`
+	Revision     string `json:"revision"`
+	Requirements int    `json:"requirements"`
+	// Tried counts passes and fails.
+	Tried int `json:"tried"`
+	// NotApplicable counts skips, and requirements of a capability that the server does not declare.
+	NotApplicable int `json:"notApplicable"`
+	// NotTried counts inconclusive results and errors, and what a quick or incomplete run has left out.
+	NotTried int `json:"notTried"`
+	// Excluded counts what the selection has left out.
+	Excluded int `json:"leftOut"`
+	// NotChecked counts requirements that have no check yet.
+	NotChecked int `json:"notChecked"`
+	// Unexercised are capabilities that the server declares and of which nothing was tried.
+	Unexercised []string `json:"unexercised,omitempty"`
 
-	UncalledTools []UncalledTool     `json:"uncalled,omitempty"` // as RunOutcome has them
-	InvalidCalls  *InvalidCallCounts `json:"invalidCalls,omitempty"`
-	CalledTools   []ToolUse          `json:"tools,omitempty"` // that were called
+	// UncalledTools are the tools that were not called with valid arguments.
+	UncalledTools []UncalledTool `json:"uncalled,omitempty"`
+	// InvalidCalls counts the tools called with invalid arguments; nil when none was to be called so.
+	InvalidCalls *InvalidCallCounts `json:"invalidCalls,omitempty"`
+	// CalledTools are the tools that were called, with the outcome.
+	CalledTools []ToolUse `json:"tools,omitempty"`
 }
 
-// of is the count in which results of a verdict are.
+// count returns the count that results with a verdict are part of.
 func (c *Coverage) count(v catalogue.Verdict) *int {
 	switch v {
 	case catalogue.Pass, catalogue.Fail:
@@ -34,7 +44,7 @@ func (c *Coverage) count(v catalogue.Verdict) *int {
 	return &c.NotTried
 }
 
-// Add adds what another shard has covered.
+// add adds the coverage of another shard.
 func (c *Coverage) add(other Coverage) {
 	c.Requirements += other.Requirements
 	c.Tried += other.Tried

@@ -1,7 +1,10 @@
-// Package report is what a run came to, as data: results with their evidence, the server, the options, how much of a
-// revision was judged. Reporters are functions of a Report and need nothing else of mcpcheck.
+// Package report holds the results of a run as data: results with their evidence, the server, the options, and how much
+// of each revision was judged.
 //
-// A report is read again from its JSON: MergeReports makes one of the reports of shards, Compare tells what has changed
-// between two, and KnownFails are the failures that an operator accepts, which Apply to a result and are Stale when it
-// passes. The fields of the JSON only grow; none is renamed or given another meaning.
+// Begin with Report and Result. Reporters are functions of a Report and need nothing else. A report can be read back
+// from its JSON: MergeReports combines the reports of shards into one, CompareReports returns what has changed between
+// two runs, and KnownFails, the baseline, are the failures that an operator accepts.
+//
+// The package does no I/O and never talks to a server. The JSON of its types is described by
+// schemas/report.schema.json: members may be added, but none is renamed or given another meaning.
 package report

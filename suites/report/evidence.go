@@ -5,12 +5,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
+// CapLines shortens evidence to about MaxEvidenceLines.
 func CapLines(lines []Line) []Line { return ShortenEvidence(lines, MaxEvidenceLines) }
 
-// MaxEvidenceLines is how many lines of evidence a result keeps.
+// MaxEvidenceLines is about how many lines of evidence a result keeps.
 const MaxEvidenceLines = 80
 
-// KeepEnds is ShortenEvidence for what becomes a line only if it is kept.
+// KeepEnds is ShortenEvidence for values that line converts to lines, which it does only for those that are kept.
 func KeepEnds[T any](all []T, most int, decisive func(T) bool, line func(T) Line) (kept []Line) {
 	left := 0
 	for i, x := range all {
@@ -19,7 +20,7 @@ func KeepEnds[T any](all []T, most int, decisive func(T) bool, line func(T) Line
 			continue
 		}
 		switch {
-		case left == 1: // to say so takes as much space
+		case left == 1: // a gap would take as much space
 			kept = append(kept, line(all[i-1]))
 		case left > 1:
 			gap := NewLine(Event, fmt.Appendf(nil, "%d lines left out", left))
@@ -33,28 +34,29 @@ func KeepEnds[T any](all []T, most int, decisive func(T) bool, line func(T) Line
 	return kept
 }
 
-// ShortenEvidence is evidence of not many more lines than most: the first quarter of these and the last three are kept,
-// and the decisive ones. Where lines are left out, one says how many.
+// ShortenEvidence returns the lines without the middle if there are more than most: it keeps the first quarter of most,
+// the last three quarters, and all decisive lines. A line in place of each gap says how many were left out.
 func ShortenEvidence(lines []Line, most int) []Line {
 	return KeepEnds(lines, most, func(l Line) bool { return l.Decisive }, func(l Line) Line { return l })
 }
 
+// ClipLine returns the text of a line, without its middle if it is longer than MaxLineBytes.
 func ClipLine(line []byte) string {
 	const tail = 200
 	gap := fmt.Sprintf(" … (%d bytes left out) … ", len(line)-MaxLineBytes)
 	return text.ShortenBytes(line, MaxLineBytes-tail, tail, gap)
 }
 
-// MaxLineBytes is how many bytes of a line evidence keeps.
+// MaxLineBytes is how many bytes of a line are kept as evidence.
 const MaxLineBytes = 2000
 
-// IsTooLong reports whether clip leaves something out.
+// IsTooLong reports whether ClipLine leaves something out.
 func IsTooLong(line []byte) bool { return len(line) > MaxLineBytes }
 
-// arrows show which way a line went.
+// arrows show the direction of a line.
 var arrows = map[Direction]string{Sent: "→", Received: "←", Event: "·"}
 
-// NewLine is a line of evidence with a text.
-func NewLine(d Direction, said []byte) Line {
-	return Line{Arrow: arrows[d], Direction: d, Text: ClipLine(said), Truncated: IsTooLong(said)}
+// NewLine returns a line of evidence with the given text.
+func NewLine(d Direction, raw []byte) Line {
+	return Line{Arrow: arrows[d], Direction: d, Text: ClipLine(raw), Truncated: IsTooLong(raw)}
 }

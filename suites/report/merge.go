@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// NamedReport is a report and where it comes from.
+// NamedReport is a report with the name of its file.
 type NamedReport struct {
-	Name string // the file
+	Name string
 	Report
 }
 
-// MergeReports puts reports together: the shards of one run, or runs of one server in several revisions. The exit code,
-// the counts and what Problem says of the results are for who concludes the report. duplicates names the results that
-// several reports have with the same verdict, of which the first stands. An error names what does not go together. The
-// catalogue says which capability a requirement is about.
+// MergeReports merges the reports of the shards of one run, or of runs of one server in several revisions. duplicates
+// describes results that several reports have with the same verdict, of which the first is kept. It returns an error if
+// the reports do not belong together. The catalogue says which capability a requirement is about. The caller still has
+// to conclude the report: its counts, exit code and problem cover only what is merged.
 func MergeReports(reports []NamedReport, entries catalogue.Catalogue) (merged Report, duplicates []string, err error) {
 	reports = slices.Clone(reports)
 	slices.SortStableFunc(reports, func(a, b NamedReport) int { return cmp.Compare(a.shard().Index, b.shard().Index) })
@@ -35,9 +35,9 @@ func MergeReports(reports []NamedReport, entries catalogue.Catalogue) (merged Re
 	merged.Started, merged.Seconds = timeSpan(reports)
 	merged.Options, merged.Revisions = mergedOptions(reports), mergedRevisions(reports)
 	m := merger{index: map[resultKey]int{}}
-	for _, beside := range []bool{false, true} { // results stand where their requirements are at home
+	for _, secondary := range []bool{false, true} { // results of the responsible shard come first
 		for _, r := range reports {
-			if err := m.add(r, beside); err != nil {
+			if err := m.add(r, secondary); err != nil {
 				return merged, nil, err
 			}
 		}
@@ -55,7 +55,7 @@ func MergeReports(reports []NamedReport, entries catalogue.Catalogue) (merged Re
 	return merged, duplicates, nil
 }
 
-// shard is which part of a run the report is of; that of a whole run is 0/0.
+// shard returns which part of a run the report covers; 0/0 for a whole run.
 func (r Report) shard() ShardInfo {
 	if r.Options == nil || r.Options.Shard == nil {
 		return ShardInfo{}
@@ -63,7 +63,7 @@ func (r Report) shard() ShardInfo {
 	return *r.Options.Shard
 }
 
-// conflict says why two reports are not of one run; nil when they may be.
+// conflict says why two reports cannot be of one run; nil when they can.
 func conflict(a, b NamedReport) error {
 	for _, part := range []struct {
 		what string
@@ -86,8 +86,8 @@ func conflict(a, b NamedReport) error {
 	return nil
 }
 
-// comparableTarget is what has to be the same of how a server was reached. A command may serve at another port each
-// time.
+// comparableTarget returns the part of the target that has to be the same in all reports. A command may listen on
+// another port each time.
 func comparableTarget(t TargetInfo) TargetInfo {
 	if len(t.Command) > 0 {
 		t.URL = ""
@@ -95,7 +95,7 @@ func comparableTarget(t TargetInfo) TargetInfo {
 	return t
 }
 
-// comparableOptions are the options that have to be the same.
+// comparableOptions returns the options that have to be the same in all reports.
 func comparableOptions(o *OptionsInfo) (out OptionsInfo) {
 	if o != nil {
 		out = *o
@@ -111,7 +111,7 @@ func baselineFile(b *Baseline) string {
 	return b.File
 }
 
-// differences shows two values, of objects only the members that differ.
+// differences returns two values as JSON; of objects only the members that differ.
 func differences(a, b any) (was, is string) {
 	var x, y map[string]any
 	was, is = string(text.CompactJSON(a)), string(text.CompactJSON(b))
@@ -127,7 +127,7 @@ func differences(a, b any) (was, is string) {
 	return string(text.CompactJSON(x)), string(text.CompactJSON(y))
 }
 
-// timeSpan is when the first of the runs began, and how long it was until the last one ended.
+// timeSpan returns when the first run began, and the seconds until the last one ended.
 func timeSpan(reports []NamedReport) (began time.Time, seconds float64) {
 	if began = reports[0].Started; len(reports) == 1 {
 		return began, reports[0].Seconds
@@ -143,7 +143,7 @@ func timeSpan(reports []NamedReport) (began time.Time, seconds float64) {
 	return began, RoundMillis(seconds)
 }
 
-// mergedOptions are those of a whole run that asks for all that the reports have.
+// mergedOptions returns the options of a whole run that requests everything the reports cover.
 func mergedOptions(reports []NamedReport) *OptionsInfo {
 	if reports[0].Options == nil {
 		return nil
@@ -171,46 +171,48 @@ func mergedRevisions(reports []NamedReport) (merged []RevisionInfo) {
 	return merged
 }
 
-// problems are why runs did not come to their end, each once; where not all say the same, with the report's name.
-func problems(reports []NamedReport) (said []string) {
+// problems returns why runs are not complete: the common reason, or each one with the name of its report.
+func problems(reports []NamedReport) (texts []string) {
 	alike := !slices.ContainsFunc(reports, func(r NamedReport) bool { return r.Problem != reports[0].Problem })
 	if alike {
 		return NonEmpty(reports[0].Problem)
 	}
 	for _, r := range reports {
 		if r.Problem != "" {
-			said = append(said, r.Name+": "+r.Problem)
+			texts = append(texts, r.Name+": "+r.Problem)
 		}
 	}
-	return said
+	return texts
 }
 
+// NonEmpty returns the texts that are not empty.
 func NonEmpty(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
-// missingShards says which shards of the run are not there.
-func missingShards(reports []NamedReport) (said []string) {
+// missingShards returns a text for each shard of the run without a report.
+func missingShards(reports []NamedReport) (texts []string) {
 	have := map[int]bool{}
 	for _, r := range reports {
 		have[r.shard().Index] = true
 	}
 	for i := range reports[0].shard().Of {
 		if !have[i+1] {
-			said = append(said, fmt.Sprintf("shard %v is missing", ShardInfo{i + 1, reports[0].shard().Of}))
+			texts = append(texts, fmt.Sprintf("shard %v is missing", ShardInfo{i + 1, reports[0].shard().Of}))
 		}
 	}
-	return said
+	return texts
 }
 
-// resultKey is what only one result of a run has.
+// resultKey identifies a result of a run.
 type resultKey struct{ revision, id string }
 
-// merger puts the results of reports together, which come in the order of their shards.
+// merger merges the results of reports, which are added in the order of their shards.
 type merger struct {
+	// results, reportNames and assignedVerdicts have an element per result.
 	results          []Result
-	reportNames      []string // the report, by result
-	assignedVerdicts []catalogue.Verdict
+	reportNames      []string            // name of the report with the result
+	assignedVerdicts []catalogue.Verdict // see assignedVerdict
 	index            map[resultKey]int
 	duplicates       []duplicate
 }
@@ -218,10 +220,10 @@ type merger struct {
 // duplicate is a result that two reports have.
 type duplicate struct{ id, first, second string }
 
-// Add adds the results of a report that are at home there, or those that are not.
-func (m *merger) add(r NamedReport, beside bool) error {
+// add adds the results of a report for which its shard is responsible, or the secondary ones.
+func (m *merger) add(r NamedReport, secondary bool) error {
 	for _, x := range r.Results {
-		if x.Secondary != beside {
+		if x.Secondary != secondary {
 			continue
 		}
 		key := resultKey{x.Revision, x.ID}
@@ -246,7 +248,7 @@ func (m *merger) add(r NamedReport, beside bool) error {
 	return nil
 }
 
-// named are the duplicates, in one line for each pair of reports.
+// duplicateLines describes the duplicates, in one line for each pair of reports.
 func (m *merger) duplicateLines() (lines []string) {
 	type pair struct{ first, second string }
 	ids, pairs := map[pair][]string{}, []pair(nil)
@@ -258,16 +260,16 @@ func (m *merger) duplicateLines() (lines []string) {
 		ids[p] = append(ids[p], d.id)
 	}
 	for _, p := range pairs {
-		said := ids[p][0]
+		names := ids[p][0]
 		if n := len(ids[p]) - 1; n > 0 {
-			said += fmt.Sprintf(" and %d more", n)
+			names += fmt.Sprintf(" and %d more", n)
 		}
-		lines = append(lines, fmt.Sprintf("%s and %s both have %s; the first stands", p.first, p.second, said))
+		lines = append(lines, fmt.Sprintf("%s and %s both have %s; the first stands", p.first, p.second, names))
 	}
 	return lines
 }
 
-// assignedVerdict is what the coverage of the result's own shard counts; empty where it is of another one.
+// assignedVerdict returns the verdict that the coverage of the result's own shard counts; empty for a secondary result.
 func assignedVerdict(r Result) catalogue.Verdict {
 	if r.Secondary {
 		return ""
@@ -275,10 +277,10 @@ func assignedVerdict(r Result) catalogue.Verdict {
 	return r.Verdict
 }
 
-// mergeWatch is what a watch comes to that two shards judged, each by what it had on the wire: a fail of one is a fail,
-// and what one has seen is seen. Of two fails the stronger one is told, and of two alike what both found.
+// mergeWatch merges the results of a watch in two shards, each of which has judged its own sessions. A fail in one of
+// them is a fail. Of two fails that of the higher level is kept; of two at the same level the findings are combined.
 func mergeWatch(a, b Result) Result {
-	beside, main, other := a.Secondary && b.Secondary, a, b
+	secondary, main, other := a.Secondary && b.Secondary, a, b
 	if more := cmp.Compare(resultRank(b),
 		resultRank(a)); more > 0 || more == 0 && a.Verdict == catalogue.Fail && b.Level > a.Level {
 		main, other = b, a
@@ -289,12 +291,12 @@ func mergeWatch(a, b Result) Result {
 	if main.Verdict == catalogue.Fail && other.Verdict == catalogue.Fail && main.Level == other.Level {
 		main = mergeFails(main, other)
 	}
-	main.Secondary = beside
+	main.Secondary = secondary
 	return main
 }
 
-// resultRank is how much a result tells of the whole run. That a watch could not judge what it had on the wire of
-// another shard tells nothing, and that one saw nothing less than why another one left out what it saw.
+// resultRank returns how much a result says about the whole run. A secondary result that is inconclusive says least. A
+// shard that observed nothing to judge says less than one that explains why it did not judge what it observed.
 func resultRank(r Result) int {
 	nothing := map[catalogue.Verdict]Reason{catalogue.Skip: NotObserved, catalogue.Inconclusive: CallsOff}
 	switch {
@@ -307,7 +309,7 @@ func resultRank(r Result) int {
 		catalogue.Fail}, r.Verdict)
 }
 
-// together is a fail with what another one found beside.
+// mergeFails returns a fail with the findings of another one added.
 func mergeFails(r, other Result) Result {
 	for _, x := range other.Findings {
 		if slices.Contains(r.Findings, x) {
@@ -331,19 +333,19 @@ func mergeFails(r, other Result) Result {
 	return r
 }
 
-// orderedResults are the results as a whole run has them: by revision, then in the order of the catalogue, of which
-// each shard has a piece.
+// orderedResults returns the results in the order of a whole run: by revision, then in the order of the catalogue, of
+// which each shard has a section.
 func (m *merger) orderedResults(revisions []RevisionInfo) (ordered []Result) {
-	for _, beside := range []bool{false, true} {
+	for _, secondary := range []bool{false, true} {
 		for _, judged := range revisions {
 			for _, r := range m.results {
-				if r.Revision == judged.Revision && r.Secondary == beside {
+				if r.Revision == judged.Revision && r.Secondary == secondary {
 					ordered = append(ordered, r)
 				}
 			}
 		}
 	}
-	for _, r := range m.results { // of a server that could not be tested
+	for _, r := range m.results { // results of a server that could not be tested
 		if !slices.ContainsFunc(revisions, func(x RevisionInfo) bool { return x.Revision == r.Revision }) {
 			ordered = append(ordered, r)
 		}
@@ -351,8 +353,8 @@ func (m *merger) orderedResults(revisions []RevisionInfo) (ordered []Result) {
 	return ordered
 }
 
-// totalCoverage adds up what each shard has covered of its part of the catalogue. A requirement of which another shard
-// has told more is counted as that.
+// totalCoverage returns the sum of what all shards have covered. A requirement whose verdict was changed by another
+// shard is counted with the new verdict.
 func (m *merger) totalCoverage(reports []NamedReport) (sum []Coverage) {
 	index := map[string]int{}
 	type part struct {
@@ -384,7 +386,7 @@ func (m *merger) totalCoverage(reports []NamedReport) (sum []Coverage) {
 	return sum
 }
 
-// removeExercised takes out of the capabilities that a shard has not exercised those that another one has.
+// removeExercised removes the capabilities that some shard has exercised from those that others have not.
 func removeExercised(coverage []Coverage, results []Result, entries catalogue.Catalogue) {
 	capability := map[string]string{}
 	for _, r := range entries {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
-// shardReport is a report of some results.
+// shardReport returns a report with some results.
 func shardReport(name string, index, of int, results ...Result) NamedReport {
 	r := Report{
 		SchemaVersion: 1, Profile: catalogue.Release, Options: &OptionsInfo{Protocol: "auto"}, Results: results,
@@ -57,17 +57,17 @@ func TestMergeReports(t *testing.T) {
 	second := resultOf("w/1", catalogue.Fail)
 	second.Message, second.Findings = "something else", []Finding{{Got: "something else"}}
 	for name, test := range map[string]struct {
-		parts []NamedReport
-		want  []string // id and verdict
-		tried int
-		said  string // of the problem, or of the message of the first result
+		parts   []NamedReport
+		want    []string // id and verdict
+		tried   int
+		message string // in the problem, or in the message of the first result
 	}{
 		"in the order of the catalogue, whatever the order of files": {
 			parts: []NamedReport{shardReport("b", 2, 2, resultOf("c/1", catalogue.Pass)),
 				shardReport("a", 1, 2, resultOf("a/1", catalogue.Pass), resultOf("b/1", catalogue.Skip))},
 			want: []string{"a/1 pass", "b/1 skip", "c/1 pass"}, tried: 2,
 		},
-		"a watch that saw nothing at home passes by what another shard saw": {
+		"a watch that observed nothing in its own shard passes in another one": {
 			parts: []NamedReport{shardReport("a", 1, 2, resultOf("w/1", catalogue.Skip)),
 				shardReport("b", 2, 2, asSecondary(resultOf("w/1", catalogue.Pass)))},
 			want: []string{"w/1 pass"}, tried: 1,
@@ -79,7 +79,7 @@ func TestMergeReports(t *testing.T) {
 			},
 			want: []string{"advice/1 pass"},
 		},
-		"why a watch left out what it saw is told rather than that another one saw nothing": {
+		"the reason of a watch that left something out counts more than that of one that saw nothing": {
 			parts: []NamedReport{
 				shardReport("a", 1, 2, withReason(CallsOff, resultOf("v/1", catalogue.Inconclusive)),
 					withReason(CallsOff, resultOf("w/1", catalogue.Inconclusive)),
@@ -99,20 +99,20 @@ func TestMergeReports(t *testing.T) {
 			},
 			want: []string{"a/1 pass", "w/1 fail"}, tried: 2,
 		},
-		"the stronger fail is told": {
+		"the fail of the higher level is kept": {
 			parts: []NamedReport{shardReport("a", 1, 2, lesser),
 				shardReport("b", 2, 2, asSecondary(resultOf("w/1", catalogue.Fail)))},
-			want: []string{"w/1 fail"}, tried: 1, said: "w/1 fail",
+			want: []string{"w/1 fail"}, tried: 1, message: "w/1 fail",
 		},
-		"of two fails both are told": {
+		"two fails of the same level are combined": {
 			parts: []NamedReport{shardReport("a", 1, 2, resultOf("w/1", catalogue.Fail)),
 				shardReport("b", 2, 2, asSecondary(second))},
-			want: []string{"w/1 fail"}, tried: 1, said: "w/1 fail\nsomething else",
+			want: []string{"w/1 fail"}, tried: 1, message: "w/1 fail\nsomething else",
 		},
 		"a shard is missing": {
 			parts: []NamedReport{shardReport("a", 1, 3, resultOf("a/1", catalogue.Pass)),
 				shardReport("c", 3, 3, asSecondary(resultOf("b/1", catalogue.Pass)))},
-			want: []string{"a/1 pass", "b/1 pass"}, tried: 1, said: "shard 2/3 is missing",
+			want: []string{"a/1 pass", "b/1 pass"}, tried: 1, message: "shard 2/3 is missing",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -125,13 +125,13 @@ func TestMergeReports(t *testing.T) {
 				got = append(got, r.ID+" "+string(r.Verdict))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("results, - wanted, + got:\n%s", diff)
+				t.Errorf("results, - want, + got:\n%s", diff)
 			}
 			if c := merged.Coverage[0]; c.Tried != test.tried {
-				t.Errorf("%d were tried, want %d", c.Tried, test.tried)
+				t.Errorf("Tried is %d, want %d", c.Tried, test.tried)
 			}
-			if said := merged.Problem + merged.Results[0].Message; !strings.Contains(said, test.said) {
-				t.Errorf("says %q, want %q", said, test.said)
+			if message := merged.Problem + merged.Results[0].Message; !strings.Contains(message, test.message) {
+				t.Errorf("got message %q, want %q", message, test.message)
 			}
 			if merged.Options.Shard != nil || merged.Counts != Count(merged.Results) {
 				t.Errorf("options %v, counts %v", merged.Options, merged.Counts)
@@ -140,7 +140,7 @@ func TestMergeReports(t *testing.T) {
 	}
 }
 
-// TestMergeReportsOfOne: a report alone stays what it is.
+// TestMergeReportsOfOne checks that merging one report does not change it.
 func TestMergeReportsOfOne(t *testing.T) {
 	one := shardReport("a", 0, 0, resultOf("a/1", catalogue.Pass), resultOf("b/1", catalogue.Fail))
 	merged, duplicates, err := MergeReports([]NamedReport{one}, nil)
@@ -149,7 +149,7 @@ func TestMergeReportsOfOne(t *testing.T) {
 	}
 }
 
-// TestMergeReportsNames: what does not go together, and what is there twice, is named.
+// TestMergeReportsNames checks that conflicts and duplicates are named.
 func TestMergeReportsNames(t *testing.T) {
 	a := shardReport("a.json", 0, 0, resultOf("a/1", catalogue.Pass), resultOf("b/1", catalogue.Pass))
 	again := shardReport("b.json", 0, 0, resultOf("a/1", catalogue.Pass), resultOf("b/1", catalogue.Pass))
@@ -159,9 +159,9 @@ func TestMergeReportsNames(t *testing.T) {
 		t.Error(duplicates, err)
 	}
 	if merged.Coverage[0].Requirements != 2 {
-		t.Error("what is there twice is counted twice")
+		t.Error("a duplicate is counted twice")
 	}
-	for said, change := range map[string]func(r *NamedReport){
+	for text, change := range map[string]func(r *NamedReport){
 		"a.json and b.json disagree on a/1 in 2025-11-25, which is pass and fail": func(r *NamedReport) {
 			r.Results = []Result{resultOf("a/1", catalogue.Fail)}
 		},
@@ -179,13 +179,13 @@ func TestMergeReportsNames(t *testing.T) {
 	} {
 		other := shardReport("b.json", 0, 0, resultOf("a/1", catalogue.Pass))
 		change(&other)
-		if _, _, err := MergeReports([]NamedReport{a, other}, nil); err == nil || !strings.Contains(err.Error(), said) {
-			t.Errorf("%v, want %s", err, said)
+		if _, _, err := MergeReports([]NamedReport{a, other}, nil); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %s", err, text)
 		}
 	}
 }
 
-// TestMergeReportsExercised: a capability that one shard has exercised is exercised.
+// TestMergeReportsExercised checks that a capability is exercised if one shard has exercised it.
 func TestMergeReportsExercised(t *testing.T) {
 	a, b := shardReport("a", 1, 2, resultOf("a/1", catalogue.Inconclusive)), shardReport("b", 2, 2,
 		resultOf("b/1", catalogue.Pass))
@@ -197,7 +197,7 @@ func TestMergeReportsExercised(t *testing.T) {
 	}
 }
 
-// What yields to an entry of another shard says what that has come to.
+// TestMergeCauses checks that a result that yields to an entry of another shard names the outcome of that entry.
 func TestMergeCauses(t *testing.T) {
 	for _, tt := range []struct {
 		cause   catalogue.Verdict

@@ -1,18 +1,18 @@
 package report
 
-// Reason is in one word why a check came to no verdict. It is given where the check ends; the message says the rest.
+// Reason says in one word why a check has no verdict on the server. The message of the result has the details.
 type Reason string
 
-// The reasons.
+// The reasons; see Reasons.
 const (
-	NotApplicable   Reason = "not-applicable" // of a skip, unless it says more
+	NotApplicable   Reason = "not-applicable" // default of a skip
 	NotDeclared     Reason = "not-declared"
 	NotOffered      Reason = "not-offered"
 	NotObserved     Reason = "not-observed"
 	OtherCheck      Reason = "other-check"
 	NotGiven        Reason = "not-given"
 	CallsOff        Reason = "calls-off"
-	Undecided       Reason = "undecided" // of an inconclusive, unless it says more
+	Undecided       Reason = "undecided" // default of an inconclusive result
 	Silent          Reason = "silent"
 	Died            Reason = "died"
 	ForeignAnswer   Reason = "foreign-answer"
@@ -25,8 +25,8 @@ const (
 	Interrupted     Reason = "interrupted"
 )
 
-// Reasons are all reasons, in the order in which they are documented, and what they mean. The list grows, and nothing
-// in it changes its meaning.
+// Reasons are all reasons with their meanings, in the order of the documentation. Reasons may be added, but none
+// changes its meaning.
 var Reasons = []struct {
 	Code  Reason
 	Means string

@@ -5,201 +5,262 @@ import (
 	"time"
 )
 
-// Result is what one check came to in one revision. There is one result per requirement and revision, whatever number
-// of tools it was tried on, so that test names on dashboards stay stable.
+// Result is the outcome of one check in one revision. There is one result per requirement and revision, however many
+// tools it was tried on, so that test names on dashboards remain stable.
 type Result struct {
 	ID       string `json:"id"`
 	Title    string `json:"title"`
 	Revision string `json:"revision"`
-	// of this finding; a lesser deviation carries a lesser level than its entry
-	Level      catalogue.Level   `json:"level"`
-	EntryLevel catalogue.Level   `json:"entryLevel"` // of the requirement
+	// Level is the level of the worst finding. A minor violation has a lower level than the requirement.
+	Level catalogue.Level `json:"level"`
+	// EntryLevel is the level of the requirement.
+	EntryLevel catalogue.Level   `json:"entryLevel"`
 	Verdict    catalogue.Verdict `json:"verdict"`
-	Gates      bool              `json:"gates"`                // counts against the exit code
-	GatedBy    catalogue.Gate    `json:"gatedBy,omitempty"`    // why it gates
-	Reason     Reason            `json:"reasonCode,omitempty"` // of a skip or an inconclusive
-	// ids of the entries that report what stands in the way
+	// Gates says that the result counts against the exit code.
+	Gates bool `json:"gates"`
+	// GatedBy says why it does.
+	GatedBy catalogue.Gate `json:"gatedBy,omitempty"`
+	// Reason says why a skip or an inconclusive result has no verdict.
+	Reason Reason `json:"reasonCode,omitempty"`
+	// Causes are the ids of the entries that report what stands in the way.
 	Causes []string `json:"causes,omitempty"`
-	// expected and got, why no verdict, what a pass leaves out
-	Message        string                    `json:"message,omitempty"`
-	Note           string                    `json:"note,omitempty"`      // what was measured
-	Findings       []Finding                 `json:"findings,omitempty"`  // of a fail: its message taken apart
-	Truncated      bool                      `json:"truncated,omitempty"` // there are more findings
-	Subjects       []string                  `json:"subjects,omitempty"`  // the tools, resources … that failed
-	Spec           string                    `json:"spec,omitempty"`      // URL of the sentence in this revision
-	Fix            string                    `json:"fix,omitempty"`       // what a server author should change
-	DirectoryRules []catalogue.DirectoryRule `json:"asked,omitempty"`     // by directories, where it gates by that
-	// the baseline lists the fail, which therefore does not gate
+	// Message has, for a fail, what was expected and received; otherwise why there is no verdict, or what a pass does
+	// not cover.
+	Message string `json:"message,omitempty"`
+	// Note is what the check has measured.
+	Note string `json:"note,omitempty"`
+	// Findings are the parts of the message of a fail.
+	Findings []Finding `json:"findings,omitempty"`
+	// Truncated says that there are more findings.
+	Truncated bool `json:"truncated,omitempty"`
+	// Subjects are the tools, resources … that failed.
+	Subjects []string `json:"subjects,omitempty"`
+	// Spec is the URL of the requirement's sentence in the specification.
+	Spec string `json:"spec,omitempty"`
+	// Fix says what the author of the server should change.
+	Fix string `json:"fix,omitempty"`
+	// DirectoryRules are the rules of directories that a failure violates, if it blocks for that reason.
+	DirectoryRules []catalogue.DirectoryRule `json:"asked,omitempty"`
+	// Known is set if the baseline lists the failure, which therefore does not block.
 	Known *KnownInfo `json:"known,omitempty"`
-	// a fail that comes from it, not from the server's own code
-	SDK     *SDKInfo `json:"sdk,omitempty"`
-	Seconds float64  `json:"seconds"`
+	// SDK is set if the failure comes from an SDK, not from the server's own code.
+	SDK *SDKInfo `json:"sdk,omitempty"`
+	// Seconds is how long the check took.
+	Seconds float64 `json:"seconds"`
 
-	// TriggeredBy are other checks that brought about what a watch failed on: it fails again in a run of them all.
-	// Everything is the whole run.
+	// TriggeredBy are other checks that triggered what a watch fails on: it fails again in a run of them all. "*"
+	// stands for the whole run.
 	TriggeredBy []string `json:"provokedBy,omitempty"`
 
-	Evidence []Line `json:"wire,omitempty"` // the evidence
+	Evidence []Line `json:"wire,omitempty"`
 
-	// Locations are the assertions that failed, as area/file:line. The proofs of package fixtures read it; reports do
-	// not show it.
+	// Locations are the assertions that failed, as area/file:line. They are for the proofs of package fixtures; reports
+	// do not show them.
 	Locations []string `json:"-"`
 
-	// Deviations of SDKs that may explain the fail. Reports have SDK.
+	// Deviations are known deviations of SDKs that may explain the failure; reports show SDK instead.
 	Deviations []catalogue.Deviation `json:"-"`
 
-	// Unresponsive reports whether there is no verdict because of the state of the server: it was silent, or gone.
+	// Unresponsive says that there is no verdict because the server was silent or had exited.
 	Unresponsive bool `json:"lost,omitempty"`
 
-	// Tentative says that the check is new in this version of mcpcheck, and does not gate for that.
+	// Tentative says that the check is new in this version of mcpcheck, and does not block for that reason.
 	Tentative bool `json:"tentative,omitempty"`
 
-	// Secondary says that the requirement belongs to another shard of the run: a watch that judged what was on the wire
-	// of this one as well.
+	// Secondary says that another shard of the run is responsible for the requirement: the result is that of a watch,
+	// which judges the sessions of every shard.
 	Secondary bool `json:"beside,omitempty"`
 }
 
-// Finding is what was expected and what came.
+// Finding is what was expected and what was received.
 type Finding struct {
-	Subject string `json:"subject,omitempty"` // of several that were tried: the tool, the resource …
+	// Subject is the tool, resource … that the finding is about, if several were tried.
+	Subject string `json:"subject,omitempty"`
 	Want    string `json:"want,omitempty"`
 	Got     string `json:"got"`
 }
 
-// KnownInfo is what the baseline says of a fail.
+// KnownInfo is the entry of the baseline that accepts a failure.
 type KnownInfo struct {
-	Reason  string `json:"reason"`            // why it is accepted
-	Expires string `json:"expires,omitempty"` // the last day on which it is, as 2026-12-31
-	Flaky   bool   `json:"flaky,omitempty"`   // it may pass as well
-	Line    int    `json:"line"`              // of the entry in the file
+	// Reason says why the failure is accepted.
+	Reason string `json:"reason"`
+	// Expires is the last day on which it is accepted, as 2026-12-31; empty is never.
+	Expires string `json:"expires,omitempty"`
+	// Flaky says that the check may also pass.
+	Flaky bool `json:"flaky,omitempty"`
+	// Line is the line of the entry in the file.
+	Line int `json:"line"`
 }
 
-// StaleEntry is an entry of the baseline that does not hold any more. It fails the run, so that a baseline only
+// StaleEntry is an entry of the baseline that no longer applies. It makes the run fail, so that a baseline only
 // shrinks.
 type StaleEntry struct {
-	Entry  string `json:"entry"` // the id or glob
-	Line   int    `json:"line"`  // in the file
-	Reason string `json:"why"`   // "the check passes now"
+	// Entry is the id or glob of the entry.
+	Entry string `json:"entry"`
+	// Line is its line in the file.
+	Line int `json:"line"`
+	// Reason says why it does not apply: "it passes now".
+	Reason string `json:"why"`
 }
 
-// Baseline is the file of known fails that a run was judged with.
+// Baseline is the file of known failures that was used in the run.
 type Baseline struct {
 	File  string       `json:"file"`
 	Stale []StaleEntry `json:"stale,omitempty"`
 }
 
-// Area is the part of the id before the slash.
+// Area returns the part of the id before the slash.
 func (r Result) Area() string { return catalogue.AreaOf(r.ID) }
 
-// IsKnownDeviation reports whether the result is a fail that comes from an SDK and does not gate. One that the baseline
-// lists is known, and no more.
+// IsKnownDeviation reports whether the result is a fail that comes from an SDK and does not block. A fail that the
+// baseline lists counts as known instead.
 func (r Result) IsKnownDeviation() bool { return r.SDK != nil && !r.Gates && r.Known == nil }
 
-// Line is one line of evidence: a message, or an event such as the end of the process.
+// Line is one line of evidence: a message, or an event such as the exit of the process.
 type Line struct {
-	Session   string    `json:"session,omitempty"` // which connection, where a check used several: "1", "2"
-	Seconds   float64   `json:"at"`                // since that connection opened
-	Arrow     string    `json:"dir"`               // "→" to the server, "←" from it, "·" an event
-	Direction Direction `json:"direction"`         // the same in a word
-	HTTP      string    `json:"http,omitempty"`    // what carried it: "POST /mcp", "202 Accepted", "event; id: 7"
-	Text      string    `json:"text"`              // as it was on the wire; long lines are shortened in the middle
+	// Session numbers the session if a check has used several: "1", "2".
+	Session string `json:"session,omitempty"`
+	// Seconds is the time since that session was opened.
+	Seconds float64 `json:"at"`
+	// Arrow shows the direction: "→" to the server, "←" from the server, "·" for an event.
+	Arrow string `json:"dir"`
+	// Direction is the direction in a word.
+	Direction Direction `json:"direction"`
+	// HTTP is what carried the message: "POST /mcp", "202 Accepted", "event; id: 7".
+	HTTP string `json:"http,omitempty"`
+	// Text is what was on the wire; a long line is shortened in the middle.
+	Text string `json:"text"`
 
-	Decisive  bool     `json:"decisive,omitempty"`  // of a failure: the response that is wrong, or its request
-	Truncated bool     `json:"truncated,omitempty"` // the text is shortened, or lines are left out, here or of Stderr
-	Part      bool     `json:"part,omitempty"`      // the text is a part of a message: a tool, a member of a batch
-	Stderr    []string `json:"stderr,omitempty"`    // of an event that is the end of a process: its last lines there
+	// Decisive marks the response that is wrong in a failure, or its request.
+	Decisive bool `json:"decisive,omitempty"`
+	// Truncated says that Text or Stderr is shortened, or that lines were left out here.
+	Truncated bool `json:"truncated,omitempty"`
+	// Part says that Text is a part of a message, such as a tool or a member of a batch.
+	Part bool `json:"part,omitempty"`
+	// Stderr are the last lines that a process wrote there, for an event that is its exit.
+	Stderr []string `json:"stderr,omitempty"`
 }
 
-// Direction is which way a line went.
+// Direction is the direction of a line.
 type Direction string
 
-// The directions. An event is what happened beside the messages, such as the end of the process.
+// The directions. An event is not a message, but for example the exit of the process.
 const (
 	Sent     Direction = "sent"
 	Received Direction = "received"
 	Event    Direction = "event"
 )
 
-// Report is a whole run.
+// Report is the report of a whole run.
 type Report struct {
-	SchemaVersion int                   `json:"schemaVersion"` // of the JSON report; see schemas/report.schema.json
+	// SchemaVersion is the version of schemas/report.schema.json.
+	SchemaVersion int                   `json:"schemaVersion"`
 	Program       catalogue.ProgramInfo `json:"tool"`
 	Target        TargetInfo            `json:"target"`
 	Server        ServerInfo            `json:"server"`
-	Revisions     []RevisionInfo        `json:"revisions"` // those that were judged
-	Profile       catalogue.Profile     `json:"profile"`
-	Options       *OptionsInfo          `json:"options,omitempty"`
-	Started       time.Time             `json:"started"`
-	Seconds       float64               `json:"seconds"`
-	Counts        Counts                `json:"counts"`
-	ExitCode      int                   `json:"exitCode"`
-	// why the server was not tested, or the run not finished
-	Problem  string     `json:"problem,omitempty"`
-	Baseline *Baseline  `json:"baseline,omitempty"`
-	Coverage []Coverage `json:"coverage,omitempty"` // by revision
+	// Revisions are the revisions that were judged.
+	Revisions []RevisionInfo    `json:"revisions"`
+	Profile   catalogue.Profile `json:"profile"`
+	Options   *OptionsInfo      `json:"options,omitempty"`
+	Started   time.Time         `json:"started"`
+	Seconds   float64           `json:"seconds"`
+	Counts    Counts            `json:"counts"`
+	ExitCode  int               `json:"exitCode"`
+	// Problem says why the server was not tested, or why the run is not complete.
+	Problem  string    `json:"problem,omitempty"`
+	Baseline *Baseline `json:"baseline,omitempty"`
+	// Coverage has an element per revision.
+	Coverage []Coverage `json:"coverage,omitempty"`
 	Results  []Result   `json:"results"`
-	Recorded bool       `json:"recorded,omitempty"` // records were judged: nothing could be asked
+	// Recorded says that recorded sessions were judged, without a server.
+	Recorded bool `json:"recorded,omitempty"`
 }
 
-// OptionsInfo is what was asked for, by flags and mcpcheck.yaml, so that a run can be repeated. Secrets are not in it.
+// OptionsInfo is what flags and mcpcheck.yaml have set, so that a run can be repeated. It has no secrets.
 type OptionsInfo struct {
-	Configuration string             `json:"configuration,omitempty"` // the file that was read
-	Protocol      string             `json:"protocol"`                // auto, all or a revision
-	Calls         CallPolicy         `json:"calls"`                   // which tools may be called
-	Only          []string           `json:"only,omitempty"`
-	Skip          []Exclusion        `json:"skip,omitempty"`
-	Timeout       float64            `json:"timeout"`      // for one answer, in seconds
-	StartTimeout  float64            `json:"startTimeout"` // until the first request is answered, in seconds
-	Budget        float64            `json:"budget"`       // for the whole run, in seconds
-	MaxMessage    int                `json:"maxMessage"`   // the longest that was read, in bytes
-	Jobs          int                `json:"jobs"`         // checks at a time
-	Isolate       bool               `json:"isolate,omitempty"`
-	Quick         bool               `json:"quick,omitempty"` // nothing is waited for that may come late, see Options
-	Seed          int64              `json:"seed"`
-	Advice        bool               `json:"advice,omitempty"`    // is shown
-	Set           *catalogue.SetInfo `json:"set,omitempty"`       // that was given to judge by
-	Tentative     string             `json:"tentative,omitempty"` // gate: also what is new in this version of mcpcheck
-	SDK           string             `json:"sdk,omitempty"`       // gate: also known deviations of SDKs
-	// the part of the run that the report is of; nil: all of it
+	// Configuration is the name of the configuration file.
+	Configuration string `json:"configuration,omitempty"`
+	// Protocol is auto, all or a revision.
+	Protocol string `json:"protocol"`
+	// Calls says which tools may be called.
+	Calls CallPolicy  `json:"calls"`
+	Only  []string    `json:"only,omitempty"`
+	Skip  []Exclusion `json:"skip,omitempty"`
+	// Timeout is the timeout for a response, in seconds.
+	Timeout float64 `json:"timeout"`
+	// StartTimeout is the timeout for the first response, in seconds.
+	StartTimeout float64 `json:"startTimeout"`
+	// Budget is the limit for the whole run, in seconds.
+	Budget float64 `json:"budget"`
+	// MaxMessage is the size of the longest message that is read, in bytes.
+	MaxMessage int `json:"maxMessage"`
+	// Jobs is how many checks are tried at a time.
+	Jobs    int  `json:"jobs"`
+	Isolate bool `json:"isolate,omitempty"`
+	// Quick says that the run does not wait for late messages and, over stdio, uses one session.
+	Quick bool `json:"quick,omitempty"`
+	// Seed determines the random choices of checks.
+	Seed int64 `json:"seed"`
+	// Advice says that recommendations are shown.
+	Advice bool `json:"advice,omitempty"`
+	// Set is the set of requirements that was given to judge by.
+	Set *catalogue.SetInfo `json:"set,omitempty"`
+	// Tentative is "gate" if checks that are new in this version may block.
+	Tentative string `json:"tentative,omitempty"`
+	// SDK is "gate" if known deviations of SDKs may block.
+	SDK string `json:"sdk,omitempty"`
+	// Shard is the part of the run that the report covers; nil for a whole run.
 	Shard *ShardInfo `json:"shard,omitempty"`
 }
 
-// Exclusion is checks that are left out.
+// Exclusion says that checks are left out.
 type Exclusion struct {
-	Check  string `json:"check"`            // id, glob, area or level
-	Reason string `json:"reason,omitempty"` // that the operator gave
+	// Check is an id, glob, area or level.
+	Check string `json:"check"`
+	// Reason is the operator's reason.
+	Reason string `json:"reason,omitempty"`
 }
 
-// TargetInfo says how the server was reached. Secrets are redacted before they get here.
+// TargetInfo says how the server was reached. Secrets are redacted.
 type TargetInfo struct {
-	Transport string   `json:"transport"` // "stdio"
+	Transport string   `json:"transport"` // "stdio", "http" or "sse"
 	Command   []string `json:"command,omitempty"`
 	Dir       string   `json:"cwd,omitempty"`
 	URL       string   `json:"url,omitempty"`
 }
 
-// ServerInfo is how the server names itself.
+// ServerInfo is the server's description of itself.
 type ServerInfo struct {
-	Name          string   `json:"name,omitempty"`
-	Version       string   `json:"version,omitempty"`
-	Capabilities  []string `json:"capabilities,omitempty"`
-	Revisions     []string `json:"speaks,omitempty"` // revisions, as far as that is known
-	DiscoverError string   `json:"undiscovered,omitempty"`
-	Tools         int      `json:"tools"`
-	Empty         bool     `json:"empty,omitempty"`     // it offers no tools, and declares no resources or prompts
-	OneClient     bool     `json:"oneClient,omitempty"` // it serves one client at a time
+	Name         string   `json:"name,omitempty"`
+	Version      string   `json:"version,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	// Revisions are the revisions that it is known to support.
+	Revisions []string `json:"speaks,omitempty"`
+	// DiscoverError describes its response to server/discover if that is neither a result nor the error for an unknown
+	// method.
+	DiscoverError string `json:"undiscovered,omitempty"`
+	// Tools is the number of its tools.
+	Tools int `json:"tools"`
+	// Empty says that it has no tools, and declares no resources or prompts.
+	Empty bool `json:"empty,omitempty"`
+	// OneClient says that it serves one client at a time.
+	OneClient bool `json:"oneClient,omitempty"`
 }
 
 // RevisionInfo is one revision that was judged.
 type RevisionInfo struct {
-	Requested string `json:"requested"`         // what the harness asked for
-	Revision  string `json:"revision"`          // what was negotiated, and judged
-	Assumed   bool   `json:"assumed,omitempty"` // nothing was negotiated: what was asked for is judged
+	// Requested is the revision that mcpcheck requested.
+	Requested string `json:"requested"`
+	// Revision is the revision that was negotiated, and by which the server was judged.
+	Revision string `json:"revision"`
+	// Assumed says that no revision was negotiated, so that the requested one was used.
+	Assumed bool `json:"assumed,omitempty"`
 
-	Set *catalogue.SetInfo `json:"set,omitempty"` // the requirements from which those that were tried are selected
+	// Set is the set of requirements from which those to try were selected.
+	Set *catalogue.SetInfo `json:"set,omitempty"`
 }
 
-// Counts is how many results came to each verdict, and how many gate. Advice is in none of them but its own.
+// Counts are the numbers of results by verdict, and of those that block. Advice is counted only in Advice.
 type Counts struct {
 	Pass         int `json:"pass"`
 	Fail         int `json:"fail"`
@@ -207,23 +268,25 @@ type Counts struct {
 	Skip         int `json:"skip"`
 	Error        int `json:"error"`
 	Gating       int `json:"gating"`
-	Known        int `json:"known"`  // fails that the baseline lists
-	SDK          int `json:"sdk"`    // fails that do not gate since they come from an SDK
-	Stale        int `json:"stale"`  // entries of the baseline that do not hold any more
-	Advice       int `json:"advice"` // recommendations that are not followed; no other count has advice
+	// Known counts the fails that the baseline lists.
+	Known int `json:"known"`
+	// SDK counts the fails that do not block because they come from an SDK.
+	SDK int `json:"sdk"`
+	// Stale counts the entries of the baseline that no longer apply.
+	Stale int `json:"stale"`
+	// Advice counts the recommendations that are not followed.
+	Advice int `json:"advice"`
 }
 
-// Advice is the area of good practice that no sentence of the specification asks for.
+// Advice is the area of recommendations that no sentence of the specification requires.
 const Advice = "advice"
 
-// IsAdvice reports whether the result is advice, good practice that no sentence of the specification asks for, and no
-// more than that: it does not gate.
+// IsAdvice reports whether the result is only a recommendation: it is in the area Advice and does not block.
 func (r Result) IsAdvice() bool {
 	return r.Area() == Advice && !r.Gates && r.Verdict != catalogue.Error
 }
 
-// Count counts results. Every report counts by it. Of advice, only what is not followed is counted, apart from all
-// others.
+// Count counts results; every report uses it. Of advice, it counts only what is not followed, in Advice.
 func Count(results []Result) (c Counts) {
 	for _, r := range results {
 		if r.IsAdvice() {
@@ -257,9 +320,9 @@ func Count(results []Result) (c Counts) {
 	return c
 }
 
-// UntestedMusts is the cause for which most MUSTs have no verdict since the server was silent, or gone, or a list could
-// not be had or read, and how many these are. A few are the fault of a request, many that of the server: n is 0 when
-// there are only a few.
+// UntestedMusts returns the most frequent message of MUSTs without a verdict because the server did not respond, or
+// because a list could not be obtained or read, and the number of these MUSTs. n is 0 if there are only a few, for
+// which a request may be the reason rather than the server.
 func UntestedMusts(results []Result) (n int, cause string) {
 	const many = 5
 	by := map[string]int{}
@@ -278,8 +341,8 @@ func UntestedMusts(results []Result) (n int, cause string) {
 	return n, cause
 }
 
-// NoVerdictCause is why a run has come to no verdict at all: what most of its results say that are inconclusive. It is
-// empty where one passes or fails, or where nothing applies.
+// NoVerdictCause returns why a run has no verdict at all: the most frequent message of its inconclusive results. It is
+// empty if a check has passed or failed, or if none applies.
 func NoVerdictCause(results []Result) (cause string) {
 	by := map[string]int{}
 	for _, r := range results {
@@ -306,7 +369,7 @@ const (
 	ExitInterrupted = 130
 )
 
-// ExitCode is the whole policy of success for a run that came to its end.
+// ExitCode returns the exit code for a complete run.
 func (c Counts) ExitCode() int {
 	switch {
 	case c.Error > 0:
@@ -317,10 +380,10 @@ func (c Counts) ExitCode() int {
 	return ExitConforms
 }
 
-// Hold holds back a result of a tentative check: it is shown, and does not gate.
+// Demote keeps the result of a tentative check from blocking.
 func (r *Result) Demote() {
 	r.Tentative, r.Gates, r.GatedBy, r.DirectoryRules = true, false, catalogue.NoGate, nil
 }
 
-// RoundMillis keeps milliseconds.
+// RoundMillis rounds seconds to milliseconds.
 func RoundMillis(seconds float64) float64 { return float64(int(seconds*1000+0.5)) / 1000 }

@@ -1,9 +1,11 @@
 package report
 
-// SDKInfo names the SDK that a failure comes from.
+// SDKInfo identifies the SDK that a failure comes from.
 type SDKInfo struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Versions string `json:"versions"`        // of which the deviation is known
-	Issue    string `json:"issue,omitempty"` // URL
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Versions are the versions with the deviation.
+	Versions string `json:"versions"`
+	// Issue is a URL.
+	Issue string `json:"issue,omitempty"`
 }

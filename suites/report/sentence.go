@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// RequirementText is the requirement as a sentence about the server, without its subject: "must answer ping with an
-// empty result object". The title says what a conforming server does, which beside a failure reads as if it did.
+// RequirementText returns the requirement as a sentence without its subject: "must answer ping with an empty result
+// object". The title describes what a conforming server does, which would be misleading next to a failure.
 func (r Result) RequirementText() string {
 	if r.EntryLevel == catalogue.Must || r.EntryLevel == 0 && r.Level == catalogue.Must {
 		return "must " + infinitive(r.Title)
@@ -17,11 +17,11 @@ func (r Result) RequirementText() string {
 
 var (
 	leadingVerb = regexp.MustCompile(`^(never |no longer |still )?([a-z-]+)`)
-	// followingVerbs are the verbs that follow another one.
+	// followingVerbs matches verbs after a conjunction.
 	followingVerbs = regexp.MustCompile(`( and | or )(still )?(keeps|refuses|says|serves)\b`)
 )
 
-// infinitive is a title with its verbs in the infinitive: "never sends a batch" becomes "never send a batch".
+// infinitive returns a title with its verbs in the infinitive: "never sends a batch" becomes "never send a batch".
 func infinitive(title string) string {
 	if rest, negated := strings.CutPrefix(title, "does not "); negated {
 		return "not " + rest
@@ -34,7 +34,7 @@ func infinitive(title string) string {
 	return found[1] + infinitiveVerb(found[2]) + followingVerbs.ReplaceAllStringFunc(title[len(found[0]):], bare)
 }
 
-// infinitiveVerb is a verb in the third person in its infinitive.
+// infinitiveVerb returns the infinitive of a verb in the third person.
 func infinitiveVerb(third string) string {
 	switch {
 	case third == "has":
@@ -47,5 +47,5 @@ func infinitiveVerb(third string) string {
 	return strings.TrimSuffix(third, "s")
 }
 
-// verbsInES are verbs that take es.
+// verbsInES matches verbs whose third person ends in es.
 var verbsInES = regexp.MustCompile(`(ch|sh|ss|x|o)es$`)

@@ -5,17 +5,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
-// ShardInfo says which part of a run a report is of. Every requirement has its home in one of the parts; a watch, which
-// judges what is on the wire, is carried out in each of them beside.
+// ShardInfo identifies the part of a run that a report covers. One shard is responsible for each requirement; watches,
+// which judge what is on the wire, run in all shards, as secondary cases in the others.
 type ShardInfo struct {
-	Index int `json:"index"` // from 1
-	Of    int `json:"of"`
+	// Index is the number of the shard, from 1.
+	Index int `json:"index"`
+	// Of is the number of shards.
+	Of int `json:"of"`
 }
 
 func (s ShardInfo) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// Assigned are the requirements that have their home in the shard: a piece of the catalogue, for neighbours share what
-// they say to a server. Of those that are wanted each shard has as many as the others, but for one.
+// Assigned returns the requirements that the shard is responsible for: a section of the catalogue, since neighbouring
+// requirements share steps. The numbers of selected requirements in the shards differ by at most one.
 func (s ShardInfo) Assigned(entries catalogue.Catalogue, wanted catalogue.Selector) catalogue.Catalogue {
 	total, before := 0, 0
 	for _, r := range entries {
@@ -23,14 +25,14 @@ func (s ShardInfo) Assigned(entries catalogue.Catalogue, wanted catalogue.Select
 			total++
 		}
 	}
-	var homes catalogue.Catalogue
+	var assigned catalogue.Catalogue
 	for _, r := range entries {
 		if min(before*s.Of/max(total, 1), s.Of-1) == s.Index-1 {
-			homes = append(homes, r)
+			assigned = append(assigned, r)
 		}
 		if wanted(r) {
 			before++
 		}
 	}
-	return homes
+	return assigned
 }

@@ -2,32 +2,39 @@ package report
 
 import "slices"
 
-// ToolUse is the outcome of the calls of a tool. Only those with valid arguments tell whether it works: others have to
-// fail.
+// ToolUse is the outcome of the calls of a tool. Only calls with valid arguments show whether it works, since others
+// are expected to fail.
 type ToolUse struct {
-	Name     string `json:"name"`
-	Answered bool   `json:"answered,omitempty"` // any call was
-	Silent   bool   `json:"silent,omitempty"`   // none was, though the server went on
-	Crashed  bool   `json:"crashed,omitempty"`  // the server ended during a call
-	Works    bool   `json:"works,omitempty"`    // a call with valid arguments succeeded
-	Failed   bool   `json:"failed,omitempty"`   // every such call failed, of those that came to an end
-	Faulty   bool   `json:"faulty,omitempty"`   // and not for its arguments, as far as can be told
-	Message  string `json:"said,omitempty"`     // by such a failure, if every such call failed
+	Name string `json:"name"`
+	// Answered says that some call was answered.
+	Answered bool `json:"answered,omitempty"`
+	// Silent says that no call was answered although the server went on.
+	Silent bool `json:"silent,omitempty"`
+	// Crashed says that the server ended during a call.
+	Crashed bool `json:"crashed,omitempty"`
+	// Works says that a call with valid arguments succeeded.
+	Works bool `json:"works,omitempty"`
+	// Failed says that all completed calls with valid arguments failed.
+	Failed bool `json:"failed,omitempty"`
+	// Faulty says that such a failure seems not to be due to the arguments.
+	Faulty bool `json:"faulty,omitempty"`
+	// Message is the message of such a failure.
+	Message string `json:"said,omitempty"`
 }
 
-// failed notes that a call with valid arguments has. What tells of a fault is said before all else, and otherwise what
-// does not depend on which came first.
-func (u *ToolUse) RecordFail(said string, faulty bool) {
+// RecordFail notes that a call with valid arguments has failed. The message of a fault is preferred; otherwise the
+// choice does not depend on the order of the calls.
+func (u *ToolUse) RecordFail(message string, faulty bool) {
 	if u.Works {
 		return
 	}
-	if !u.Failed || faulty && !u.Faulty || faulty == u.Faulty && said < u.Message {
-		u.Message = said
+	if !u.Failed || faulty && !u.Faulty || faulty == u.Faulty && message < u.Message {
+		u.Message = message
 	}
 	u.Failed, u.Faulty = true, u.Faulty || faulty
 }
 
-// MergeToolUse adds what another shard has called.
+// MergeToolUse adds the calls of another shard.
 func MergeToolUse(all []ToolUse, other []ToolUse) []ToolUse {
 	for _, use := range other {
 		i := slices.IndexFunc(all, func(u ToolUse) bool { return u.Name == use.Name })

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// CauseIDs are entries that a result yields to: those that failed, or have no verdict themselves, and those that were
-// not tried. Neither has those that found nothing wrong.
+// CauseIDs are the entries that a result yields to, by their outcomes: failed, without a verdict, and not tried.
+// Entries that found nothing wrong are in none of the lists.
 type CauseIDs struct{ failed, undecided, NotTried []string }
 
 // Add adds an entry by its result.
@@ -16,7 +16,7 @@ func (c *CauseIDs) Add(r Result) {
 	switch {
 	case r.Verdict == catalogue.Fail:
 		c.failed = append(c.failed, r.ID)
-	case r.Verdict == catalogue.Error, r.Verdict == catalogue.Pass && r.Message != "": // which leaves something out
+	case r.Verdict == catalogue.Error, r.Verdict == catalogue.Pass && r.Message != "": // the pass has a caveat
 		c.undecided = append(c.undecided, r.ID)
 	case slices.Contains([]Reason{NotTried, Interrupted, Stopped, Budget, CallsOff, NotGiven}, r.Reason):
 		c.NotTried = append(c.NotTried, r.ID)
@@ -24,19 +24,20 @@ func (c *CauseIDs) Add(r Result) {
 		c.failed = append(c.failed, r.Causes...)
 	case len(r.Causes) > 0:
 		c.NotTried = append(c.NotTried, r.Causes...)
-	// it was not wrong about another one
+	// its own claim about another entry was right
 	case r.Verdict == catalogue.Inconclusive && !strings.HasSuffix(r.Message, unreported):
 		c.undecided = append(c.undecided, r.ID)
 	}
 }
 
-// Join adds the causes of something else.
+// Join adds the causes of another result.
 func (c *CauseIDs) Join(d CauseIDs) {
 	c.failed, c.undecided = append(c.failed, d.failed...), append(c.undecided, d.undecided...)
 	c.NotTried = append(c.NotTried, d.NotTried...)
 }
 
-// Ids are those that the result names, and whether they are the cause or, since they were not tried, may be.
+// Ids returns the ids that the result names. same is true if they are the cause, and false if they only may be since
+// they were not tried.
 func (c CauseIDs) Ids() (ids []string, same bool) {
 	switch {
 	case c.failed != nil:
@@ -50,7 +51,7 @@ func (c CauseIDs) Ids() (ids []string, same bool) {
 	return slices.Compact(ids), c.failed != nil || c.undecided != nil
 }
 
-// named are the ids of causes in a message, of many the first ones.
+// JoinIDs returns the ids for a message; only the first MaxFindings if there are more.
 func JoinIDs(ids []string) string {
 	if more := len(ids) - MaxFindings; more > 1 {
 		return fmt.Sprintf("%s and %d more", strings.Join(ids[:MaxFindings], ", "), more)
@@ -59,27 +60,30 @@ func JoinIDs(ids []string) string {
 }
 
 const (
+	// SameCauseAs precedes the ids of causes in a message.
 	SameCauseAs = "same cause as "
 )
 
 const (
+	// judgesThat ends the message of a result with one cause that was not tried.
 	judgesThat = " judges that"
 )
 
 const (
+	// judgeThat ends the message of a result with several causes that were not tried.
 	judgeThat = " judge that"
 )
 
-// What a result says of its causes: in which state they are.
+// unreported ends the message of a result whose causes found nothing.
 const (
 	unreported = ", and no other check reports it"
 )
 
-// most is how many findings, and reasons, are told.
+// MaxFindings is how many findings, reasons or ids a message shows at most.
 const MaxFindings = 5
 
-// explain has a result without a verdict say which entries report the mistake. When none does, though all were tried,
-// the check was wrong about that.
+// SetCauses names the causes in the message of a result without a verdict. If none of them reports the violation
+// although all were tried, the check was wrong about that, and the result becomes inconclusive.
 func (r *Result) SetCauses(c CauseIDs) {
 	ids, same := c.Ids()
 	r.Causes = ids
@@ -95,12 +99,13 @@ func (r *Result) SetCauses(c CauseIDs) {
 	}
 }
 
-// explain has the results that yield to entries of other shards say what these have come to.
+// resolveCauses updates the messages of results that yield to entries of other shards, now that their results are
+// known.
 func (m *merger) resolveCauses(profile catalogue.Profile) {
 	for i, r := range m.results {
 		named := ": " + JoinIDs(r.Causes)
-		said, one := strings.CutSuffix(r.Message, named+judgesThat)
-		said, several := strings.CutSuffix(said, named+judgeThat)
+		message, one := strings.CutSuffix(r.Message, named+judgesThat)
+		message, several := strings.CutSuffix(message, named+judgeThat)
 		if r.Reason != OtherCheck || !one && !several {
 			continue
 		}
@@ -112,7 +117,7 @@ func (m *merger) resolveCauses(profile catalogue.Profile) {
 				c.NotTried = append(c.NotTried, id)
 			}
 		}
-		r.Message = said
+		r.Message = message
 		r.SetCauses(c)
 		r.GatedBy = profile.Gate(r.Verdict, r.Level, r.EntryLevel, false, false)
 		r.Gates = r.GatedBy != catalogue.NoGate

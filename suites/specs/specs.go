@@ -1,5 +1,8 @@
-// Package specs has Ginkgo run a plan: every requirement is a spec. It alone imports Ginkgo, which registers flags and
-// keeps its tree in package variables: who judges a server inside a program of his own uses harness.Execute.
+// Package specs runs a plan as Ginkgo specs, with a spec for each requirement.
+//
+// It is the only package that imports Ginkgo, which registers flags and keeps its tree in package variables. A program
+// that tests a server by itself calls check.Execute instead. Begin with Run. The verdicts are those of package check;
+// Ginkgo has no influence on them.
 package specs
 
 import (
@@ -21,23 +24,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Run runs the plan and tells each result as harness.Execution.Tell does. Ginkgo has the plan as its specs, and their
-// outcomes. An error is a fault of mcpcheck; all results are told all the same. It is not safe for concurrent use.
+// Run runs the plan and calls visit with each result, as Execution.EachResult does, with a Ginkgo spec for each case.
+// An error is a fault of mcpcheck; every result is visited nevertheless. Run is not safe for concurrent use.
 func Run(
 	ctx context.Context, target driver.Target, server *check.Server, plan []check.Case, options check.Options,
-	tell func(report.Result),
+	visit func(report.Result),
 ) (o check.RunOutcome, err error) {
 	execution := check.Execute(ctx, target, server, plan, options)
 	var specs sync.WaitGroup
 	specs.Go(func() { err = runSpecs(plan, execution.Result) })
-	o = execution.EachResult(tell)
+	o = execution.EachResult(visit)
 	specs.Wait()
 	return o, err
 }
 
-// runSpecs runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits
-// for its result. The error is that Ginkgo panicked. Ginkgo listens to SIGINT and SIGTERM from here on, and never
-// stops: who wants them to end the program resets them.
+// runSpecs runs the plan as Ginkgo specs: a container for each area, with a spec for each requirement that waits for
+// its result. It returns an error if Ginkgo panics. Ginkgo handles SIGINT and SIGTERM from then on; a program that
+// wants to handle them resets them afterwards.
 func runSpecs(plan []check.Case, result func(i int) report.Result) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -56,12 +59,12 @@ func runSpecs(plan []check.Case, result func(i int) report.Result) (err error) {
 		})
 	}
 	suite, reporter := ginkgo.GinkgoConfiguration()
-	suite.Timeout = 24 * time.Hour // the run has its own
+	suite.Timeout = 24 * time.Hour // the run has its own limit
 	ginkgo.RunSpecs(ginkgoT{}, "mcpcheck", suite, reporter)
 	return nil
 }
 
-// areasOf are the areas of a plan, in its order.
+// areasOf returns the areas of a plan, in its order.
 func areasOf(plan []check.Case) (areas []string) {
 	for _, c := range plan {
 		if !slices.Contains(areas, c.Area()) {
@@ -71,7 +74,7 @@ func areasOf(plan []check.Case) (areas []string) {
 	return areas
 }
 
-// addSpec is one requirement, labelled with its level.
+// addSpec adds a spec for a requirement, with its level as a label.
 func addSpec(c check.Case, result func() report.Result) {
 	ginkgo.It(c.ID, ginkgo.Label(c.Level.In(c.JudgedBy).String()), func(ginkgo.SpecContext) {
 		switch r := result(); r.Verdict {
@@ -83,7 +86,7 @@ func addSpec(c check.Case, result func() report.Result) {
 	})
 }
 
-// ginkgoT is the testing.T that Ginkgo wants; a failed run is told by the report.
+// ginkgoT is the testing.T that Ginkgo requires. The report tells which specs failed.
 type ginkgoT struct{}
 
 func (ginkgoT) Fail() {}

@@ -13,11 +13,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Ginkgo has every case as a spec, and what it makes of their outcomes harms nobody.
+// TestRunSpecs checks that Ginkgo runs every case as a spec, and that failing specs have no other effect.
 func TestRunSpecs(t *testing.T) {
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "test.parallel" || f.Name == "test.count" && f.Value.String() != "1" {
-			t.Skipf("Ginkgo does not run with -%s", f.Name) // with which it ends the program
+			t.Skipf("Ginkgo does not run with -%s", f.Name) // Ginkgo ends the program then
 		}
 	})
 	var plan []check.Case
@@ -28,7 +28,7 @@ func TestRunSpecs(t *testing.T) {
 		plan = append(plan, check.Case{Requirement: &catalogue.Requirement{ID: id, Level: must},
 			JudgedBy: catalogue.NewestLegacy})
 	}
-	for range 2 { // as for --protocol all
+	for range 2 { // as with --protocol all
 		var seen []int
 		err := runSpecs(plan, func(i int) report.Result {
 			seen = append(seen, i)
@@ -44,7 +44,7 @@ func TestRunSpecs(t *testing.T) {
 	}
 }
 
-// A panic on the way through Ginkgo is an error, and does not end the program.
+// TestRunSpecsPanics checks that a panic while Ginkgo runs is an error, and does not end the program.
 func TestRunSpecsPanics(t *testing.T) {
 	err := runSpecs([]check.Case{{}}, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "mcpcheck failed: ") {
