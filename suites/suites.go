@@ -190,6 +190,18 @@ func SDKName(id string) string {
 	return SDKs()[i].Name
 }
 
+//go:embed untestable.yaml
+var untestableYAML []byte
+
+// Untestable are the requirements that no check can decide, in the order of areas.
+var Untestable = sync.OnceValue(func() []catalogue.Untestable {
+	all, err := catalogue.ReadUntestable(untestableYAML)
+	if err != nil {
+		panic("suites: untestable.yaml:" + err.Error()) // a test reads it
+	}
+	return all
+})
+
 // Find returns the requirement with that id, whether it has a check or not.
 func Find(id string) (*catalogue.Requirement, bool) {
 	i := slices.IndexFunc(All(), func(r *catalogue.Requirement) bool { return r.ID == id })

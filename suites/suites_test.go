@@ -43,7 +43,6 @@ func TestAreasAreFolders(t *testing.T) {
 // TestEntriesAreValid checks the values of every entry of the catalogue.
 func TestEntriesAreValid(t *testing.T) {
 	bases := []string{"keyword", "schema", "imported", "declarative", "inferred", "advice"}
-	tiers := []string{"core", "core-should", "auto-fixture", "fixture", "process", "extension", "auth", "advice"}
 	safeties := []string{"safe", "calls-tool-invalid", "calls-tool-valid", "kills-process"}
 	seen := map[string]bool{}
 	for _, r := range All() {
@@ -56,7 +55,6 @@ func TestEntriesAreValid(t *testing.T) {
 		expect(!seen[r.ID], "a second entry with this id")
 		seen[r.ID] = true
 		expect(slices.Contains(bases, r.Basis), "unknown basis "+r.Basis)
-		expect(slices.Contains(tiers, r.Tier), "unknown tier "+r.Tier)
 		expect(slices.Contains(safeties, r.Safety), "unknown safety "+r.Safety)
 		expect(len(r.Title) > 0 && len(r.Title) <= 90, "the title has more than 90 characters, or none")
 		expect(len(r.ApplicableRevisions()) > 0, "holds in no revision")

@@ -16,17 +16,23 @@ const generatedNotice = "<!-- Made by mcpcheck explain --markdown from the YAML 
 
 // writeIndexPage writes the page suites/README.md: the areas, and how their pages are to be read.
 func writeIndexPage(w io.Writer) error {
-	fmt.Fprintf(w, indexPageHead, generatedNotice, len(suites.Implemented()), len(suites.All()))
-	fmt.Fprint(w, "| area | checks | of requirements | |\n|---|---|---|---|\n")
+	untestable := map[string]int{} // by area
+	for _, u := range suites.Untestable() {
+		untestable[catalogue.AreaOf(u.ID)]++
+	}
+	fmt.Fprintf(w, indexPageHead, generatedNotice, len(suites.Implemented()), len(suites.All()),
+		len(suites.Untestable()))
+	fmt.Fprint(w, "| area | checks | of requirements | not testable | |\n|---|---|---|---|---|\n")
 	for _, area := range suites.Areas {
 		all := area.Requirements()
 		fmt.Fprintf(
 			w,
-			"| [%s](%s/README.md) | %d | %d | %s |\n",
+			"| [%s](%s/README.md) | %d | %d | %d | %s |\n",
 			area.Name,
 			area.Name,
 			len(area.Checks),
 			len(all),
+			untestable[area.Name],
 			escapeMarkdown(area.Description),
 		)
 	}
@@ -38,7 +44,9 @@ const indexPageHead = `%s# What mcpcheck checks
 
 %d of %d requirements have a check. An area is a folder: ` +
 	"`tools/unknown-tool-code` is in [tools](tools/README.md), its\n" +
-	"entry in `tools/tools.yaml`, its check in the package beside it.\n\n"
+	"entry in `tools/tools.yaml`, its check in the package beside it. %d further requirements are not testable: " +
+	"nobody can\n" +
+	"decide them from outside a server.\n\n"
 
 const indexPageTail = `
 How to read the pages:
@@ -50,10 +58,10 @@ How to read the pages:
   Neither is a failure.
 - **Alone:** ` + "`mcpcheck run --only ID -- COMMAND`" + ` tests one of them.
 
-What nobody can observe from outside is in [untestable.yaml](untestable.yaml), with the reason. Beside the areas:
-` +
+What is not testable is in [untestable.yaml](untestable.yaml), with the reason; ` +
+	"`mcpcheck list --untestable` shows\nit. Beside the areas: " +
 	"`discovery` finds out what a server is, `kit` is what checks of several areas share, " +
-	"`harness` says what a check,\na verdict and a run are, `driver` talks to servers.\n"
+	"`harness`\nsays what a check, a verdict and a run are, `driver` talks to servers.\n"
 
 // writeAreaPage writes the page of an area, suites/<area>/README.md. Each requirement is an anchor of its id:
 // README.md#ping/empty-result.

@@ -16,7 +16,7 @@ import (
 )
 
 func newListCommand() *cobra.Command {
-	var asJSON, varied bool
+	var asJSON, varied, untestable bool
 	var revision, profile, set string
 	cmd := &cobra.Command{
 		Use:   "list [SELECTOR…]",
@@ -27,6 +27,7 @@ specification in which it holds. Selectors are ids, globs (tools/*), areas
 
   mcpcheck list 'tools/*'
   mcpcheck list --profile release        what blocks a release, if it fails
+  mcpcheck list --untestable             requirements without a check, and why
 
 With --set the requirements of a revision are printed as a frozen set with a digest,
 which mcpcheck run --set FILE tests even when the catalogue has changed since:
@@ -42,6 +43,13 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 			}
 			if varied {
 				return writeVariations(cmd.OutOrStdout())
+			}
+			if untestable {
+				if len(selectors) > 0 {
+					return usageErrorf("--untestable lists requirements without a check; leave out %s",
+						strings.Join(selectors, " "))
+				}
+				return writeUntestable(cmd.OutOrStdout(), revision, asJSON)
 			}
 			entries, err := requirementsIn(revision)
 			if err != nil {
@@ -75,9 +83,14 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 		cobra.FixedCompletions(mapStrings(catalogue.Profiles, func(p catalogue.Profile) string { return string(p) }),
 			cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may report")
+	cmd.Flags().BoolVar(&untestable, "untestable", false,
+		"list the requirements that cannot be tested from outside a server, and why")
 	cmd.Flags().StringVar(&set, "set", "", "print the set of requirements of this `REVISION`, as JSON with a digest")
 	for _, other := range []string{"json", "profile", "revision", "variations"} {
 		markExclusive(cmd.Flags(), "set", other)
+	}
+	for _, other := range []string{"profile", "set", "variations"} {
+		markExclusive(cmd.Flags(), "untestable", other)
 	}
 	markExclusive(cmd.Flags(), "json", "variations")
 	markExclusive(cmd.Flags(), "profile", "variations")

@@ -190,6 +190,7 @@ func TestValidateFlags(t *testing.T) {
 		"list --revision=":                 "--revision is empty; give it a value, or leave it out",
 		"list --set 2025-11-25 --json":     "--json and --set exclude each other",
 		"list --profile spec --variations": "--profile and --variations exclude each other",
+		"list --untestable --variations":   "--untestable and --variations exclude each other",
 		"explain --json --markdown ping":   "--json and --markdown exclude each other",
 		"diff --json --markdown a.json b":  "--json and --markdown exclude each other",
 		"list --set 2025-11-25 --json a":   "--json and --set exclude each other",

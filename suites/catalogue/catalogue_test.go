@@ -44,9 +44,9 @@ func TestReadCatalogueErrorPosition(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"- id: a/b\n  titel: x\n", "2:3: field titel not found in type catalogue.Requirement"},
 		{"- id: a/b\n  level: MOST\n", `2:10: unknown level "MOST" (have MUST, SHOULD, MAY, ADVICE)`},
-		{"- id: a/b\n  level: {2025-11-25: MOST}\n", `2:10: unknown level "MOST" (have MUST, SHOULD, MAY, ADVICE)`},
+		{"- id: a/b\n  level: {2025-11-25: MOST}\n", `2:23: unknown level "MOST" (have MUST, SHOULD, MAY, ADVICE)`},
 		{"- id: a/b\n  pass: {legacy: x, legcy: x}\n", `2:21: unknown era "legcy" (have legacy, modern)`},
-		{"- id: a/b\n  see: x\n", "2:3: cannot unmarshal !!str `x` into []string"},
+		{"- id: a/b\n  needs: x\n", "2:3: cannot unmarshal !!str `x` into []string"},
 		{"- id: [\n", "yaml: line 1: did not find expected node content"},
 		{"- id: a/b\n  pass: [x]\n", "2:9: cannot unmarshal !!seq into string"},
 		{"- id: a/b\n  owns: [/a, /b/]\n", `2:14: owns "/b/" (want [DEFINITION ]/PATH, with * for any step and ` +

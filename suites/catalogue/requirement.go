@@ -11,7 +11,7 @@ import (
 )
 
 // Requirement is one entry of the catalogue: one sentence that binds a server. Its id is public and never changes.
-// CONTRIBUTING.md describes the format.
+// Each key has a sentence and an example in CONTRIBUTING.md, section "The keys of an entry".
 type Requirement struct {
 	// ID is the area and the name of the entry: ping/empty-result.
 	ID string `yaml:"id"`
@@ -23,16 +23,14 @@ type Requirement struct {
 	// Checklist says that the entry is on the release checklist.
 	Checklist bool `yaml:"checklist"`
 	// Spec has the page#anchor of the sentence, by revision.
-	Spec map[string]string `yaml:"spec"`
+	Spec SpecPages `yaml:"spec"`
 	// Revisions replaces Spec for advice without a sentence.
-	Revisions  []string `yaml:"revisions"`
-	See        []string `yaml:"see"`
-	Transports []string `yaml:"transports"`
-	Capability string   `yaml:"capability"`
-	Extension  string   `yaml:"extension"`
-	Needs      []string `yaml:"needs"`
-	Safety     string   `yaml:"safety"`
-	Tier       string   `yaml:"tier"`
+	Revisions  RevisionList `yaml:"revisions"`
+	Transports []string     `yaml:"transports"`
+	Capability string       `yaml:"capability"`
+	Extension  string       `yaml:"extension"`
+	Needs      []string     `yaml:"needs"`
+	Safety     string       `yaml:"safety"`
 	// Owns are the members of messages whose schema violations only this entry reports.
 	Owns      []MemberPattern `yaml:"owns"`
 	Statement string          `yaml:"statement"`
@@ -42,7 +40,6 @@ type Requirement struct {
 	Skip      ByEra           `yaml:"skip"`
 	// YieldsTo are ids and globs of entries: if one of them fails, it is the cause of a failure here.
 	YieldsTo []string `yaml:"yields_to"`
-	Official []string `yaml:"official"`
 	Notes    string   `yaml:"notes"`
 	// Fix says what the author of a server should change.
 	Fix string `yaml:"fix"`
@@ -73,10 +70,11 @@ type ByRevision[V any] struct {
 	Values map[string]V
 }
 
-// UnmarshalYAML parses one value, or a map of values by revision.
-func (b *ByRevision[V]) UnmarshalYAML(node *yaml.Node) error {
+// UnmarshalYAML parses one value, or a map from ranges of revisions to values.
+func (b *ByRevision[V]) UnmarshalYAML(node *yaml.Node) (err error) {
 	if node.Kind == yaml.MappingNode {
-		return errorAt(node, node.Decode(&b.Values))
+		b.Values, err = decodeByRevision[V](node)
+		return err
 	}
 	return errorAt(node, node.Decode(&b.All))
 }
@@ -165,8 +163,10 @@ var extensionPages = map[string]string{
 }
 
 // URL returns the URL of the sentence in a revision; empty when there is none.
-func (r *Requirement) URL(revision string) string {
-	page, ok := r.Spec[revision]
+func (r *Requirement) URL(revision string) string { return r.Spec.url(revision) }
+
+func (p SpecPages) url(revision string) string {
+	page, ok := p[revision]
 	name, anchor, _ := strings.Cut(page, "#")
 	switch {
 	case !ok:

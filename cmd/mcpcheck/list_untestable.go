@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+)
+
+// untestableEntry is a requirement without a check as list writes it for programs.
+type untestableEntry struct {
+	ID        string            `json:"id"`
+	Area      string            `json:"area"`
+	Levels    map[string]string `json:"levels"` // by revision, as those of catalogueEntry
+	Statement string            `json:"statement"`
+	Reason    string            `json:"reason"` // why no check can decide it
+	Spec      map[string]string `json:"spec"`   // URL by revision
+}
+
+// writeUntestable writes the requirements that no check can decide, each with the reason; those of one revision unless
+// that is empty.
+func writeUntestable(w io.Writer, revision string, asJSON bool) error {
+	if _, err := requirementsIn(revision); err != nil {
+		return err
+	}
+	entries, text := []untestableEntry{}, &strings.Builder{}
+	for _, u := range suites.Untestable() {
+		if revision != "" && u.Spec[revision] == "" {
+			continue
+		}
+		e := untestableEntry{
+			ID: u.ID, Area: catalogue.AreaOf(u.ID), Levels: map[string]string{}, Statement: u.Statement,
+			Reason: u.Reason, Spec: map[string]string{},
+		}
+		for _, in := range u.ApplicableRevisions() {
+			e.Levels[in], e.Spec[in] = u.Level.String(), u.URL(in)
+		}
+		entries = append(entries, e)
+		fmt.Fprintf(text, "%s  %s  %s\n    %s\n    %s\n\n", u.ID, u.Level, revisionRange(u.ApplicableRevisions()),
+			hangingIndent(u.Statement, 4), hangingIndent("Not testable: "+u.Reason, 4))
+	}
+	if asJSON {
+		return writeJSON(w, entries)
+	}
+	_, err := fmt.Fprintf(w, "%s%s that cannot be tested from outside a server\n", text,
+		reporters.Plural(len(entries), "requirement"))
+	return err
+}
