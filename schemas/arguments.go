@@ -7,14 +7,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Bounds of the search for values.
+// Limits of the search for values.
 const (
-	maxValues         = 4000 // values made in all, rejected ones included
-	maxDepth          = 24   // values inside each other
+	maxValues         = 4000 // values made in all, with those that were rejected
+	maxDepth          = 24   // values nested in each other
 	maxTries          = 64   // for one value
-	minTries          = 8    // for each combination of choices: numbers and strings still vary
+	minTries          = 8    // for each combination of choices, since numbers and strings still vary
 	maxItems          = 1000 // items or properties of one value
-	maxExtraItemDepth = 6    // down to here arrays have an item even if they need none
+	maxExtraItemDepth = 6    // up to this depth arrays have an item even if they need none
 )
 
 // ValidArguments makes arguments that a tool's input schema accepts, in both of its dialects if there are two. They are
@@ -62,21 +62,26 @@ func variantOf(seed int64) int { return int(uint64(seed) % 10_000) }
 
 // valueMaker makes values for places in one schema.
 type valueMaker struct {
-	schema          *Schema
-	valueCount      int
-	heights         map[*jsonschema.Schema]int  // see height
-	circularSchemas map[*jsonschema.Schema]bool // see circular
+	schema     *Schema
+	valueCount int
+	// heights are the results of measureHeights.
+	heights map[*jsonschema.Schema]int
+	// circularSchemas are the results of isCircular.
+	circularSchemas map[*jsonschema.Schema]bool
 }
 
-// place is where a value is wanted.
+// place is a place in the schema that needs a value.
 type place struct {
-	parts        []*jsonschema.Schema // what must all accept it
-	depth        int
-	variant      int  // 0: the first choice everywhere
-	mustBeObject bool // it must be an object, whatever parts say
+	// parts are the schemas that must all accept the value.
+	parts []*jsonschema.Schema
+	depth int
+	// variant selects among choices; 0 is the first choice everywhere.
+	variant int
+	// mustBeObject requires an object whatever parts say.
+	mustBeObject bool
 }
 
-// value makes a value that all parts of the place accept, trying one choice after the other.
+// value makes a value that all parts of the place accept, trying one combination of choices after the other.
 func (m *valueMaker) value(p place) (any, error) {
 	if p.depth > maxDepth {
 		return nil, p.newError("values would be nested without end")
@@ -114,21 +119,23 @@ func (m *valueMaker) checkAccepted(p place, v any) error {
 	return nil
 }
 
-// newError says that no value can be made at a place.
+// newError is the error that no value can be made at the place.
 func (p place) newError(why string) error {
 	return fmt.Errorf("%s: %s", orRoot(locationPath(p.parts[0].Location)), why)
 }
 
-// choices counts through all combinations of the choices that one value needs, like the digits of a number.
+// choices enumerates all combinations of the choices that one value needs, like the digits of a number.
 type choices struct {
-	code   int // what is left of the number: how often all combinations have been tried
-	offset int // where counting begins
+	// code is what is left of the number of the combination.
+	code int
+	// offset is where counting begins.
+	offset int
 }
 
-// pick chooses one of n.
+// choose selects one of n.
 func (c *choices) choose(n int) int { return (c.fallback(n) + c.offset) % max(n, 1) }
 
-// fallback chooses one of n, beginning with the first whatever the seed.
+// fallback selects one of n, beginning with the first whatever the seed.
 func (c *choices) fallback(n int) int {
 	n = max(n, 1)
 	digit := c.code % n
@@ -136,7 +143,7 @@ func (c *choices) fallback(n int) int {
 	return digit
 }
 
-// tryValue makes a value with the given choices. It may turn out not to be accepted.
+// tryValue makes a value with these choices. The value may turn out to be invalid.
 func (m *valueMaker) tryValue(p place, c *choices) (any, error) {
 	if m.valueCount++; m.valueCount > maxValues {
 		return nil, p.newError("too much work to find a value")
@@ -159,8 +166,8 @@ func (m *valueMaker) tryValue(p place, c *choices) (any, error) {
 	return exampleScalar(typ, parts, p.variant+c.code)
 }
 
-// flatten lists the schemas and all that they apply to the same value: references and allOf, and one choice out of each
-// anyOf, oneOf and if. Without choices (c nil) it keeps to what applies in any case.
+// flatten lists the schemas and everything that they apply to the same value: references, allOf, and one choice of each
+// anyOf, oneOf and if. When c is nil, it lists only what applies in any case.
 func (m *valueMaker) flatten(parts []*jsonschema.Schema, depth int, c *choices) []*jsonschema.Schema {
 	list := slices.Clone(parts)
 	for i := 0; i < len(list); i++ {
@@ -183,8 +190,8 @@ func (m *valueMaker) flatten(parts []*jsonschema.Schema, depth int, c *choices) 
 	return list
 }
 
-// chooseBranch chooses a schema of an anyOf or oneOf that can be satisfied, rather one that does not lead into
-// recursion; deep down only one of those that end soonest.
+// chooseBranch selects a schema of an anyOf or oneOf that can be satisfied, preferring those that do not recurse. At
+// great depth it selects only among those that end soonest.
 func (m *valueMaker) chooseBranch(schemas []*jsonschema.Schema, depth int, c *choices) *jsonschema.Schema {
 	if len(schemas) == 0 {
 		return nil
@@ -207,7 +214,7 @@ func (m *valueMaker) chooseBranch(schemas []*jsonschema.Schema, depth int, c *ch
 	return open[c.choose(len(open))]
 }
 
-// chooseCondition chooses what to add for if, then and else: that the condition does not hold, or that it holds.
+// chooseCondition selects what to add for if, then and else: the schemas where the condition fails, or where it holds.
 func chooseCondition(s *jsonschema.Schema, c *choices) []*jsonschema.Schema {
 	if s.If == nil {
 		return nil
@@ -220,8 +227,8 @@ func chooseCondition(s *jsonschema.Schema, c *choices) []*jsonschema.Schema {
 
 func isFalse(s *jsonschema.Schema) bool { return s.Bool != nil && !*s.Bool }
 
-// declaredValue chooses among the values that the schemas themselves name: const, enum, default, examples. The latter
-// two are first choices only: there is always one more choice, to make a value.
+// declaredValue selects among the values that the schemas name: const, enum, default, examples. For the latter two
+// there is always the further choice of making a value.
 func declaredValue(parts []*jsonschema.Schema, p place, c *choices) (any, bool) {
 	var proposed []any
 	for _, s := range parts {
@@ -250,7 +257,7 @@ func declaredValue(parts []*jsonschema.Schema, p place, c *choices) (any, bool) 
 	return deepCopy(proposed[i]), true
 }
 
-// hasAllowedType tells whether a value may stand at a place, as far as its type goes.
+// hasAllowedType reports whether the type of a value is allowed at a place.
 func hasAllowedType(v any, p place) bool {
 	_, isObject := v.(map[string]any)
 	return isObject || !p.mustBeObject
@@ -258,8 +265,8 @@ func hasAllowedType(v any, p place) bool {
 
 var allTypes = []string{"string", "integer", "number", "boolean", "array", "object", "null"}
 
-// possibleTypes lists the types that all schemas allow. Where no schema has a type keyword, it begins with the type
-// that the other keywords are about.
+// possibleTypes lists the types that all schemas allow. Where no schema has a type keyword, the type that the other
+// keywords suggest comes first.
 func possibleTypes(parts []*jsonschema.Schema, p place) []string {
 	if p.mustBeObject {
 		return []string{"object"}
@@ -279,7 +286,7 @@ func possibleTypes(parts []*jsonschema.Schema, p place) []string {
 			return !slices.Contains(allowed, t) && (t != "integer" || !slices.Contains(allowed, "number"))
 		})
 	}
-	if slices.Contains(types, "number") { // it does for integers, too
+	if slices.Contains(types, "number") { // it includes integers
 		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "integer" })
 	}
 	if !typed {
@@ -288,7 +295,7 @@ func possibleTypes(parts []*jsonschema.Schema, p place) []string {
 	return types
 }
 
-// guessedType guesses the type that schemas without type keyword are about.
+// guessedType is the type that the keywords of schemas without a type keyword suggest.
 func guessedType(parts []*jsonschema.Schema) string {
 	for _, s := range parts {
 		switch {
@@ -305,7 +312,7 @@ func guessedType(parts []*jsonschema.Schema) string {
 	return "string"
 }
 
-// largestKeyword returns the largest of a keyword's values, or 0.
+// largestKeyword is the largest value of a keyword, or 0.
 func largestKeyword(parts []*jsonschema.Schema, keyword func(*jsonschema.Schema) *int) int {
 	largest := 0
 	for _, s := range parts {
@@ -316,7 +323,7 @@ func largestKeyword(parts []*jsonschema.Schema, keyword func(*jsonschema.Schema)
 	return largest
 }
 
-// appendNew appends what is not yet in the list.
+// appendNew appends the elements that are not in the list yet.
 func appendNew(list, more []string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {

@@ -8,14 +8,15 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// array makes an array: as many items as needed, and one even if none is needed, for an empty list seldom makes sense.
+// array makes an array with as many items as needed, and with one even if none is needed, since an empty list seldom
+// makes sense.
 func (m *valueMaker) array(p place, parts []*jsonschema.Schema, c *choices) (any, error) {
 	shape := arrayBoundsOf(parts)
 	n := shape.minLength
 	if c.fallback(2) == 0 && p.depth < maxExtraItemDepth {
 		n = max(n, m.defaultLength(parts, shape))
 	}
-	from := 0 // contains is met by the items from here on
+	from := 0 // contains is satisfied by the items from here on
 	if shape.contains > 0 {
 		from = []int{shape.prefix, 0}[c.fallback(2)]
 		n = max(n, from+shape.contains)
@@ -39,7 +40,7 @@ func (m *valueMaker) array(p place, parts []*jsonschema.Schema, c *choices) (any
 	return items, nil
 }
 
-// maxUniqueTries is how many values are made to find one that is not yet in the array.
+// maxUniqueTries is how many values are made to find one that is not in the array yet.
 const maxUniqueTries = 40
 
 func (m *valueMaker) item(p place, schemas []*jsonschema.Schema, i int, others []any, unique bool) (any, error) {
@@ -64,11 +65,12 @@ func (m *valueMaker) item(p place, schemas []*jsonschema.Schema, i int, others [
 	return item, nil
 }
 
-// arrayBounds is what schemas say about the length of an array.
+// arrayBounds is what schemas require of the length of an array.
 type arrayBounds struct {
 	minLength, prefix, contains int
-	maxLength                   int // -1: no bound
-	unique                      bool
+	// maxLength is the greatest length allowed; -1 when there is no bound.
+	maxLength int
+	unique    bool
 }
 
 func arrayBoundsOf(parts []*jsonschema.Schema) arrayBounds {
@@ -89,10 +91,10 @@ func arrayBoundsOf(parts []*jsonschema.Schema) arrayBounds {
 	return z
 }
 
-// maxTupleItems is how many items of a tuple are filled without need.
+// maxTupleItems is how many optional items of a tuple are filled in.
 const maxTupleItems = 16
 
-// defaultLength is the length of an array that looks natural: the whole tuple, or one item.
+// defaultLength is the length of a natural array: the whole tuple, or one item.
 func (m *valueMaker) defaultLength(parts []*jsonschema.Schema, z arrayBounds) int {
 	n := 0
 	for _, s := range itemSchemas(parts, z.prefix) {
@@ -111,7 +113,7 @@ func (m *valueMaker) defaultLength(parts []*jsonschema.Schema, z arrayBounds) in
 	return n
 }
 
-// tupleSchemas returns the schemas of the first items: prefixItems, before 2020-12 an array in items.
+// tupleSchemas are the schemas of the first items: prefixItems, or before 2020-12 an array in items.
 func tupleSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	if list, ok := s.Items.([]*jsonschema.Schema); ok {
 		return list
@@ -119,7 +121,7 @@ func tupleSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	return s.PrefixItems
 }
 
-// itemSchemas lists the schemas that apply to the item at an index.
+// itemSchemas are the schemas that apply to the item at an index.
 func itemSchemas(parts []*jsonschema.Schema, i int) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	for _, s := range parts {
@@ -144,7 +146,7 @@ func containsSchemas(parts []*jsonschema.Schema) []*jsonschema.Schema {
 	return list
 }
 
-// jsonEqual tells whether two values read the same as JSON.
+// jsonEqual reports whether two values have the same JSON.
 func jsonEqual(a, b any) bool {
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)

@@ -9,10 +9,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// mustBeObject makes an object: the required properties, and what dependencies and minProperties add to them.
+// object makes an object with the required properties, and those that dependencies and minProperties add.
 func (m *valueMaker) object(p place, parts []*jsonschema.Schema, c *choices) (any, error) {
 	names, parts := m.requiredNames(p, parts, c)
-	if c.fallback(2) == 1 { // the plain way has failed: not, oneOf and the like may need an optional property
+	if c.fallback(2) == 1 { // a second try: not, oneOf and the like may need an optional property
 		names = appendNew(names, declaredNames(parts))
 	}
 	p.variant += c.code
@@ -42,8 +42,8 @@ func (m *valueMaker) object(p place, parts []*jsonschema.Schema, c *choices) (an
 	return object, nil
 }
 
-// requiredNames lists the required properties in the order of the schema, and those that they depend on. It returns the
-// schemas with those added that apply because of these properties.
+// requiredNames are the required properties in the order of the schema, and those that they depend on. It also returns
+// the schemas, with those that apply because of these properties.
 func (m *valueMaker) requiredNames(p place, parts []*jsonschema.Schema, c *choices) ([]string, []*jsonschema.Schema) {
 	var names []string
 	for {
@@ -83,7 +83,7 @@ func (m *valueMaker) withPart(
 	return parts
 }
 
-// declaredNames lists the names in properties, sorted.
+// declaredNames are the names in properties, sorted for each schema.
 func declaredNames(parts []*jsonschema.Schema) []string {
 	var names []string
 	for _, s := range parts {
@@ -92,7 +92,7 @@ func declaredNames(parts []*jsonschema.Schema) []string {
 	return names
 }
 
-// isPossible tells whether a property may have a finite value.
+// isPossible reports whether a property may have a finite value.
 func (m *valueMaker) isPossible(parts []*jsonschema.Schema, name string) bool {
 	schemas, allowed := propertySchemas(parts, name)
 	return allowed && !slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool {
@@ -117,7 +117,7 @@ func (m *valueMaker) addProperty(object map[string]any, p place, parts []*jsonsc
 	return nil
 }
 
-// propertySchemas lists the schemas that apply to a property: properties, patternProperties, additionalProperties.
+// propertySchemas are the schemas that apply to a property by properties, patternProperties and additionalProperties.
 func propertySchemas(parts []*jsonschema.Schema, name string) (schemas []*jsonschema.Schema, allowed bool) {
 	for _, s := range parts {
 		found := false
@@ -153,8 +153,8 @@ func sortedPatterns(s *jsonschema.Schema) []*pattern {
 	return list
 }
 
-// newName invents the name of a property: by propertyNames, by a pattern of patternProperties where other names are not
-// allowed, or any.
+// newName makes the name of a property: by propertyNames, by a pattern of patternProperties if other names are not
+// allowed, or any name.
 func (m *valueMaker) newName(p place, parts []*jsonschema.Schema, variant int) (string, error) {
 	var names []*jsonschema.Schema
 	var patterns []*pattern

@@ -9,7 +9,8 @@ import (
 // infiniteHeight is the height of a schema that only infinite values satisfy.
 const infiniteHeight = 1 << 20
 
-// height is about how deep the flattest value is that a schema accepts. It finds the way out of recursive schemas.
+// height is about the depth of the flattest value that a schema accepts. Values of recursive schemas are made by way of
+// the branches with the lowest heights.
 func (m *valueMaker) height(s *jsonschema.Schema) int {
 	if m.heights == nil {
 		m.measureHeights()
@@ -20,7 +21,8 @@ func (m *valueMaker) height(s *jsonschema.Schema) int {
 	return infiniteHeight
 }
 
-// measureHeights lowers the heights from endless until nothing changes: at most as often as values are deep.
+// measureHeights lowers the heights from infiniteHeight until nothing changes, but at most as often as values may be
+// deep.
 func (m *valueMaker) measureHeights() {
 	m.heights = map[*jsonschema.Schema]int{}
 	parts := allParts(m.schema.root)
@@ -37,7 +39,7 @@ func (m *valueMaker) measureHeights() {
 	}
 }
 
-// computeHeight computes the height of a schema from those of its parts.
+// computeHeight is the height of a schema by those of its parts.
 func (m *valueMaker) computeHeight(s *jsonschema.Schema) int {
 	if s.Bool != nil || s.Const != nil || s.Enum != nil || s.Default != nil {
 		return 0
@@ -80,14 +82,14 @@ func (m *valueMaker) minHeight(schemas []*jsonschema.Schema) int {
 	return h
 }
 
-// allowsScalar tells whether a type keyword allows a value without parts.
+// allowsScalar reports whether a type keyword allows a value that is neither object nor array.
 func allowsScalar(s *jsonschema.Schema) bool {
 	return s.Types != nil && slices.ContainsFunc(s.Types.ToStrings(), func(t string) bool {
 		return t != "object" && t != "array"
 	})
 }
 
-// isCircular tells whether a schema leads back to itself, or to another that does.
+// isCircular reports whether a schema leads back to itself, or to another one that does.
 func (m *valueMaker) isCircular(s *jsonschema.Schema) bool {
 	if known, ok := m.circularSchemas[s]; ok {
 		return known
@@ -95,7 +97,7 @@ func (m *valueMaker) isCircular(s *jsonschema.Schema) bool {
 	if m.circularSchemas == nil {
 		m.circularSchemas = map[*jsonschema.Schema]bool{}
 	}
-	m.circularSchemas[s] = true // what is found on the way back here
+	m.circularSchemas[s] = true // the result if the search leads back here
 	found := false
 	for _, next := range append(inPlaceSubschemas(s), childSubschemas(s)...) {
 		found = m.isCircular(next) || found

@@ -9,7 +9,7 @@ import (
 )
 
 // publishedSchemas are schemas as generators and well-known servers publish them, with the arguments made for seed 0
-// (or the error), and the counterexamples.
+// (or the error) and the counterexamples.
 var publishedSchemas = []struct {
 	name, schema, valid string
 	invalid             []string
@@ -201,29 +201,29 @@ func TestPublishedSchemas(t *testing.T) {
 	for _, test := range publishedSchemas {
 		t.Run(test.name, func(t *testing.T) {
 			s := mustCompile(t, test.schema)
-			got, spoiled := generatedArguments(t, s)
+			got, invalid := generatedArguments(t, s)
 			if got != test.valid {
 				t.Errorf("got %s\nwant %s", got, test.valid)
 			}
-			if a, b := strings.Join(spoiled, "\n"), strings.Join(test.invalid, "\n"); a != b {
+			if a, b := strings.Join(invalid, "\n"), strings.Join(test.invalid, "\n"); a != b {
 				t.Errorf("got\n%s\nwant\n%s", a, b)
 			}
 		})
 	}
 }
 
-// made returns what ValidArguments and Counterexamples make for seed 0, as text.
+// generatedArguments returns what ValidArguments and Counterexamples make for seed 0, as text.
 func generatedArguments(t *testing.T, s *Schema) (string, []string) {
 	t.Helper()
 	valid, err := ValidArguments(s, 0)
 	if err != nil {
 		return err.Error(), nil
 	}
-	var spoiled []string
+	var invalid []string
 	for _, c := range checkCounterexamples(t, s, valid) {
-		spoiled = append(spoiled, fmt.Sprintf("%s %s %s: %s", c.Keyword, c.Path, jsonText(c.Arguments), c.Reason))
+		invalid = append(invalid, fmt.Sprintf("%s %s %s: %s", c.Keyword, c.Path, jsonText(c.Arguments), c.Reason))
 	}
-	return jsonText(valid), spoiled
+	return jsonText(valid), invalid
 }
 
 func jsonText(v any) string {
@@ -234,7 +234,7 @@ func jsonText(v any) string {
 	return string(b)
 }
 
-// checkCounterexamples makes counterexamples and proves them from outside.
+// checkCounterexamples makes counterexamples, and confirms that they are invalid.
 func checkCounterexamples(t *testing.T, s *Schema, valid map[string]any) []Counterexample {
 	t.Helper()
 	if err := s.Validate(valid); err != nil {
@@ -250,7 +250,7 @@ func checkCounterexamples(t *testing.T, s *Schema, valid map[string]any) []Count
 			t.Errorf("%s: %d bytes", c.Keyword, n)
 		}
 		if strings.Contains(c.Reason, "\n") || c.Reason == "" {
-			t.Errorf("%s: why: %q", c.Keyword, c.Reason)
+			t.Errorf("%s: reason: %q", c.Keyword, c.Reason)
 		}
 	}
 	if jsonText(valid) != before {
@@ -259,7 +259,7 @@ func checkCounterexamples(t *testing.T, s *Schema, valid map[string]any) []Count
 	return list
 }
 
-// requiredProperty wraps the schema of a required property.
+// requiredProperty is the schema of an object with the required property x.
 func requiredProperty(property string) string {
 	return `{"type":"object","properties":{"x":` + property + `},"required":["x"]}`
 }
@@ -398,7 +398,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestBrokenKeywords shows the change that each keyword brings about, where the table above does not.
+// TestBrokenKeywords proves the change for each keyword that publishedSchemas does not show.
 func TestBrokenKeywords(t *testing.T) {
 	tests := []struct{ property, keyword, want string }{
 		{`{"type":"integer","enum":[3,7]}`, "enum", `{"x":8}`},
@@ -449,7 +449,7 @@ func TestBrokenKeywords(t *testing.T) {
 	}
 }
 
-// randomSchema makes a schema that a value exists for, nearly always.
+// randomSchema makes a schema that nearly always has a valid value.
 func randomSchema(r *rand.Rand, depth int) map[string]any {
 	s := map[string]any{}
 	kinds := []func(){

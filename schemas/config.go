@@ -10,8 +10,8 @@ import (
 //go:embed config.schema.json
 var Config []byte
 
-// ServerList is the JSON Schema of a list of servers by name, each with the keys of mcpcheck.yaml: those of Config, of
-// which one has to say how the server is reached.
+// ServerList is the JSON Schema of a list of servers by name. Each has the keys of mcpcheck.yaml, and needs a command
+// or a URL.
 func ServerList() ([]byte, error) {
 	var server map[string]any
 	if err := json.Unmarshal(Config, &server); err != nil {

@@ -12,20 +12,25 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Counterexample is a value that breaks the schema by exactly one keyword.
+// Counterexample is a value that violates the schema by exactly one keyword.
 type Counterexample struct {
-	Keyword   string         // "required", "type", "enum", …
-	Path      string         // JSON pointer to the spoiled place in the arguments: "/city"
-	Arguments map[string]any // what to send
-	Reason    string         // one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c", "f"`
+	// Keyword is the violated keyword, such as "required", "type" or "enum".
+	Keyword string
+	// Path is the JSON pointer to the changed place in the arguments: "/city".
+	Path string
+	// Arguments are the invalid arguments.
+	Arguments map[string]any
+	// Reason describes the violation in one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c",
+	// "f"`.
+	Reason string
 }
 
-// Counterexamples makes arguments that a tool's input schema refuses whatever its dialect, each proved by s.Validate:
-// valid (from ValidArguments), with one change that breaks one keyword. There is at most one for each of required,
+// Counterexamples makes arguments that a tool's input schema rejects in every dialect, each confirmed by s.Validate:
+// valid (from ValidArguments) with one change that violates one keyword. There is at most one for each of required,
 // type, enum, const, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern,
-// minItems, maxItems and additionalProperties, in this order, and a second one for required that has no arguments at
-// all, if a required property has no default. What cannot be made is left out. Only keywords that apply in any case are
-// broken, not those below anyOf and the like. Top-level properties are preferred, required ones first.
+// minItems, maxItems and additionalProperties, in this order. For required there is a second one without any arguments
+// if a required property has no default. What cannot be made is left out. Only keywords that apply in any case are
+// violated, not those below anyOf and the like. Top-level properties are preferred, required ones first.
 //
 // The values are harmless: short, no paths or commands, strings that begin with "mcpcheck" if they may.
 func Counterexamples(s *Schema, valid map[string]any, seed int64) (list []Counterexample) {
@@ -47,19 +52,24 @@ func Counterexamples(s *Schema, valid map[string]any, seed int64) (list []Counte
 	return list
 }
 
-// mutator makes a value for a site that breaks one keyword.
+// mutator makes a value for a site that violates one keyword.
 type mutator struct {
 	keyword string
 	mutate  func(m *valueMaker, t mutationSite, variant int) (mutation, bool)
 }
 
-// spoiled is the change that a spoiler proposes: a new value for the site or, with a member, for a member of it.
+// mutation is the change that a mutator proposes: a new value for the site or for a member of it.
 type mutation struct {
-	member     string // "": the site itself
-	remove     bool   // the member
-	value      any
-	reason     string // what comes after the name of the place
-	isFallback bool   // another site would do better: this one has further limits, which the change breaks unseen
+	// member is the changed member; empty is the site itself.
+	member string
+	// remove says that the member is removed.
+	remove bool
+	value  any
+	// reason is the part of Counterexample.Reason that follows the name of the place.
+	reason string
+	// isFallback says that another site is better, since this one has further limits that the change may violate
+	// unnoticed.
+	isFallback bool
 }
 
 var mutators = []mutator{
@@ -80,12 +90,14 @@ var mutators = []mutator{
 	{"additionalProperties", undeclaredProperty},
 }
 
-// mutationSite is a place in the arguments that could be spoiled.
+// mutationSite is a place in the arguments that may be changed.
 type mutationSite struct {
-	path    []string
-	parts   []*jsonschema.Schema // what applies there in any case
-	value   any
-	present bool // in the valid arguments
+	path []string
+	// parts are the schemas that apply there in any case.
+	parts []*jsonschema.Schema
+	value any
+	// present reports whether the valid arguments have the place.
+	present bool
 }
 
 const (
@@ -93,8 +105,8 @@ const (
 	maxSiteDepth = 5
 )
 
-// sites lists the root, then the places below it level by level; in each object required properties first, then those
-// that are there, then those that may be added.
+// sites lists the root, then the places below it level by level. In each object required properties come first, then
+// other present ones, then those that may be added.
 func (m *valueMaker) sites(valid map[string]any) []mutationSite {
 	root := mutationSite{parts: m.flatten([]*jsonschema.Schema{m.schema.root}, 0, nil), value: valid, present: true}
 	list := []mutationSite{root}
@@ -144,8 +156,8 @@ func isRequired(parts []*jsonschema.Schema, name string) bool {
 	return slices.ContainsFunc(parts, func(s *jsonschema.Schema) bool { return slices.Contains(s.Required, name) })
 }
 
-// counterexample breaks a keyword at the first site where it is the only one to break, else where it is among those
-// that break.
+// counterexample violates a keyword at the first site where nothing else is violated or, without one, at the first
+// where the keyword is among the violations.
 func (m *valueMaker) counterexample(
 	k mutator, sites []mutationSite, valid map[string]any, variant int,
 ) (Counterexample, bool) {
@@ -175,7 +187,7 @@ func (m *valueMaker) counterexample(
 	return second, second.Keyword != ""
 }
 
-// breaks tells whether arguments break a keyword at a place, and whether that is all they break.
+// breaks reports whether arguments violate a keyword at a place, and whether that is their only violation.
 func (m *valueMaker) breaks(arguments map[string]any, keyword string, path []string) (breaks, alone bool) {
 	invalid, err := m.schema.check(m.schema.root, arguments)
 	if err != nil || invalid == nil || m.schema.older != nil && !m.schema.older.rejects(arguments) {
@@ -190,7 +202,7 @@ func (m *valueMaker) breaks(arguments map[string]any, keyword string, path []str
 	return false, false
 }
 
-// withChange returns a copy of the valid arguments with a change at the site, or nil if nothing can be changed there.
+// withChange is a copy of the valid arguments with a change at the site; nil when nothing can be changed there.
 func (t mutationSite) withChange(valid map[string]any, change mutation) map[string]any {
 	arguments, _ := deepCopy(valid).(map[string]any)
 	path := t.path
@@ -225,7 +237,7 @@ func (t mutationSite) withChange(valid map[string]any, change mutation) map[stri
 	return arguments
 }
 
-// withEmpty adds the counterexample without arguments, unless it is there already.
+// withEmpty adds the counterexample without arguments, unless the list has it already.
 func (m *valueMaker) withEmpty(list []Counterexample, root mutationSite) []Counterexample {
 	if slices.ContainsFunc(list, func(c Counterexample) bool { return len(c.Arguments) == 0 }) {
 		return list
@@ -247,7 +259,7 @@ func (m *valueMaker) withEmpty(list []Counterexample, root mutationSite) []Count
 	return append(list, Counterexample{"required", "/" + escapeToken(names[0]), none, truncate(why, 200)})
 }
 
-// hasDefault tells whether a property has a default: some generators list such properties as required.
+// hasDefault reports whether a property has a default. Some generators list such properties as required.
 func (m *valueMaker) hasDefault(parts []*jsonschema.Schema, name string) bool {
 	schemas, _ := propertySchemas(parts, name)
 	return slices.ContainsFunc(m.flatten(schemas, 0, nil), func(s *jsonschema.Schema) bool { return s.Default != nil })
@@ -264,8 +276,8 @@ func withoutRequired(m *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	return mutation{}, false
 }
 
-// wrongType gives an object for a scalar, and a string for an array or object: clashes that survive no sane coercion.
-// It takes only places of a single type.
+// wrongType replaces a scalar by an object, and an array or object by a string, which no reasonable coercion accepts.
+// It changes only places of a single type.
 func wrongType(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	typ, limited := "", false
 	for _, s := range t.parts {
@@ -312,7 +324,7 @@ func otherThanConst(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	return mutation{}, false
 }
 
-// otherValue makes a value of an allowed type that is not among some: the text, a number above all of them, the other
+// otherValue makes a value of an allowed type that is none of these: the text, a number above all of them, or the other
 // boolean.
 func otherValue(parts []*jsonschema.Schema, text string, values []any) (any, bool) {
 	types := possibleTypes(parts, place{})
@@ -333,11 +345,10 @@ func otherValue(parts []*jsonschema.Schema, text string, values []any) (any, boo
 	return nil, false
 }
 
-// maxSafeInteger bounds the numbers that all JSON libraries keep exactly.
+// maxSafeInteger bounds the numbers that all JSON libraries represent exactly.
 var maxSafeInteger = big.NewRat(1<<50, 1)
 
-// beyondBound makes a counterexample to a bound: a number that is as far from it as need be, in the steps of the other
-// keywords.
+// beyondBound makes a counterexample to a bound: the nearest number beyond it that satisfies the other keywords.
 func beyondBound(
 	t mutationSite, get func(*jsonschema.Schema) *big.Rat, open, up bool, relation string,
 ) (mutation, bool) {
@@ -350,7 +361,7 @@ func beyondBound(
 		if step == nil {
 			step = big.NewRat(1, 1)
 		}
-		n := multiple(bound, step, 0) // not below the bound
+		n := multiple(bound, step, 0) // the first multiple that is not below the bound
 		switch equal := n.Cmp(bound) == 0; {
 		case equal && open:
 		case up && equal:
@@ -467,7 +478,7 @@ func tooFewItems(m *valueMaker, t mutationSite, variant int) (mutation, bool) {
 	return mutation{value: items[:least-1], reason: fmt.Sprintf("has %d items, fewer than %d", least-1, least)}, true
 }
 
-// maxOverlongItems bounds the arrays that are made too long.
+// maxOverlongItems is the largest maxItems for which a longer array is made.
 const maxOverlongItems = 64
 
 func tooManyItems(m *valueMaker, t mutationSite, variant int) (mutation, bool) {
@@ -488,7 +499,7 @@ func tooManyItems(m *valueMaker, t mutationSite, variant int) (mutation, bool) {
 	return mutation{value: items, reason: fmt.Sprintf("has %d items, more than %d", len(items), shape.maxLength)}, true
 }
 
-// siteValue returns the valid value at a site, or makes one; nil if there is none.
+// siteValue is the valid value at a site, or a new array; nil when there is neither.
 func (m *valueMaker) siteValue(t mutationSite, variant int) any {
 	if t.present {
 		return t.value

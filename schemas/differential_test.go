@@ -13,17 +13,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// publishedDir holds the published schema.json of each revision, as <revision>.json. They are not part of the project.
+// publishedDir holds the published schema.json of each revision as <revision>.json. These are not part of the project.
 const publishedDir = "../../shared/spec-schemas"
 
-// differences are all the reasons for which our verdict may differ from that of the published schema: each changes the
-// published schema so that it agrees, and names a value that shows that it would not agree otherwise.
+// differences are all the reasons for which messages.yaml may differ from the published schema. Each patches the
+// published schema so that both agree, and has a value on which they would not agree otherwise.
 var differences = []struct {
 	reason     string
-	patch      map[string]any // by path in the definitions; a path that a revision lacks is passed over
+	patch      map[string]any // by path in the definitions; a path that a revision lacks is ignored
 	definition string
 	example    string
-	revisions  string // where the patch applies, and the witness shows it
+	revisions  string // where the patch applies, and the example shows the difference
 }{
 	{
 		reason: "schema.ts types size as number, schema.json narrows it to integer",
@@ -198,8 +198,8 @@ var differences = []struct {
 	},
 }
 
-// TestSameVerdictAsPublished judges values made after our schemas and after the published ones, as they are and with
-// one thing broken, by both.
+// TestSameVerdictAsPublished compares validation by messages.yaml and by the published schemas. It uses values made
+// from both, valid ones and ones with a single mutation.
 func TestSameVerdictAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		t.Run(revision, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestSameVerdictAsPublished(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(ours)) {
 				counterpart := counterpartOf(theirs, name)
 				if counterpart == "" {
-					continue // a part of ours that the published schema writes inline
+					continue // a part that the published schema writes inline
 				}
 				schema := compileDefinition(theirs, counterpart)
 				values := newGenerator(revision+name+"ours", ours).values(name)
@@ -231,16 +231,16 @@ func TestSameVerdictAsPublished(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d valid and %d broken values", valid, broken)
+			t.Logf("%d valid and %d invalid values", valid, broken)
 			if min(valid, broken) < 5000 {
-				t.Error("too few of one kind: the generator tries too little")
+				t.Error("too few values of one kind from the generator")
 			}
 		})
 	}
 }
 
-// TestAllMessagesCompared wants a published counterpart for what the methods name and for the definitions that checks
-// name themselves.
+// TestAllMessagesCompared proves that there is a published counterpart for every definition that methods, error codes
+// or checks name.
 func TestAllMessagesCompared(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set, theirs := messagesOf(revision), publishedDefinitions(t, revision)
@@ -264,7 +264,7 @@ func TestAllMessagesCompared(t *testing.T) {
 	}
 }
 
-// TestDifferencesOccur wants every listed difference to be one.
+// TestDifferencesOccur proves that every listed difference exists.
 func TestDifferencesOccur(t *testing.T) {
 	for _, d := range differences {
 		for _, revision := range strings.Fields(d.revisions) {
@@ -285,8 +285,7 @@ func TestDifferencesOccur(t *testing.T) {
 	}
 }
 
-// TestSameMethodsAsPublished compares the tables of methods with the unions of what the published schemas let each side
-// send.
+// TestSameMethodsAsPublished compares the methods of each side with the published unions of its messages.
 func TestSameMethodsAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set, theirs := messagesOf(revision), publishedDefinitions(t, revision)
@@ -295,7 +294,7 @@ func TestSameMethodsAsPublished(t *testing.T) {
 	}
 }
 
-// TestSameInputsAsPublished compares which requests results may hold, and which results may hold any.
+// TestSameInputsAsPublished compares which input requests there are, and which results may have any.
 func TestSameInputsAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set, theirs := messagesOf(revision), publishedDefinitions(t, revision)
@@ -316,8 +315,8 @@ func TestSameInputsAsPublished(t *testing.T) {
 	}
 }
 
-// compareMethods compares what one side sends: its requests and notifications, and a result for each request of the
-// other.
+// compareMethods compares what one side sends: its requests and notifications, and the results for requests of the
+// other side.
 func compareMethods(t *testing.T, revision string, theirs map[string]any, name string, sent, other side) {
 	t.Helper()
 	if diff := cmp.Diff(methodsOf(theirs, name+"Notification"), sent.notifications); diff != "" {
@@ -337,7 +336,8 @@ func compareMethods(t *testing.T, revision string, theirs map[string]any, name s
 	}
 }
 
-// membersOf names the members of a published union; none of one that is not published, or has one member.
+// membersOf names the members of a published union. There are none for a union that is not published, or has one
+// member.
 func membersOf(definitions map[string]any, union string) []string {
 	var members []string
 	branches, _ := valueAt(definitions, union+"/anyOf").([]any)
@@ -347,8 +347,8 @@ func membersOf(definitions map[string]any, union string) []string {
 	return members
 }
 
-// methodsOf maps the methods of a published union of messages to their names. A union of one message is published as
-// that message.
+// methodsOf maps the methods of a published union of messages to names. A union of one message is published as that
+// message.
 func methodsOf(definitions map[string]any, union string) map[string]string {
 	methods := map[string]string{}
 	if method, ok := valueAt(definitions, union+"/properties/method/const").(string); ok {
@@ -386,9 +386,9 @@ func publishedDefinitions(t *testing.T, revision string) map[string]any {
 	return document.Definitions
 }
 
-// counterpartOf names the published definition to compare one of ours with, "" if there is none. Up to 2025-06-18 the
-// published requests and notifications lack their envelope; the counterpart, added to the definitions, has it. Later on
-// only those lack it that are sent inside other messages.
+// counterpartOf names the published definition that corresponds to one in messages.yaml, "" if there is none. Up to
+// 2025-06-18 the published requests and notifications lack their envelope, later only those inside other messages do;
+// the counterpart, which is added to the definitions, has it.
 func counterpartOf(definitions map[string]any, name string) string {
 	if name == "Error" {
 		name = "JSONRPCErrorResponse"
@@ -414,7 +414,7 @@ func counterpartOf(definitions map[string]any, name string) string {
 	return name
 }
 
-// applyPatch sets what the paths name, where there is something to set it in.
+// applyPatch sets the values at the paths that exist.
 func applyPatch(definitions map[string]any, patch map[string]any) {
 	for path, value := range patch {
 		i := strings.LastIndex(path, "/")
@@ -424,7 +424,7 @@ func applyPatch(definitions map[string]any, patch map[string]any) {
 	}
 }
 
-// valueAt returns what a path leads to, nil if nothing.
+// valueAt is the value at a path; nil when there is none.
 func valueAt(value any, path string) any {
 	for step := range strings.SplitSeq(path, "/") {
 		object, _ := value.(map[string]any)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// generator makes values after a set of definitions, ours or published, always the same ones for a seed.
+// generator makes values for a set of definitions, always the same ones for a seed.
 type generator struct {
 	*rand.Rand
 	definitions map[string]any
@@ -22,7 +22,7 @@ func newGenerator(seed string, definitions map[string]any) *generator {
 	return &generator{rand.New(rand.NewPCG(h.Sum64(), 0)), definitions}
 }
 
-// whole has the same name as the flag of the proofs below fixtures.
+// whole has the same name as the flag of the proofs in the directory fixtures.
 var whole = flag.Bool("whole", false, "compare verdicts on three times as many values")
 
 // values makes values for a definition, most of them valid, and for each some that differ from a valid one in one
@@ -69,7 +69,7 @@ func (g *generator) value(schema any) any {
 	return value
 }
 
-// parts lists the schemas that a schema is composed of, one branch where there are several.
+// parts are the schemas that a schema is composed of, with one branch where there are several.
 func (g *generator) parts(s map[string]any) []any {
 	var parts []any
 	if ref, ok := s["$ref"].(string); ok {
@@ -133,14 +133,14 @@ func (g *generator) object(s map[string]any) any {
 	return object
 }
 
-// words are strings that mean something somewhere in the protocol.
+// words are strings that have a meaning somewhere in the protocol.
 var words = []any{
 	"", "a", "name", "text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result",
 	"string", "number", "integer", "boolean", "array", "object", "form", "url", "user", "info", "working", "2.0",
 	"complete", "input_required", "private", "roots/list", "elicitation/create",
 }
 
-// anyJSON makes some JSON.
+// anyJSON makes an arbitrary JSON value.
 func (g *generator) anyJSON() any {
 	return pickOne(g, []any{
 		nil, true, false, 0.0, -1.0, 1.5, 1e300, json.Number("2"), json.Number("2.5"), "", "a", "ä\n",
@@ -148,8 +148,8 @@ func (g *generator) anyJSON() any {
 	})
 }
 
-// mutant breaks the value in one place: a member taken away, null, of another type, another word, or one that no schema
-// knows.
+// mutant changes the value in one place: a member is removed, null, of another type or another word, or an undeclared
+// one is added.
 func (g *generator) mutant(value any) any {
 	object, isObject := value.(map[string]any)
 	list, isList := value.([]any)
@@ -177,7 +177,7 @@ func (g *generator) mutant(value any) any {
 	return g.anyJSON()
 }
 
-// memberNames are optional members, most of them of some revisions only, and one of none.
+// memberNames are optional members, most of them of some revisions only, and one of no revision.
 var memberNames = []string{
 	"_meta", "title", "icons", "annotations", "mode", "task", "execution", "outputSchema", "structuredContent",
 	"text", "blob", "enum", "oneOf", "items", "default", "id", "params", "lastModified", "description", "message",
@@ -189,7 +189,7 @@ var memberNames = []string{
 
 func pickOne[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
-// merge lays one value over another: objects member by member, else the later.
+// merge merges two values: objects member by member; otherwise the later value wins.
 func merge(a, b any) any {
 	over, ok := b.(map[string]any)
 	under, isObject := a.(map[string]any)

@@ -1,9 +1,13 @@
-// Package schemas knows the form of what goes over the wire.
+// Package schemas validates what servers and clients send.
 //
-// It holds the JSON Schemas of everything that servers and clients send in the revisions of the protocol
-// (messages.yaml, one text for all of them) and judges messages by them; and it reads the schemas that tools bring
-// along.
+// It has two halves. ValidateMessage judges a message, or a part of one, by the JSON Schema that a revision gives for a
+// definition; the schemas of all revisions and extensions are in messages.yaml and extensions, in a notation of their
+// own. Compile reads the schema that a tool publishes: Schema.Validate judges values by it, and ValidArguments and
+// Counterexamples make valid and invalid arguments.
 //
-// It starts nothing, reads nothing from the network, and knows neither levels nor verdicts: it says which rule a value
-// breaks and where.
+// The package also embeds the JSON Schemas of mcpcheck.yaml (Config) and of the JSON report (Report).
+//
+// It starts no process and reads nothing from the network. Levels and results of checks are unknown to it: a Violation
+// says which rule a value breaks, and where. Input may come from an untrusted server. What exceeds the limits on size
+// and work is reported as a LimitError, which says nothing about validity.
 package schemas

@@ -12,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// exampleScalar makes a value of a type without parts.
+// exampleScalar makes a value of a type that is neither array nor object.
 func exampleScalar(typ string, parts []*jsonschema.Schema, variant int) (any, error) {
 	switch typ {
 	case "string":
@@ -25,7 +25,7 @@ func exampleScalar(typ string, parts []*jsonschema.Schema, variant int) (any, er
 	return exampleNumber(parts, typ == "integer", variant)
 }
 
-// exampleString makes a string for schemas: of the format they name, a match of their patterns, of the right length.
+// exampleString makes a string of the format that schemas name, that matches their patterns and has the right length.
 func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
 	w := stringRulesOf(parts)
 	if w.minLength > maxExampleLength {
@@ -56,7 +56,7 @@ func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
 		orRoot(locationPath(parts[0].Location)), w.minLength, w.maxLength)
 }
 
-// noStringError says that no string was made for the pattern of a schema.
+// noStringError is the error that no string was found for the pattern of a schema.
 func (p *pattern) noStringError(s *jsonschema.Schema) error {
 	why := fmt.Errorf("no string found for %s", truncate(p.source, 80))
 	if _, err := p.match(plainText); err != nil {
@@ -65,7 +65,7 @@ func (p *pattern) noStringError(s *jsonschema.Schema) error {
 	return fmt.Errorf("%s/pattern: %w", locationPath(s.Location), why)
 }
 
-// stringRules is what schemas want of a string.
+// stringRules is what schemas require of a string.
 type stringRules struct {
 	minLength, maxLength int
 	formats              []string
@@ -89,7 +89,7 @@ func stringRulesOf(parts []*jsonschema.Schema) stringRules {
 	return w
 }
 
-// allows tells whether a text has the right length and matches all patterns.
+// allows reports whether a text has the right length and matches all patterns.
 func (w stringRules) allows(text string) bool {
 	if n := utf8.RuneCountInString(text); n < w.minLength || n > w.maxLength {
 		return false
@@ -110,7 +110,7 @@ func (w stringRules) formatted(variant int) []string {
 	return texts
 }
 
-// fitLength lengthens a text until it has the least length, or cuts it to the most.
+// fitLength pads a text to the length least, or cuts it to most.
 func fitLength(text string, least, most int) string {
 	if missing := least - len(text); missing > 0 {
 		text += strings.Repeat(plainText, missing/len(plainText)+1)[:missing]
@@ -118,7 +118,7 @@ func fitLength(text string, least, most int) string {
 	return text[:max(0, min(len(text), most))]
 }
 
-// exampleText is a string that tells where it comes from.
+// exampleText is a string that shows its origin.
 func exampleText(variant int) string {
 	if variant == 0 {
 		return plainText
@@ -126,10 +126,10 @@ func exampleText(variant int) string {
 	return plainText + strconv.Itoa(variant)
 }
 
-// maxMatchTries is how many strings are made to find one that a pattern really matches, in the right length.
+// maxMatchTries is how many strings are made to find one that a pattern matches and that has the right length.
 const maxMatchTries = 24
 
-// matchingString makes a string that a pattern matches, of a length between the bounds.
+// matchingString makes a string that a pattern matches, with a length between the bounds.
 func matchingString(p *pattern, least, most, variant int) (string, bool) {
 	tree, err := syntax.Parse(p.source, syntax.ParseOptions{RegexOptions: syntax.RegexOptions(ecmaOptions)})
 	if p.re == nil || err != nil {
@@ -137,7 +137,7 @@ func matchingString(p *pattern, least, most, variant int) (string, bool) {
 	}
 	w := stringRules{minLength: least, maxLength: most, patterns: []*pattern{p}}
 	for try := range maxMatchTries {
-		wanted := max(least, min(len(plainText), most)-try) // as long as "mcpcheck" reads well; shorter if need be
+		wanted := max(least, min(len(plainText), most)-try) // try the length of "mcpcheck" first, then shorter ones
 		text, ok := exampleOf(tree.Root, wanted, variant+try/2)
 		if !ok {
 			continue
@@ -152,8 +152,8 @@ func matchingString(p *pattern, least, most, variant int) (string, bool) {
 	return "", false
 }
 
-// formatExamples lists strings of a format (JSON Schema 2020-12 Validation section 7.3), the best first. There are none
-// for formats that say nothing about the text, or that are unknown.
+// formatExamples are strings of a format (JSON Schema 2020-12 Validation, section 7.3), the best first. There are none
+// for unknown formats, and for those that restrict nothing.
 func formatExamples(format string, variant int) []string {
 	day := 1 + variant%28
 	word := exampleText(variant)
@@ -190,11 +190,14 @@ func formatExamples(format string, variant int) []string {
 	return nil
 }
 
-// numberRange is what schemas want of a number.
+// numberRange is what schemas require of a number.
 type numberRange struct {
-	low, high         *big.Rat // nil: no bound
-	lowOpen, highOpen bool     // the bound itself is excluded
-	step              *big.Rat // the number is a multiple of it; nil: any number
+	// low and high are the bounds; nil when there is none.
+	low, high *big.Rat
+	// lowOpen and highOpen report whether the bound itself is excluded.
+	lowOpen, highOpen bool
+	// step says that the number is a multiple of it; nil allows any number.
+	step *big.Rat
 }
 
 func numberRangeOf(parts []*jsonschema.Schema, integer bool) numberRange {
@@ -233,7 +236,7 @@ func (z *numberRange) contains(n *big.Rat) bool {
 	return z.high == nil || n.Cmp(z.high) < 0 || !z.highOpen && n.Cmp(z.high) == 0
 }
 
-// commonMultiple returns the least common multiple of two positive fractions; a may be nil.
+// commonMultiple is the least common multiple of two positive fractions; a may be nil.
 func commonMultiple(a, b *big.Rat) *big.Rat {
 	if a == nil {
 		return b
@@ -243,8 +246,8 @@ func commonMultiple(a, b *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(numerator, new(big.Int).GCD(nil, nil, a.Denom(), b.Denom()))
 }
 
-// exampleNumber makes a number: 1 if that is allowed, else one near a bound. Variants count up, or down from an upper
-// bound.
+// exampleNumber makes a number: 1 if that is allowed, otherwise one near a bound. Variants count up from a lower bound,
+// or down from an upper one.
 func exampleNumber(parts []*jsonschema.Schema, integer bool, variant int) (any, error) {
 	z := numberRangeOf(parts, integer)
 	step := z.step
@@ -272,7 +275,7 @@ func exampleNumber(parts []*jsonschema.Schema, integer bool, variant int) (any, 
 	return nil, fmt.Errorf("%s: no number found", orRoot(locationPath(parts[0].Location)))
 }
 
-// multiple returns the smallest multiple of step that is not below n, and then times steps further; nil for nil.
+// multiple is the smallest multiple of step that is not below n, plus some further steps; nil when n is nil.
 func multiple(n, step *big.Rat, times int64) *big.Rat {
 	if n == nil {
 		return nil

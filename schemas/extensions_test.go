@@ -12,7 +12,7 @@ const (
 	skillsExtension = "io.modelcontextprotocol/skills"
 )
 
-// TestMethodsOfExtensions holds that an extension defines its methods where it is named, and in the revisions that it
+// TestMethodsOfExtensions proves that an extension defines its methods where it is named, and in the revisions that it
 // extends.
 func TestMethodsOfExtensions(t *testing.T) {
 	type lookup func(revision, method string, extensions ...string) (string, bool)
@@ -68,7 +68,7 @@ func TestResultTypesOfExtensions(t *testing.T) {
 	}
 }
 
-// TestMessagesOfTasks goes through specification/draft/tasks.md of ext-tasks.
+// TestMessagesOfTasks follows specification/draft/tasks.md of ext-tasks.
 func TestMessagesOfTasks(t *testing.T) {
 	const seed = `"taskId":"a","createdAt":"2026-07-28T10:30:00Z","lastUpdatedAt":"2026-07-28T10:40:00Z","ttlMs":60000`
 	tests := []struct {
@@ -146,7 +146,7 @@ func TestMessagesOfTasks(t *testing.T) {
 	}
 }
 
-// expectViolations wants these violations of a definition of 2026-07-28.
+// expectViolations expects these violations of a definition of 2026-07-28.
 func expectViolations(t *testing.T, definition, value string, want []string) {
 	t.Helper()
 	got := lines(ValidateMessage("2026-07-28", definition, decode(t, value)))
@@ -155,7 +155,7 @@ func expectViolations(t *testing.T, definition, value string, want []string) {
 	}
 }
 
-// TestMessagesOfSkills goes through specification/stable/skills.mdx of ext-skills.
+// TestMessagesOfSkills follows specification/stable/skills.mdx of ext-skills.
 func TestMessagesOfSkills(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
 	tests := []struct {
@@ -221,7 +221,7 @@ func TestMessagesOfSkills(t *testing.T) {
 	}
 }
 
-// TestDigestsOfSkills holds that a digest is "sha256:{hex}" of 64 lowercase hexadecimal characters.
+// TestDigestsOfSkills proves that a digest is "sha256:{hex}" with 64 lowercase hexadecimal characters.
 func TestDigestsOfSkills(t *testing.T) {
 	hex := strings.Repeat("0123456789abcdef", 4)
 	for digest, legal := range map[string]bool{
@@ -236,7 +236,7 @@ func TestDigestsOfSkills(t *testing.T) {
 	}
 }
 
-// TestMetadataOfApps goes through specification/2026-01-26/apps.mdx of ext-apps.
+// TestMetadataOfApps follows specification/2026-01-26/apps.mdx of ext-apps.
 func TestMetadataOfApps(t *testing.T) {
 	tests := []struct {
 		name, definition, value string

@@ -9,13 +9,18 @@ import (
 	"unicode"
 )
 
-// Violation is one rule of a message schema that a value breaks.
+// Violation is one rule of a message schema that a value violates.
 type Violation struct {
-	Definition   string // definition the value was judged by: "ListToolsResult"
-	Path         string // JSON Pointer into the value, "" for the whole: "/tools/0/name"
-	Keyword      string // keyword of JSON Schema: "required", "type", "enum", "const", …
-	Rule         string // what was expected and what came, one line: "expected string, got null"
-	NullOptional bool   // the value is null at an optional member that has no null type
+	// Definition is the definition by which the value was validated: "ListToolsResult".
+	Definition string
+	// Path is a JSON pointer into the value, "" for the whole: "/tools/0/name".
+	Path string
+	// Keyword is the keyword of JSON Schema, such as "required", "type" or "enum".
+	Keyword string
+	// Rule says in one line what was expected and what the value is: "expected string, got null".
+	Rule string
+	// NullOptional reports whether the value is null at an optional member that does not allow null.
+	NullOptional bool
 }
 
 // String names the definition, the path and the rule in one line.
@@ -30,16 +35,16 @@ func (v Violation) String() string {
 	return v.Definition + ": " + path + ": " + v.Rule
 }
 
-// ValidateMessage judges a message, or a part of one, by the schema that the revision gives for the definition.
+// ValidateMessage validates a message, or a part of one, by the schema that the revision gives for the definition.
 //
 // The value is what encoding/json decodes, with or without UseNumber. For the name of a definition see
 // [ResultDefinition], [NotificationDefinition] and [RequestDefinition]; "Error" is the definition of an error response
 // (the whole message; its id may be null or absent in every revision), and every type of schema.ts that messages.yaml
 // knows can be named too, for instance "Tool" or "CreateTaskResult", as well as every type of an extension.
 //
-// It returns nil for a valid value, else the broken rules ordered by path. It panics when the revision has no such
-// definition. A revision that messages.yaml does not list is taken for the newest before it, here and in all functions
-// of this package.
+// It returns nil for a valid value, and otherwise the violations ordered by path. It panics when the revision has no
+// such definition. A revision that messages.yaml does not list is treated as the newest one before it, here and in all
+// functions of this package.
 func ValidateMessage(revision, definition string, value any) []Violation {
 	set := messagesOf(revision)
 	compile, ok := set.compile[definition]
@@ -58,11 +63,11 @@ func Defines(revision, definition string) bool {
 // of the response. The second result is false when the revision has no such request, or messages.yaml does not cover
 // it.
 //
-// The extensions, here and below, are the identifiers of those that both sides declared, or the one that is judged:
-// what they define comes before what the protocol says of a method. Those that mcpcheck does not know define nothing.
+// The extensions, here and below, are the identifiers of those that both sides declared, or of the one that is tested.
+// Their definitions take precedence over those of the protocol. Unknown extensions define nothing.
 //
 // Some results depend on more than the method: a request augmented with a task (2025-11-25) is answered with
-// "CreateTaskResult", the result of tasks/result has in addition the form of the request that became the task, and from
+// "CreateTaskResult", the result of tasks/result also has the form for the request that became the task, and from
 // 2026-07-28 on results have a type, see [ResultTypeDefinition].
 func ResultDefinition(revision, method string, extensions ...string) (definition string, ok bool) {
 	return messagesOf(revision).lookUp(method, extensions, func(p part) map[string]string { return p.server.results })
@@ -100,9 +105,9 @@ func ClientRequestDefinition(revision, method string, extensions ...string) (def
 	return messagesOf(revision).lookUp(method, extensions, func(p part) map[string]string { return p.client.requests })
 }
 
-// ResultTypeDefinition is [ResultDefinition] for a result of a type: "complete", which is what ResultDefinition speaks
-// of, or one that a result may have instead. The second result is false as well when no result of that type may answer
-// the request.
+// ResultTypeDefinition is [ResultDefinition] for a result of a type: "complete", which is the one of ResultDefinition,
+// or another one that a result may have. The second result is also false when no result of that type may answer the
+// request.
 func ResultTypeDefinition(revision, method, resultType string, extensions ...string) (definition string, ok bool) {
 	return messagesOf(revision).lookUp(method, extensions, func(p part) map[string]string {
 		if resultType == completeResult {
@@ -144,7 +149,7 @@ func InputResponseDefinition(revision, method string) (definition string, ok boo
 }
 
 // MethodSince returns the first revision in which servers may send the request or notification, and false when no
-// revision knows it. It tells a method of a later revision from one that nobody defines.
+// revision knows it. It distinguishes a method of a later revision from an undefined one.
 func MethodSince(method string) (revision string, ok bool) {
 	for _, revision := range messages().Revisions {
 		if isSent(revision, method) {

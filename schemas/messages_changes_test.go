@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// changes are values whose verdict changes between revisions: legal until a revision gave a member its type, or only
-// from a revision on.
+// changes are values that are valid in some revisions only: until a revision gave a member its type, or from a revision
+// on.
 var changes = []struct {
 	definition, value string
 	legal             string // revisions in which the value is legal; "-" where the definition does not exist
@@ -140,8 +140,8 @@ func TestChangesBetweenRevisions(t *testing.T) {
 	}
 }
 
-// TestChangesAreComplete wants a row in the table for every definition whose own text changed from one revision to the
-// next.
+// TestChangesAreComplete proves that the table has a row for every definition whose text changes from one revision to
+// the next.
 func TestChangesAreComplete(t *testing.T) {
 	revisions := messages().Revisions
 	for i := 1; i < len(revisions); i++ {

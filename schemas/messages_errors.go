@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// violations translates what the validator says into the rules broken, in the order of their paths, each once.
+// violations translates the error of the validator into violations, ordered by path and without duplicates.
 func (set *messageSet) violations(definition string, err error) []Violation {
 	if err == nil {
 		return nil
@@ -27,8 +27,8 @@ func (set *messageSet) violations(definition string, err error) []Violation {
 	return found
 }
 
-// ruleOf is the text of a breach. A fraction is worth saying where the schemas are our own: who reads them need not
-// know what an integer is to JSON Schema.
+// ruleOf is the text of a keyword error. It mentions a fraction, since readers need not know what an integer is in JSON
+// Schema.
 func ruleOf(b keywordError) string {
 	if k, ok := b.kind.(*kind.Type); ok && k.Got == "number" && slices.Contains(k.Want, "integer") {
 		return b.text + " with a fraction"
@@ -38,14 +38,14 @@ func ruleOf(b keywordError) string {
 
 const missingRule = "missing required member "
 
-// missingMember says that a member is missing at the object that should have it.
+// missingMember reports a missing member at the object that should have it.
 func missingMember(object []string, name, _ string) (path []string, text string) {
 	return object, missingRule + strconv.Quote(name)
 }
 
-// intendedBranch chooses what to say when a value fits no branch of an anyOf: what is wrong in all branches, and then
-// what is wrong in the branch that was meant, which is the first with the fewest missing members. Branches that lack
-// one member each are said in one line.
+// intendedBranch selects the errors to report when a value matches no branch of an anyOf: the errors common to all
+// branches, and those of the branch that was probably intended, which is the first with the fewest missing members.
+// Branches that lack one member each are joined in one line.
 func intendedBranch(_ *jsonschema.ValidationError, branches [][]keywordError) []keywordError {
 	common, rest := splitCommon(branches)
 	if merged, ok := joinMissing(rest); ok {
@@ -57,7 +57,7 @@ func intendedBranch(_ *jsonschema.ValidationError, branches [][]keywordError) []
 	return append(common, best...)
 }
 
-// splitCommon parts the breaches that all branches share from the rest of each branch.
+// splitCommon separates the errors that all branches share from the other errors of each branch.
 func splitCommon(branches [][]keywordError) (common []keywordError, rest [][]keywordError) {
 	for _, b := range branches[0] {
 		if !slices.ContainsFunc(branches, func(branch []keywordError) bool { return !containsSame(branch, b) }) {
@@ -75,7 +75,7 @@ func containsSame(list []keywordError, b keywordError) bool {
 	return slices.ContainsFunc(list, func(other keywordError) bool { return compareKeywordErrors(b, other) == 0 })
 }
 
-// joinMissing joins branches that each lack one member of the same object.
+// joinMissing joins the errors of branches that each lack one member of the same object.
 func joinMissing(branches [][]keywordError) (keywordError, bool) {
 	var names []string
 	for _, branch := range branches {
@@ -89,7 +89,7 @@ func joinMissing(branches [][]keywordError) (keywordError, bool) {
 	return merged, true
 }
 
-// countMissing counts the breaches about members that are missing.
+// countMissing counts the errors about missing members.
 func countMissing(branch []keywordError) int {
 	n := 0
 	for _, b := range branch {

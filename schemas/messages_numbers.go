@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// boundNumbers returns the value with numbers of absurd size or precision replaced by the nearest float: the validator
-// does exact arithmetic, in which 1e999999999 panics and 1e-999999 takes its time. The value itself is left as it is.
+// boundNumbers returns the value with numbers of extreme size or precision replaced by the nearest float. The validator
+// uses exact arithmetic, in which 1e999999999 panics and 1e-999999 takes long. The value itself is not changed.
 func boundNumbers(value any) any {
-	tamed, _ := boundNumbersIn(value)
-	return tamed
+	bounded, _ := boundNumbersIn(value)
+	return bounded
 }
 
-// boundNumbersIn copies only what holds such a number, and tells whether it did.
+// boundNumbersIn copies only what contains such a number, and reports whether it did.
 func boundNumbersIn(value any) (any, bool) {
 	switch v := value.(type) {
 	case json.Number:
@@ -23,11 +23,11 @@ func boundNumbersIn(value any) (any, bool) {
 	case []any:
 		var copied []any
 		for i, entry := range v {
-			if tamed, ok := boundNumbersIn(entry); ok {
+			if bounded, ok := boundNumbersIn(entry); ok {
 				if copied == nil {
 					copied = slices.Clone(v)
 				}
-				copied[i] = tamed
+				copied[i] = bounded
 			}
 		}
 		if copied != nil {
@@ -36,11 +36,11 @@ func boundNumbersIn(value any) (any, bool) {
 	case map[string]any:
 		var copied map[string]any
 		for name, member := range v {
-			if tamed, ok := boundNumbersIn(member); ok {
+			if bounded, ok := boundNumbersIn(member); ok {
 				if copied == nil {
 					copied = maps.Clone(v)
 				}
-				copied[name] = tamed
+				copied[name] = bounded
 			}
 		}
 		if copied != nil {
@@ -54,6 +54,6 @@ func boundNumber(n json.Number) (any, bool) {
 	if len(n) < 40 && !strings.ContainsAny(string(n), "eE") {
 		return n, false
 	}
-	f, _ := n.Float64() // out of range: infinite with the right sign
+	f, _ := n.Float64() // out of range it is infinite with the right sign
 	return max(-math.MaxFloat64, min(math.MaxFloat64, f)), true
 }

@@ -16,17 +16,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// messagesYAML is the one source; its head explains the notation.
+// messagesYAML is the source of all schemas of messages; its head explains the notation.
 //
 //go:embed messages.yaml
 var messagesYAML []byte
 
-// extensionFiles are the sources of what extensions of the protocol add, in the same notation.
+// extensionFiles are the sources of the extensions of the protocol, in the same notation.
 //
 //go:embed extensions/*.yaml
 var extensionFiles embed.FS
 
-// messageSource is messages.yaml as it is read, before a revision is chosen, with the sources of extensions.
+// messageSource is the content of messages.yaml for all revisions, with the sources of the extensions.
 type messageSource struct {
 	Revisions  []string
 	ErrorCodes []codeRange `yaml:"errorCodes"`
@@ -36,7 +36,7 @@ type messageSource struct {
 	sets       map[string]func() *messageSet // by revision
 }
 
-// partSource is what the protocol or an extension of it defines.
+// partSource is what the protocol or an extension defines.
 type partSource struct {
 	Server, Client sideSource
 	Definitions    tree
@@ -46,10 +46,12 @@ func (p partSource) in(revision string) part {
 	return part{server: p.Server.in(revision), client: p.Client.in(revision)}
 }
 
-// extensionSource is a file of extensionFiles.
+// extensionSource is the content of one of extensionFiles.
 type extensionSource struct {
-	Extension  string // its identifier
-	Since      string // first revision of the protocol that it extends, "" for all
+	// Extension is the identifier of the extension.
+	Extension string
+	// Since is the first revision of the protocol that it extends; "" for all.
+	Since      string
 	partSource `yaml:",inline"`
 }
 
@@ -75,37 +77,40 @@ func (s sideSource) in(revision string) side {
 	}
 }
 
-// messageSet is what one revision makes of the source: what each side sends, with each extension, and plain JSON
-// Schemas by definition name.
+// messageSet is the source for one revision: what each side sends, with each extension, and plain JSON Schemas by the
+// name of the definition.
 type messageSet struct {
 	part
 	extensions map[string]part // by identifier
 	codes      []codeRange
 
-	schemas  map[string]any
-	optional map[string]bool // addresses of the schemas of optional members
+	schemas map[string]any
+	// optional are the locations of the schemas of optional members.
+	optional map[string]bool
 	compile  map[string]func() *jsonschema.Schema
 }
 
-// part is what each side sends by the protocol, or by an extension of it.
+// part is what each side sends by the protocol or an extension.
 type part struct{ server, client side }
 
-// side is what one side sends: definition names by method.
+// side is what one side sends: names of definitions by method.
 type side struct {
-	results       map[string]string
-	resultTypes   map[string]map[string]string // results by their type, where it is not "complete"
+	results map[string]string
+	// resultTypes are the results of types other than "complete", by type.
+	resultTypes   map[string]map[string]string
 	notifications map[string]string
 	requests      map[string]string
-	inputs        map[string]string // what is asked and answered inside other messages
+	// inputs are requests inside other messages, and their results.
+	inputs map[string]string
 }
 
-// messages is the source, read when it is first needed.
+// messages is the source, which is read when it is first needed.
 var messages = sync.OnceValue(func() *messageSource { return readMessages(messagesYAML) })
 
-// extensionTexts are the extensionFiles.
+// extensionTexts are the contents of extensionFiles.
 func extensionTexts() [][]byte {
 	var texts [][]byte
-	files, _ := fs.Glob(extensionFiles, "extensions/*.yaml") // fails for a bad pattern alone
+	files, _ := fs.Glob(extensionFiles, "extensions/*.yaml") // fails only for an invalid pattern
 	for _, file := range files {
 		text, err := extensionFiles.ReadFile(file)
 		if err != nil {
@@ -116,10 +121,10 @@ func extensionTexts() [][]byte {
 	return texts
 }
 
-// IsWord reports whether a text is a word that messages are made of: a method, a member, a value.
+// IsWord reports whether a text is a word of the source: a method, a member or a value.
 func IsWord(text string) bool { return messageWords()[text] }
 
-// messageWords is all words in the source, but for its comments. To read it as YAML would take longer.
+// messageWords are all words in the source without comments. Parsing it as YAML would take longer.
 var messageWords = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	text := bytes.Join(append(extensionTexts(), messagesYAML), []byte("\n"))
@@ -134,7 +139,7 @@ var messageWords = sync.OnceValue(func() map[string]bool {
 
 var wordPattern = regexp.MustCompile(`[A-Za-z][A-Za-z/_]*`)
 
-// readMessages reads the text of the protocol with those of the extensions.
+// readMessages reads the text of the protocol and those of the extensions.
 func readMessages(protocol []byte) *messageSource {
 	var s messageSource
 	readSource(protocol, &s)
@@ -158,11 +163,10 @@ func readSource(text []byte, source any) {
 	}
 }
 
-// messagesOf returns what the source holds for a revision, an empty set if nothing.
+// messagesOf is the source for a revision; it is empty when there is none.
 func messagesOf(revision string) *messageSet { return messages().set(revision) }
 
-// set returns what the source holds for a revision: that of the newest which it lists up to there, for what no row
-// tells apart is the same.
+// set is the source for a revision: that of the newest listed one up to it, since nothing changed after that.
 func (s *messageSource) set(revision string) *messageSet {
 	i, listed := slices.BinarySearch(s.Revisions, revision)
 	if !listed {
@@ -199,7 +203,7 @@ func newMessageSet(s *messageSource, revision string) *messageSet {
 	return set
 }
 
-// add adds the definitions of an extension, whose names are its own.
+// add adds the definitions of an extension, whose names must be new.
 func (set *messageSet) add(definitions map[string]any) {
 	for name, definition := range definitions {
 		if set.schemas[name] != nil {
@@ -209,12 +213,12 @@ func (set *messageSet) add(definitions map[string]any) {
 	}
 }
 
-// definitions resolves the definitions.
+// definitions are the definitions for a revision.
 func (p partSource) definitions(revision string) map[string]any {
 	return resolve(map[string]any(p.Definitions), revision).(map[string]any)
 }
 
-// resolvePointer finds a method in the tables of the extensions, in their order, or in that of the protocol.
+// lookUp finds a method in the tables of the extensions, in their order, and then in that of the protocol.
 func (set *messageSet) lookUp(
 	method string, extensions []string, table func(part) map[string]string,
 ) (definition string, ok bool) {
@@ -227,10 +231,10 @@ func (set *messageSet) lookUp(
 	return definition, ok
 }
 
-// tree is a map of the source as JSON would have it, but that dates are text.
+// tree is a map in the source, as JSON would have it, with dates as strings.
 type tree map[string]any
 
-// UnmarshalYAML reads the tree node by node, which takes a fifth of the time that the library's own values take.
+// UnmarshalYAML decodes the tree node by node, which takes a fifth of the time that decoding into any takes.
 func (t *tree) UnmarshalYAML(node *yaml.Node) error {
 	value, err := decodeNode(node)
 	if err != nil {
@@ -244,7 +248,7 @@ func (t *tree) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// decodeNode turns a node into a value.
+// decodeNode decodes a node.
 func decodeNode(node *yaml.Node) (any, error) {
 	switch node.Kind {
 	case yaml.MappingNode:
@@ -288,7 +292,7 @@ func decodeMap(node *yaml.Node) (any, error) {
 	return object, nil
 }
 
-// definitionNames resolves a map from methods to definitions.
+// definitionNames resolves a map from methods to definitions for a revision.
 func definitionNames(source map[string]any, revision string) map[string]string {
 	byMethod := map[string]string{}
 	for method, definition := range resolve(source, revision).(map[string]any) {
@@ -297,7 +301,7 @@ func definitionNames(source map[string]any, revision string) map[string]string {
 	return byMethod
 }
 
-// resolve copies the part of the source that holds in the revision, as plain JSON Schema but for unions.
+// resolve copies the part of the source that exists in the revision, as plain JSON Schema apart from unions.
 func resolve(source any, revision string) any {
 	switch source := source.(type) {
 	case map[string]any:
@@ -336,8 +340,7 @@ func resolveMap(source map[string]any, revision string) any {
 	return resolved
 }
 
-// holds tells whether a part of the source exists in the revision. Revisions are dates, so that they compare as
-// strings.
+// existsIn reports whether a part of the source exists in the revision. Revisions are dates, which compare as strings.
 func existsIn(source any, revision string) bool {
 	part, ok := source.(map[string]any)
 	if !ok {
@@ -348,13 +351,13 @@ func existsIn(source any, revision string) bool {
 	return isBetween(since, before, revision)
 }
 
-// isBetween tells whether the revision is at since or later, and earlier than before; either may be empty.
+// isBetween reports whether the revision is since or later, and earlier than before; both may be empty.
 func isBetween(since, before, revision string) bool {
 	return revision >= since && (before == "" || revision < before)
 }
 
-// expandUnions gives each union in the schema the keywords that judge it. The list of its members and the name of what
-// tells them apart stay, as annotations that validators ignore.
+// expandUnions adds the validating keywords to each union in the schema. The list of its members and the name of the
+// distinguishing member remain as annotations, which validators ignore.
 func expandUnions(schema any, definitions map[string]any) {
 	switch schema := schema.(type) {
 	case map[string]any:
@@ -375,8 +378,8 @@ func expandUnions(schema any, definitions map[string]any) {
 	}
 }
 
-// unionOf builds the schema of a closed union: an object in which the member that tells the members of the union apart
-// has a value of one of them, and for each value the members of the union that have it.
+// unionOf is the schema of a closed union: an object whose distinguishing member has a value of one of the union's
+// members, and that is valid by one of the members with that value.
 func unionOf(members []any, by string, definitions map[string]any) map[string]any {
 	var tags, branches []any
 	byTag := map[any][]any{}
@@ -409,7 +412,7 @@ func unionOf(members []any, by string, definitions map[string]any) map[string]an
 	}
 }
 
-// tagsOf returns the values that a member of a union allows for what tells it apart.
+// tagsOf are the values of the distinguishing member that a member of a union allows.
 func tagsOf(definition any, by string) []any {
 	properties := definition.(map[string]any)["properties"].(map[string]any)
 	tag := properties[by].(map[string]any)
@@ -419,7 +422,7 @@ func tagsOf(definition any, by string) []any {
 	return []any{tag["const"]}
 }
 
-// collectOptional adds the addresses of the members that the schema at the address declares and does not require.
+// collectOptional adds the locations of the members that the schema at an address declares but does not require.
 func collectOptional(schema any, address string, optional map[string]bool) {
 	switch schema := schema.(type) {
 	case map[string]any:
@@ -442,11 +445,11 @@ func collectOptional(schema any, address string, optional map[string]bool) {
 	}
 }
 
-// messageLocation is the address that the document of a definition goes by.
+// messageLocation is the URL of the document with a definition.
 const messageLocation = "mcp:///message"
 
-// compileDefinition compiles one definition with what it refers to and nothing else, for what is in the document costs
-// time even where it is not used.
+// compileDefinition compiles one definition with only what it refers to, since unused parts of a document take time,
+// too.
 func compileDefinition(definitions map[string]any, name string) *jsonschema.Schema {
 	used := map[string]any{}
 	collectRefs(definitions, "#/$defs/"+name, used)
@@ -458,7 +461,7 @@ func compileDefinition(definitions map[string]any, name string) *jsonschema.Sche
 	return c.MustCompile(messageLocation + "#/$defs/" + name)
 }
 
-// collectRefs adds to used the definitions that can be reached from the schema or the reference to one.
+// collectRefs adds to used the definitions that can be reached from a schema or reference.
 func collectRefs(definitions map[string]any, schema any, used map[string]any) {
 	switch schema := schema.(type) {
 	case map[string]any:

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// otherMessages are the definitions that no method and no error code names and checks do.
+// otherMessages are the definitions that only checks name, and no method or error code.
 var otherMessages = []string{"Error", "CreateTaskResult", "SkillsSettings", "UISettings", "UITool", "UIResource"}
 
-// tables are all that name definitions by method.
+// tables are all maps from methods to definitions.
 func (p part) tables() []map[string]string {
 	var all []map[string]string
 	for _, sent := range []side{p.server, p.client} {
@@ -23,8 +23,8 @@ func (p part) tables() []map[string]string {
 	return all
 }
 
-// TestSource holds the rules that the head of messages.yaml states: every definition compiles and serves some message
-// of its revision, what a method names exists, and who requires a member declares it.
+// TestSource proves the rules at the head of messages.yaml: every definition compiles and is used by a message of its
+// revision, every definition that a method names exists, and required members are declared.
 func TestSource(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set := messagesOf(revision)
@@ -58,7 +58,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestSourceNamesRevisions wants every revision that a row names to be listed, for only then the row has effect.
+// TestSourceNamesRevisions proves that every revision that a row names is listed, since the row has no effect
+// otherwise.
 func TestSourceNamesRevisions(t *testing.T) {
 	named := regexp.MustCompile(`(?:since|before): ([^,}\s]+)`)
 	for _, text := range append(extensionTexts(), messagesYAML) {
@@ -70,7 +71,7 @@ func TestSourceNamesRevisions(t *testing.T) {
 	}
 }
 
-// checkSource walks a resolved schema.
+// checkSource checks a resolved schema and everything in it.
 func checkSource(t *testing.T, revision, path string, schema any) {
 	t.Helper()
 	switch schema := schema.(type) {
@@ -95,8 +96,8 @@ func checkSource(t *testing.T, revision, path string, schema any) {
 	}
 }
 
-// TestRevisionsAreRows holds that a revision in which nothing changes needs no more than its name in messages.yaml, and
-// works without it.
+// TestRevisionsAreRows proves that a revision in which nothing changes needs only its name in messages.yaml, and works
+// without it.
 func TestRevisionsAreRows(t *testing.T) {
 	const revision = "2099-12-31"
 	newest := messages().Revisions[len(messages().Revisions)-1]

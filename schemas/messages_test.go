@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// decode reads JSON as the driver does, with numbers kept as they are written.
+// decode decodes JSON as the driver does, without changing numbers.
 func decode(t testing.TB, text string) any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -28,7 +28,7 @@ func lines(violations []Violation) []string {
 	return lines
 }
 
-// TestViolations holds what is said of a broken value, by the latest of the handshake revisions.
+// TestViolations proves the violations of invalid values in the newest legacy revision.
 func TestViolations(t *testing.T) {
 	tests := []struct {
 		name, definition, value string
@@ -74,7 +74,7 @@ func TestViolations(t *testing.T) {
 			}},
 		{"text that is null", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":null}]}`,
 			[]string{"/contents/0/text: expected string, got null"}},
-		{"a bad text beside a blob", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":1,"blob":""}]}`,
+		{"a bad text next to a blob", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":1,"blob":""}]}`,
 			nil},
 		{"range", "Annotations", `{"priority":1.5,"audience":"user"}`,
 			[]string{"/audience: expected array, got string", "/priority: expected at most 1, got 1.5"}},
@@ -146,7 +146,7 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// TestViolationsOfModernMessages holds what is said of what only the stateless revision has.
+// TestViolationsOfModernMessages proves the violations of messages that only modern revisions have.
 func TestViolationsOfModernMessages(t *testing.T) {
 	tests := []struct {
 		name, definition, value string
@@ -166,7 +166,7 @@ func TestViolationsOfModernMessages(t *testing.T) {
 		{"numbers in other spellings", "CacheableResult", `{"resultType":"","ttlMs":1.0e3,"cacheScope":"public"}`, nil},
 		{"neither input requests nor state", "InputRequiredResult", `{"resultType":"input_required"}`,
 			[]string{`missing required member "inputRequests" or "requestState"`}},
-		{"bad input requests beside a state", "InputRequiredResult",
+		{"bad input requests with a state", "InputRequiredResult",
 			`{"resultType":"input_required","requestState":"a","inputRequests":[]}`,
 			[]string{"/inputRequests: expected object, got array"}},
 		{"only the meant input request", "InputRequiredResult", `{"resultType":"input_required","inputRequests":{
@@ -216,7 +216,7 @@ func TestViolationsOfModernMessages(t *testing.T) {
 	}
 }
 
-// TestNullOptionalOfPrefixedMember holds the same where the name of the member has a slash.
+// TestNullOptionalOfPrefixedMember proves NullOptional for a member whose name has a slash.
 func TestNullOptionalOfPrefixedMember(t *testing.T) {
 	value := decode(t, `{"io.modelcontextprotocol/subscriptionId":null}`)
 	for definition, want := range map[string]bool{"NotificationMeta": true, "SubscriptionMeta": false} {
@@ -227,7 +227,7 @@ func TestNullOptionalOfPrefixedMember(t *testing.T) {
 	}
 }
 
-// TestNullOptional holds where null counts as null at an optional member: not at required members, nor in lists, maps
+// TestNullOptional proves where null counts as null at an optional member: not at required members, nor in lists, maps
 // and free JSON.
 func TestNullOptional(t *testing.T) {
 	tests := []struct {
@@ -312,7 +312,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestNoServerRequests holds that servers ask for nothing but inside results.
+// TestNoServerRequests proves that modern servers request input only inside results.
 func TestNoServerRequests(t *testing.T) {
 	if set := messagesOf("2026-07-28"); len(set.server.requests) > 0 || len(set.client.results) > 0 {
 		t.Errorf("requests of servers %v, results of clients %v", set.server.requests, set.client.results)
@@ -432,9 +432,9 @@ func TestMethodBefore(t *testing.T) {
 func TestIsWord(t *testing.T) {
 	for text, want := range map[string]bool{
 		"tools/call": true, "inputSchema": true, "name": true, "list_changed": false, "s3cret": false, "": false,
-		"notation":   false, // of a comment
-		"deprecated": false, // of a comment at the end of a line
-		"taskId":     true,  // of an extension
+		"notation":   false, // in a comment
+		"deprecated": false, // in a comment at the end of a line
+		"taskId":     true,  // in an extension
 	} {
 		if got := IsWord(text); got != want {
 			t.Errorf("IsWord(%q) is %v", text, got)
@@ -459,7 +459,7 @@ func TestUnknownNamesPanic(t *testing.T) {
 	}
 }
 
-// benchmarkValue is a page of tools like those of a middle-sized server.
+// benchmarkValue is a page of tools of a medium-sized server.
 func benchmarkValue(b *testing.B) any {
 	tool := `{"name":"get","title":"Get","description":"Gets.","inputSchema":{"type":"object",
 		"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]},
@@ -467,8 +467,8 @@ func benchmarkValue(b *testing.B) any {
 	return decode(b, `{"tools":[`+strings.Repeat(tool+",", 29)+tool+`]}`)
 }
 
-// BenchmarkFirstUse measures what the first judged message costs beyond the judgment: reading the source, resolving the
-// revision, compiling.
+// BenchmarkFirstUse measures the cost of the first validated message besides the validation: reading the source,
+// resolving the revision, compiling.
 func BenchmarkFirstUse(b *testing.B) {
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {

@@ -13,28 +13,29 @@ import (
 	"github.com/dlclark/regexp2/v2/syntax"
 )
 
-// pattern is a regular expression of a schema, read as ECMA-262 has it with the flag u (JSON Schema 2020-12 Core
-// section 6.4). re is nil if it cannot be read so; why then says what is wrong.
+// pattern is a regular expression of a schema, interpreted by ECMA-262 with the flag u (JSON Schema 2020-12 Core,
+// section 6.4). When it is invalid, re is nil and reason says why.
 type pattern struct {
 	source string
 	re     *regexp2.Regexp
 	reason string
-	slow   atomic.Bool // a text has taken too long
+	// slow reports whether matching some text took too long.
+	slow   atomic.Bool
 	budget *workBudget
 }
 
 const (
 	maxPatternLength = 4096                   // bytes of a regular expression
 	matchStep        = 1000                   // bytes of text that are matched in one step
-	matchTime        = 200 * time.Millisecond // for one text: backtracking can take for ever
+	matchTime        = 200 * time.Millisecond // for one text, since backtracking may take forever
 	stepTime         = time.Second / maxSteps // a match that takes longer costs more steps
 )
 
-// ecmaOptions is how the engine is to read expressions.
+// ecmaOptions are the options for the engine.
 const ecmaOptions = regexp2.ECMAScript | regexp2.Unicode
 
-// The engine's clock of timeouts is set going here and kept going: one that the first match started inside a
-// synctest bubble would tell the bubble's time to everybody.
+// The engine's timeout clock is started here and keeps running: if the first match started it inside a synctest bubble,
+// all later matches would use the time of the bubble.
 func init() {
 	const forever = 1 << 62
 	started := regexp2.MustCompile("", ecmaOptions)
@@ -44,17 +45,17 @@ func init() {
 	}
 }
 
-// ecmaEscape matches what ECMA-262 with u has after a backslash. Punctuation beyond it is let through: all engines read
-// it alike.
+// ecmaEscape matches the escapes of ECMA-262 with u. Other escaped punctuation is allowed, since all engines read it
+// alike.
 const ecmaEscape = `\\(?:[dDsSwWbBtnvfr0-9 !-/:-@\[-` + "`" + `{-~]|c[A-Za-z]|x[0-9A-Fa-f]{2}` +
 	`|u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]+\})|[pP]\{[\w=]+\}|k<[\w$]+>)`
 
-// lexeme matches the parts of an expression. Its group holds what ECMA-262 with u has not, although the engine, or Go,
-// may know it: \a, \Z, \Q…\E, (?i), [[:alpha:]], x{,3}.
+// lexeme matches the parts of an expression. Its group holds what ECMA-262 with u does not have, although the engine or
+// Go may support it: \a, \Z, \Q…\E, (?i), [[:alpha:]], x{,3}.
 var lexeme = regexp.MustCompile(`(?s)\(\?(?::|<?[=!]|<[A-Za-z_$][\w$]*>)|\{\d+(?:,\d*)?\}|` + ecmaEscape +
 	`|\[\^?(?:[^\]\\]|` + ecmaEscape + `)*\]|(\(\?.?|\\.?|[\[\]{}])|.`)
 
-// newPattern compiles a regular expression; matching draws on the meter.
+// newPattern compiles a regular expression. Its matches are charged to the budget m.
 func newPattern(source string, m *workBudget) *pattern {
 	p := &pattern{source: source, budget: m}
 	if len(source) > maxPatternLength {
@@ -79,8 +80,8 @@ func newPattern(source string, m *workBudget) *pattern {
 
 func (p *pattern) String() string { return p.source }
 
-// match tells whether the expression matches somewhere in the text. The error says why that cannot be told; once a text
-// has taken too long, no other is tried.
+// match reports whether the expression matches somewhere in the text. The error says why that is not known. Once a
+// match took too long, no other is tried.
 func (p *pattern) match(text string) (matched bool, err error) {
 	if p.re != nil && !p.slow.Load() {
 		matched, err = p.re.MatchString(text)
@@ -95,7 +96,8 @@ func (p *pattern) match(text string) (matched bool, err error) {
 	return matched, nil
 }
 
-// MatchString is match for the library. It panics where match fails, as the meter does; (*Schema).check recovers.
+// MatchString is match for the validator. It panics where match fails or the budget is exhausted; (*Schema).check
+// recovers.
 func (p *pattern) MatchString(text string) bool {
 	p.budget.charge(len(text) / matchStep * (1 + len(p.source)/10))
 	began := time.Now()
@@ -107,12 +109,12 @@ func (p *pattern) MatchString(text string) bool {
 	return matched
 }
 
-// maxExampleLength is how long a string mcpcheck makes.
+// maxExampleLength is the greatest length of strings that mcpcheck makes.
 const maxExampleLength = 4096
 
 // exampleOf makes a string that an expression matches, of at least minLength characters if its repetitions allow that.
-// Different variants choose differently, as far as there is a choice. It does not know about lookaheads, word
-// boundaries and the like: the caller must try whether the string does match.
+// Different variants choose differently, as far as there is a choice. It ignores lookaheads, word boundaries and the
+// like: the caller must test whether the string matches.
 func exampleOf(node *syntax.RegexNode, minLength, variant int) (string, bool) {
 	w := exampleWriter{variant: variant}
 	w.missing = minLength - w.minLength(node)
@@ -120,15 +122,17 @@ func exampleOf(node *syntax.RegexNode, minLength, variant int) (string, bool) {
 	return w.text.String(), ok
 }
 
-// maxWrites bounds the expressions that are written for one string: repetitions of nothing could go on for ever.
+// maxWrites bounds the expressions that are written for one string, since repetitions of nothing would never end.
 const maxWrites = 10_000
 
 // exampleWriter writes a string that matches an expression.
 type exampleWriter struct {
-	text    strings.Builder
-	missing int // characters that repetitions should still add to the shortest string
+	text strings.Builder
+	// missing is how many characters repetitions should still add.
+	missing int
 	variant int
-	isMixed bool // characters of all kinds: a lookahead may want them
+	// isMixed asks for characters of all kinds, since a lookahead may require them.
+	isMixed bool
 	writes  int
 }
 
@@ -138,7 +142,7 @@ func (w *exampleWriter) minLength(node *syntax.RegexNode) int {
 	return utf8.RuneCountInString(s.text.String())
 }
 
-// write appends a string for one expression. It fails if there is none, or only a very long one.
+// write appends a string for one expression. It returns false if there is none, or only a very long one.
 func (w *exampleWriter) write(node *syntax.RegexNode) bool {
 	if w.writes++; w.writes > maxWrites {
 		return false
@@ -170,7 +174,7 @@ func (w *exampleWriter) write(node *syntax.RegexNode) bool {
 	return w.text.Len() <= maxExampleLength
 }
 
-// repeat writes an expression as often as it must be, then as often as it may be while characters are missing.
+// repeat writes an expression as often as necessary, and then as often as allowed while characters are missing.
 func (w *exampleWriter) repeat(node *syntax.RegexNode, write func(*syntax.RegexNode) bool) bool {
 	least, most := node.M, node.N
 	for n := 0; n < least || w.missing > 0 && n < most; n++ {
@@ -196,7 +200,7 @@ var preferredRunes = []string{
 }
 
 // writeChar writes one character that a leaf of the expression matches: if possible one of "mcpcheck", a letter or a
-// digit, then any printable one.
+// digit, otherwise any printable one.
 func (w *exampleWriter) writeChar(leaf *syntax.RegexNode) bool {
 	c, ok := leaf.Ch, true
 	switch leaf.T {
@@ -210,7 +214,7 @@ func (w *exampleWriter) writeChar(leaf *syntax.RegexNode) bool {
 	return ok
 }
 
-// pick takes a character out of a set.
+// pick selects a character of a set.
 func (w *exampleWriter) pick(in func(rune) bool) (rune, bool) {
 	variant := w.variant + w.text.Len()
 	for kind, preferred := range preferredRunes {

@@ -43,7 +43,8 @@ func TestPatternIsECMA(t *testing.T) {
 	}
 }
 
-// TestPatternIsNotECMA has what other engines know, and the flag u forbids: nobody can say what the server means.
+// TestPatternIsNotECMA has patterns that other engines support and the flag u forbids, so that their meaning is not
+// defined.
 func TestPatternIsNotECMA(t *testing.T) {
 	for _, source := range []string{
 		`^[[:alpha:]]+$`, `^[a[:digit:]]$`, `[a-z&&[^b]]`, `[a-z-[aeiou]]`, `[\w-a]`,
@@ -64,15 +65,15 @@ func TestBacktrackingIsBounded(t *testing.T) {
 	if matched, err := p.match("aaa"); !matched || err != nil {
 		t.Errorf("got %v, %v", matched, err)
 	}
-	for range 100 { // only the first takes its time
+	for range 100 { // only the first one takes long
 		if _, err := p.match(strings.Repeat("a", 60) + "!"); err == nil {
 			t.Fatal("matched")
 		}
 	}
 }
 
-// TestNoVerdictWithoutThePattern shows that what meets a pattern which cannot be judged is neither right nor wrong, and
-// that all else is judged as ever.
+// TestNoVerdictWithoutThePattern proves that a value which meets an invalid pattern is neither valid nor invalid, and
+// that other values are validated as usual.
 func TestNoVerdictWithoutThePattern(t *testing.T) {
 	long := strings.Repeat("a", 60) + "!"
 	tests := []struct{ schema, value, want string }{
@@ -123,7 +124,7 @@ func TestArgumentsForPatterns(t *testing.T) {
 		}
 		broken := checkCounterexamples(t, s, valid)
 		if !strings.Contains(jsonText(broken), `"pattern"`) {
-			t.Errorf("%s: %v is never spoiled", test.property, valid)
+			t.Errorf("%s: no counterexample for the pattern: %v", test.property, valid)
 		}
 	}
 }

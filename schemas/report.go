@@ -16,7 +16,7 @@ import (
 //go:embed report.schema.json
 var Report []byte
 
-// reportSchema is Report, compiled.
+// reportSchema compiles Report when it is first needed.
 var reportSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(Report))
 	if err != nil {
@@ -30,7 +30,7 @@ var reportSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return compiler.Compile(name)
 })
 
-// ValidateReport says in one line where a text is no JSON report; nil when it is one.
+// ValidateReport returns a one-line error that says where a text is not a JSON report; nil when it is one.
 func ValidateReport(text []byte) error {
 	schema, err := reportSchema()
 	if err != nil {
@@ -49,7 +49,7 @@ func ValidateReport(text []byte) error {
 	return nil
 }
 
-// deepestCause says of the first of the causes that has no cause itself where it is, and what is wrong there.
+// deepestCause is the first cause that has none itself, with its place.
 func deepestCause(e *jsonschema.ValidationError) error {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]

@@ -13,33 +13,38 @@ import (
 // Schema is a JSON Schema that a server published (inputSchema or outputSchema of a tool), compiled. It may be used by
 // several goroutines; they validate one after the other.
 type Schema struct {
-	root     *jsonschema.Schema
-	dialect  string
-	older    *Schema // the same in draft-07, where the revision leaves the dialect open; else nil
-	enumCost int     // of comparing one value with the longest enum
+	root    *jsonschema.Schema
+	dialect string
+	// older is the same schema in draft-07 if the revision leaves the dialect open; otherwise nil.
+	older *Schema
+	// enumCost is the cost of comparing one value with the longest enum.
+	enumCost int
 
-	mu     sync.Mutex // guards meter
+	mu     sync.Mutex // guards budget
 	budget *workBudget
 }
 
-// UnknownDialectError says that $schema names no dialect that mcpcheck knows.
+// UnknownDialectError reports that $schema names an unknown dialect.
 type UnknownDialectError struct{ Dialect string }
 
 func (e *UnknownDialectError) Error() string {
 	return fmt.Sprintf("/$schema: unknown dialect %q", truncate(e.Dialect, 120))
 }
 
-// InvalidSchemaError says where a schema breaks the metaschema of its dialect, and how.
+// InvalidSchemaError reports where a schema violates the metaschema of its dialect.
 type InvalidSchemaError struct {
-	Path string // JSON pointer to the bad value in the schema: "/properties/a/type"
-	Rule string // `expected one of "array", "boolean", …, got "any"`
+	// Path is the JSON pointer to the invalid value in the schema: "/properties/a/type".
+	Path string
+	// Rule says what was expected: `expected one of "array", "boolean", …, got "any"`.
+	Rule string
 }
 
 func (e *InvalidSchemaError) Error() string { return orRoot(e.Path) + ": " + e.Rule }
 
-// DanglingRefError names a reference into the schema itself that leads nowhere.
+// DanglingRefError reports a reference within the schema that does not resolve.
 type DanglingRefError struct {
-	Path string // JSON pointer to the keyword: "/properties/a/$ref"
+	// Path is the JSON pointer to the keyword: "/properties/a/$ref".
+	Path string
 	Ref  string
 }
 
@@ -47,9 +52,10 @@ func (e *DanglingRefError) Error() string {
 	return fmt.Sprintf("%s: %q does not resolve", e.Path, truncate(e.Ref, 120))
 }
 
-// ExternalRefError names a reference that leaves the schema. It is never followed.
+// ExternalRefError reports a reference to another document, which is never followed.
 type ExternalRefError struct {
-	Path string // JSON pointer to the keyword: "/properties/a/$ref"
+	// Path is the JSON pointer to the keyword: "/properties/a/$ref".
+	Path string
 	Ref  string
 }
 
@@ -57,8 +63,7 @@ func (e *ExternalRefError) Error() string {
 	return fmt.Sprintf("%s: %q is outside the schema, and is not fetched", e.Path, truncate(e.Ref, 120))
 }
 
-// LimitError says that a schema, or a value, is larger or more tangled than mcpcheck follows. It is not a verdict:
-// neither the schema nor the value has been found wrong.
+// LimitError reports that a schema or value exceeds the limits of mcpcheck. It says nothing about their validity.
 type LimitError struct{ What string }
 
 func (e *LimitError) Error() string { return "beyond what mcpcheck checks: " + e.What }
@@ -72,9 +77,9 @@ const defaultDialectSince = "2025-11-25"
 // revisions that name no default dialect it is then draft-07 as well, or alone if the schema is not valid 2020-12.
 //
 // The error is an *UnknownDialectError, *InvalidSchemaError, *DanglingRefError, *ExternalRefError or *LimitError; an
-// invalid schema is reported as that even if it also has bad references. Nothing is ever read from the network or from
-// files. A pattern that is not ECMA-262 is not an error: JSON Schema only says that it SHOULD be. What it applies to
-// has no verdict.
+// invalid schema is reported as such even if it also has bad references. Nothing is ever read from the network or from
+// files. A pattern that is not ECMA-262 is not an error, since JSON Schema only says that it SHOULD be; values that it
+// applies to cannot be validated.
 func Compile(doc any, revision string) (*Schema, error) {
 	if err := measureSchema(doc); err != nil {
 		return nil, err
@@ -101,7 +106,7 @@ func Compile(doc any, revision string) (*Schema, error) {
 }
 
 // drafts are the known dialects by the name that DialectOf gives them. The library compiles their metaschemas once and
-// shares them.
+// shares these.
 var drafts = map[string]*jsonschema.Draft{
 	jsonschema.Draft4.String():    jsonschema.Draft4,
 	jsonschema.Draft6.String():    jsonschema.Draft6,
@@ -110,9 +115,9 @@ var drafts = map[string]*jsonschema.Draft{
 	jsonschema.Draft2020.String(): jsonschema.Draft2020,
 }
 
-// DialectOf returns the dialect that a schema names in $schema: a known one as its metaschema's canonical URL
+// DialectOf is the dialect that a schema names in $schema: a known one as the canonical URL of its metaschema
 // ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema"), whatever the scheme and
-// with or without a trailing #, any other as it stands, and "" if there is none.
+// with or without a trailing #; any other one unchanged; and "" if there is none.
 func DialectOf(doc any) string {
 	object, _ := doc.(map[string]any)
 	named, _ := object["$schema"].(string)
@@ -135,18 +140,18 @@ func withoutScheme(u string) string {
 	return strings.TrimPrefix(u, "https://")
 }
 
-// Dialect returns the dialect that the schema was compiled in, the newer one of two, named as by DialectOf.
+// Dialect is the dialect that the schema was compiled in, named as by DialectOf; the newer one of two.
 func (s *Schema) Dialect() string { return s.dialect }
 
-// schemaURL is where a published schema is said to live: the base of its relative references.
+// schemaURL is the URL of a published schema, the base of its relative references.
 const schemaURL = "mcpcheck://tool/schema"
 
-// noLoader refuses to load anything: references out of a schema are not followed.
+// noLoader is a loader that refuses to load anything, so that external references are not followed.
 type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("not fetched") }
 
-// extraFormats are formats that ValidArguments makes strings for and the library does not know.
+// extraFormats are formats that ValidArguments can make strings for and the library does not know.
 var extraFormats = []string{"url", "idn-email", "idn-hostname"}
 
 func compileAs(doc any, draft *jsonschema.Draft) (s *Schema, err error) {
@@ -160,7 +165,7 @@ func compileAs(doc any, draft *jsonschema.Draft) (s *Schema, err error) {
 	c.DefaultDraft(draft)
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) { return newPattern(source, s.budget), nil })
-	c.AssertFormat() // only so that the names of formats are kept for ValidArguments; prepare takes the assertion out
+	c.AssertFormat() // only to keep the names of formats for ValidArguments; prepare removes the assertion
 	for _, name := range extraFormats {
 		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(any) error { return nil }})
 	}
@@ -175,7 +180,7 @@ func compileAs(doc any, draft *jsonschema.Draft) (s *Schema, err error) {
 	return s, s.prepare()
 }
 
-// newCompileError turns the library's error into one of ours.
+// newCompileError translates an error of the library.
 func newCompileError(err error, doc any) error {
 	if bad := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &bad) {
 		return newInvalidSchemaError(bad)
@@ -207,7 +212,7 @@ func newInvalidSchemaError(bad *jsonschema.SchemaValidationError) error {
 	return &InvalidSchemaError{locationPath(bad.URL) + jsonPointer(first.path), first.text}
 }
 
-// locationPath returns the JSON pointer in a URL's fragment.
+// locationPath is the JSON pointer in a URL's fragment.
 func locationPath(location string) string {
 	_, fragment, _ := strings.Cut(location, "#")
 	path, err := url.PathUnescape(fragment)
@@ -217,11 +222,11 @@ func locationPath(location string) string {
 	return path
 }
 
-// Validate tells whether v satisfies the schema, in one of its dialects if there are two. v is JSON as encoding/json
-// decodes it, with or without UseNumber. The error is one line, such as "/sum: want number, got string", with at most
-// three findings separated by "; ". It is a *LimitError if v or the work is too large, or if v meets a pattern that
-// cannot be read, or takes too long: then there is no verdict. format is an annotation, as JSON Schema 2020-12
-// Validation section 7.2.1 has it, in all dialects.
+// Validate returns an error if v does not satisfy the schema, in one of its dialects if there are two. v is JSON as
+// encoding/json decodes it, with or without UseNumber. The error is one line, such as "/sum: expected number, got
+// string", with at most three findings separated by "; ". It is a *LimitError if v or the work is too large, or if v
+// meets a pattern that is invalid or takes too long: then the validity is not known. format is an annotation (JSON
+// Schema 2020-12 Validation, section 7.2.1) in all dialects.
 func (s *Schema) Validate(v any) error {
 	err := s.validateFirst(v)
 	if err == nil || s.older == nil {
@@ -233,7 +238,7 @@ func (s *Schema) Validate(v any) error {
 	return err
 }
 
-// validateFirst is Validate in the first dialect.
+// validateFirst is Validate in the first dialect only.
 func (s *Schema) validateFirst(v any) error {
 	invalid, err := s.check(s.root, v)
 	if err != nil {
@@ -254,7 +259,7 @@ func (s *Schema) validateAll(v any) error {
 	return err
 }
 
-// rejects tells whether it is certain that v does not satisfy the schema, whatever the dialect.
+// rejects reports whether v certainly does not satisfy the schema in any dialect.
 func (s *Schema) rejects(v any) bool {
 	err := s.Validate(v)
 	return err != nil && !isLimit(err)
@@ -265,7 +270,7 @@ func isLimit(err error) bool {
 	return errors.As(err, &limit)
 }
 
-// check validates v against a part of the schema. The error tells that this could not be done.
+// check validates v by a part of the schema. The error says why that was not possible.
 func (s *Schema) check(part *jsonschema.Schema, v any) (invalid *jsonschema.ValidationError, err error) {
 	if err := measureValue(v, s.enumCost); err != nil {
 		return nil, err

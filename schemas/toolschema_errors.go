@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// toolTranslator translates what is wrong with the schemas of tools, and with values by them.
+// toolTranslator translates errors of tool schemas, and of values by them.
 var toolTranslator = translator{
 	member: func(object []string, name, wrong string) ([]string, string) {
 		return append(slices.Clone(object), name), wrong
@@ -20,10 +20,10 @@ var toolTranslator = translator{
 	maxEnumValues: 4,
 }
 
-// maxFindings is how many findings one error of Validate has.
+// maxFindings is how many findings an error of Validate has at most.
 const maxFindings = 3
 
-// describeError makes one line of what is wrong with a value.
+// describeError describes in one line what is wrong with a value.
 func describeError(invalid *jsonschema.ValidationError) error {
 	var texts []string
 	for _, b := range toolTranslator.keywordErrors(invalid) {
@@ -42,8 +42,8 @@ func orRoot(path string) string {
 	return path
 }
 
-// onlyBranch tells what is wrong with a value that fits no branch: the findings of the only branch for values of its
-// type, if there is one; else the types wanted, if that is all; else just that none fits.
+// onlyBranch selects the errors for a value that matches no branch: those of the only branch for its type, if there is
+// one; or else the expected types, if all errors are about types; or else just that none matches.
 func onlyBranch(e *jsonschema.ValidationError, branches [][]keywordError) []keywordError {
 	var want []string
 	var rest [][]keywordError

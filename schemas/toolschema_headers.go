@@ -10,43 +10,46 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// HeaderKeyword marks a parameter of a tool whose value clients repeat in a header over HTTP (2026-07-28,
+// HeaderKeyword marks a parameter of a tool that clients repeat in an HTTP header (2026-07-28,
 // server/tools#x-mcp-header).
 const HeaderKeyword = "x-mcp-header"
 
-// ParamHeader is a parameter that an inputSchema marks: the value at the path in the arguments, if there is one other
-// than null, goes into the header "Mcp-Param-" and its name.
+// ParamHeader is a marked parameter of an inputSchema. Its value in the arguments, unless missing or null, goes into
+// the header "Mcp-Param-" followed by its name.
 type ParamHeader struct {
 	Name string
-	Path []string // names of properties
+	// Path are the names of the properties that lead to it.
+	Path []string
 }
 
-// HeaderRule is a rule for what an inputSchema marks.
+// HeaderRule is a rule for x-mcp-header.
 type HeaderRule string
 
 // The rules for x-mcp-header.
 const (
-	HeaderName   HeaderRule = "name"   // its value is a token of RFC 9110
-	HeaderUnique HeaderRule = "unique" // no two values are the same but for letter case
-	HeaderType   HeaderRule = "type"   // the parameter is an integer, a string or a boolean
-	HeaderPlace  HeaderRule = "place"  // the parameter is reached through properties alone
+	HeaderName   HeaderRule = "name"   // the value is a token of RFC 9110
+	HeaderUnique HeaderRule = "unique" // no two values are equal, ignoring case
+	HeaderType   HeaderRule = "type"   // the parameter is an integer, string or boolean
+	HeaderPlace  HeaderRule = "place"  // the parameter is reached by properties only
 )
 
-// HeaderViolation is one x-mcp-header that breaks a rule.
+// HeaderViolation is one x-mcp-header that violates a rule.
 type HeaderViolation struct {
 	Rule HeaderRule
-	Path string // JSON pointer to the keyword: "/properties/a/x-mcp-header"
-	Text string // what was wanted and what came, one line
+	// Path is the JSON pointer to the keyword: "/properties/a/x-mcp-header".
+	Path string
+	// Text says in one line what was expected and what the value is.
+	Text string
 
-	// Ambiguous says that the specification can be read otherwise: the type is a union with null, or is not stated
-	// where x-mcp-header is, but by enum, const or another schema.
+	// Ambiguous reports whether the specification can be read otherwise: the type is a union with null, or is not
+	// stated at x-mcp-header but by enum, const or another schema.
 	Ambiguous bool
 }
 
-// ParamHeaders lists what an inputSchema marks with x-mcp-header: what breaks no rule, and every rule that is broken,
-// both from the outside in and by name. Where something is broken, clients have to leave the tool out. A member named
-// x-mcp-header that is not a keyword of a schema marks nothing: a property of that name, or a part of a default. It
-// returns nothing for a document beyond the limits of Compile.
+// ParamHeaders lists the x-mcp-header of an inputSchema: those that violate no rule, and all violations, both from the
+// outside in and by name. Clients have to ignore a tool with a violation. A member x-mcp-header that is not a keyword
+// of a schema marks nothing, such as a property of that name or a part of a default. It returns nothing for a document
+// beyond the limits of Compile.
 func ParamHeaders(inputSchema any) (headers []ParamHeader, faults []HeaderViolation) {
 	if measureSchema(inputSchema) != nil {
 		return nil, nil
@@ -72,14 +75,18 @@ func ParamHeaders(inputSchema any) (headers []ParamHeader, faults []HeaderViolat
 // headerMark is an x-mcp-header in a schema.
 type headerMark struct {
 	header any
-	path   string
-	schema map[string]any // of the parameter
-	steps  []string       // that lead to it
-	static bool           // the steps are the names of properties, at least one
+	// path is the JSON pointer to the keyword.
+	path string
+	// schema is the schema of the parameter.
+	schema map[string]any
+	// steps lead to the parameter in the arguments.
+	steps []string
+	// static reports whether the steps are only names of properties, at least one.
+	static bool
 }
 
-// headerMarksIn lists what is marked in a schema and below. The steps count only where nothing but properties leads
-// there.
+// headerMarksIn lists the marks in a schema and below. The steps are meaningful only where properties alone lead to the
+// mark.
 func headerMarksIn(t target, steps []string, static bool) []headerMark {
 	object, ok := t.value.(map[string]any)
 	if !ok {
@@ -102,7 +109,7 @@ func (m headerMark) violation(rule HeaderRule, text string) HeaderViolation {
 	return HeaderViolation{Rule: rule, Path: m.path, Text: text}
 }
 
-// violations lists the rules that the mark breaks whatever else is marked.
+// violations lists the rules that the mark violates by itself.
 func (m headerMark) violations() []HeaderViolation {
 	var found []HeaderViolation
 	if name, ok := m.header.(string); !ok || !httpguts.ValidHeaderFieldName(name) {
@@ -119,8 +126,7 @@ func (m headerMark) violations() []HeaderViolation {
 	return found
 }
 
-// typeViolation says what the parameter is instead of one of the types that may be marked, "" if it is one of them, and
-// whether that is arguable.
+// typeViolation is the type of the parameter if it may not be marked, "" if it may, and whether that is debatable.
 func (m headerMark) typeViolation() (got string, arguable bool) {
 	switch t := m.schema["type"].(type) {
 	case string:
@@ -146,7 +152,7 @@ func (m headerMark) typeViolation() (got string, arguable bool) {
 	return "no type", false
 }
 
-// listed returns the values that the parameter can have, if they are listed.
+// enumValues are the values of the parameter, if they are listed.
 func (m headerMark) enumValues() (values []any, ok bool) {
 	if value, ok := m.schema["const"]; ok {
 		return []any{value}, true
@@ -155,7 +161,7 @@ func (m headerMark) enumValues() (values []any, ok bool) {
 	return values, ok
 }
 
-// hasUnmarkableType reports whether a value is of no type that may be marked, and not null.
+// hasUnmarkableType reports whether a value is neither null nor of a type that may be marked.
 func hasUnmarkableType(value any) bool {
 	switch value := value.(type) {
 	case map[string]any, []any:

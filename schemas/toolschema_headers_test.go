@@ -7,13 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParamHeaders goes through the sentences of server/tools#x-mcp-header and
+// TestParamHeaders follows the sentences of server/tools#x-mcp-header and
 // basic/transports/streamable-http#schema-extension (2026-07-28).
 func TestParamHeaders(t *testing.T) {
 	tests := []struct {
 		name, schema string
 		headers      string // name=path of each
-		faults       string // rule@path of each; with ? where it is arguable
+		faults       string // rule@path of each, with ? where it is ambiguous
 	}{
 		{"nothing is marked", `{"type":"object","properties":{"a":{"type":"string"}}}`, "", ""},
 		{"the example", `{"type":"object","properties":{"region":{"type":"string","description":"The region",

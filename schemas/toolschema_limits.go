@@ -11,28 +11,30 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schemas and values come from servers, which may be hostile. These bounds are far above what honest servers send, and
-// keep every call within about a second and some tens of megabytes.
+// Limits for schemas and values, which come from servers and may be malicious. They are far above what ordinary servers
+// send, and bound every call to about a second and some tens of megabytes.
 const (
 	maxSchemaNodes = 20_000    // JSON values in a schema
-	maxSchemaDepth = 256       // JSON values inside each other in a schema
+	maxSchemaDepth = 256       // nesting of JSON values in a schema
 	maxLookups     = 5_000_000 // nodes × names ($ref, $id, …): the library copies and scans for each name
-	maxChain       = 64        // schemas that apply to one place, each through the one before ($ref, allOf, …)
+	maxChain       = 64        // schemas that apply to one place, each by the one before ($ref, allOf, …)
 	maxValueNodes  = 200_000
 	maxValueDepth  = 512
 	maxComparisons = 50_000_000 // nodes of a value × length of the longest enum
-	maxSteps       = 400_000    // schemas applied in one validation; deep places count more
+	maxSteps       = 400_000    // schemas applied in one validation; deep places cost more
 	maxNumber      = 400        // characters in a number, and its decimal exponent
 )
 
-// measurement is what measure finds out about a JSON value.
+// measurement is the size of a JSON value.
 type measurement struct {
 	nodes, depth int
-	names        map[string]bool // texts of $ref, $id and the like; nil: not wanted
-	ids, dynamic int             // how many $id, and how many $dynamicRef or $recursiveRef
+	// names are the texts of $ref, $id and the like; nil does not collect them.
+	names map[string]bool
+	// ids is how many $id there are, and dynamic how many $dynamicRef and $recursiveRef.
+	ids, dynamic int
 }
 
-// measure walks through v, and stops with a LimitError at the given bounds.
+// measure traverses v, and stops with a LimitError at the given limits.
 func (z *measurement) measure(v any, depth, maxNodes, maxDepth int) error {
 	z.nodes++
 	z.depth = max(z.depth, depth)
@@ -62,7 +64,7 @@ func (z *measurement) measure(v any, depth, maxNodes, maxDepth int) error {
 	return nil
 }
 
-// countReference counts the keywords that make schemas refer to each other.
+// countReference counts keywords by which schemas refer to each other.
 func (z *measurement) countReference(key string, value any) {
 	text, ok := value.(string)
 	if z.names == nil || !ok {
@@ -80,7 +82,7 @@ func (z *measurement) countReference(key string, value any) {
 	z.names[text] = true
 }
 
-// measureNumber refuses numbers whose exact value would fill the memory.
+// measureNumber returns an error for numbers whose exact value would exhaust the memory.
 func measureNumber(n string) error {
 	_, exponent, ok := strings.Cut(strings.ToLower(n), "e")
 	power, err := strconv.Atoi(exponent)
@@ -98,7 +100,7 @@ func measureSchema(doc any) error {
 	if z.nodes*len(z.names) > maxLookups {
 		return &LimitError{fmt.Sprintf("%d references and identifiers in %d JSON values", len(z.names), z.nodes)}
 	}
-	if z.dynamic > 0 && z.ids > 1 { // leads to schemas that allParts does not see
+	if z.dynamic > 0 && z.ids > 1 { // it leads to schemas that allParts does not see
 		return &LimitError{"dynamic references between embedded schemas"}
 	}
 	return nil
@@ -115,10 +117,10 @@ func measureValue(v any, enumCost int) error {
 	return nil
 }
 
-// meter bounds the work of one validation: schemas can make it exponential in the size of schema and value.
+// workBudget bounds the work of one validation, which may be exponential in the size of schema and value.
 type workBudget struct{ remaining int }
 
-// charge panics when the work is used up; (*Schema).check recovers.
+// charge panics when the budget is exhausted; (*Schema).check recovers.
 func (m *workBudget) charge(steps int) {
 	m.remaining -= steps
 	if m.remaining < 0 {
@@ -126,19 +128,20 @@ func (m *workBudget) charge(steps int) {
 	}
 }
 
-// schemaNote is what we keep with each compiled schema: what it costs to apply, and what prepare has taken out of it.
-// It is an extension of the library's, which is called whenever the schema has been applied.
+// schemaNote is attached to each compiled schema: the cost of applying it, and what prepare removed from it. It is an
+// extension for the library, which calls it whenever the schema was applied.
 type schemaNote struct {
 	budget *workBudget
 	cost   int
-	format string // format, an annotation
+	// format is the format of the schema, an annotation.
+	format string
 }
 
 func (n *schemaNote) Validate(ctx *jsonschema.ValidatorContext, _ any) {
 	n.budget.charge(n.cost * (1 + len(ctx.ValueLocation())/8)) // every error copies the location
 }
 
-// schemaNoteOf returns the note of a compiled schema: never nil. Boolean schemas share an empty one.
+// schemaNoteOf is the note of a compiled schema; it is never nil. Boolean schemas share an empty one.
 func schemaNoteOf(s *jsonschema.Schema) *schemaNote {
 	if len(s.Extensions) == 1 {
 		if n, ok := s.Extensions[0].(*schemaNote); ok {
@@ -148,8 +151,8 @@ func schemaNoteOf(s *jsonschema.Schema) *schemaNote {
 	return &schemaNote{}
 }
 
-// prepare makes a compiled schema fit for our use: adds the meter, takes out assertions of format, and mends numbers
-// too large for an int. It fails if schemas apply to one place in a circle, or in too long a chain.
+// prepare adds the budget to a compiled schema, removes assertions of format, and corrects numbers too large for an
+// int. It fails if schemas apply to one place in a cycle or in too long a chain.
 func (s *Schema) prepare() error {
 	chains := map[*jsonschema.Schema]int{}
 	for _, part := range allParts(s.root) {
@@ -172,7 +175,7 @@ func (s *Schema) preparePart(part *jsonschema.Schema) {
 	}
 	for _, bound := range []*int{part.MaxLength, part.MaxItems, part.MaxProperties, part.MaxContains,
 		part.MinLength, part.MinItems, part.MinProperties, part.MinContains} {
-		if bound != nil && *bound < 0 { // 18446744073709551615 and the like; the metaschema forbids negative ones
+		if bound != nil && *bound < 0 { // overflow, as of 18446744073709551615: the metaschema forbids negative ones
 			*bound = int(^uint(0) >> 1)
 		}
 	}
@@ -181,7 +184,7 @@ func (s *Schema) preparePart(part *jsonschema.Schema) {
 	}
 }
 
-// enumCost is about how many string comparisons it takes to look a value up in the schema's enum.
+// enumCost is about how many string comparisons a lookup in the schema's enum takes.
 func enumCost(part *jsonschema.Schema) int {
 	if part.Enum == nil {
 		return 0
@@ -198,7 +201,7 @@ func enumCost(part *jsonschema.Schema) int {
 	return cost
 }
 
-// allParts lists a compiled schema and all that it uses, each once, in no particular order.
+// allParts lists a compiled schema and everything that it uses, each once and in no particular order.
 func allParts(root *jsonschema.Schema) []*jsonschema.Schema {
 	parts := []*jsonschema.Schema{root}
 	seen := map[*jsonschema.Schema]bool{root: true}
@@ -213,7 +216,7 @@ func allParts(root *jsonschema.Schema) []*jsonschema.Schema {
 	return parts
 }
 
-// inPlaceSubschemas lists the schemas that s applies to the same value.
+// inPlaceSubschemas are the schemas that s applies to the same value.
 func inPlaceSubschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 	for _, one := range []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else} {
@@ -228,7 +231,7 @@ func inPlaceSubschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.AppendSeq(list, maps.Values(s.DependentSchemas))
 }
 
-// childSubschemas lists the schemas that s applies to parts of the value.
+// childSubschemas are the schemas that s applies to parts of the value.
 func childSubschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Clone(s.PrefixItems)
 	for _, one := range []any{s.AdditionalProperties, s.AdditionalItems, s.Items, s.Items2020, s.Contains,
@@ -250,13 +253,13 @@ func appendSchema(list []*jsonschema.Schema, one any) []*jsonschema.Schema {
 	return list
 }
 
-// chainLength returns how many schemas apply to one place, each through the one before, beginning with s. A circle is
-// longer than maxChain.
+// chainLength is how many schemas apply to one place, each by the one before, beginning with s. For a cycle it is more
+// than maxChain.
 func chainLength(s *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if n, ok := known[s]; ok {
 		return n
 	}
-	known[s] = maxChain + 1 // what a circle finds
+	known[s] = maxChain + 1 // the result if the search leads back here
 	longest := 0
 	for _, next := range inPlaceSubschemas(s) {
 		longest = max(longest, chainLength(next, known))

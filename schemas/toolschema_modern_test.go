@@ -8,22 +8,22 @@ import (
 	"testing"
 )
 
-// TestSchemasOfTools goes through what basic/index#json-schema-usage and server/tools#data-types say of the schemas of
-// tools in 2026-07-28.
+// TestSchemasOfTools follows basic/index#json-schema-usage and server/tools#data-types of 2026-07-28 on the schemas of
+// tools.
 func TestSchemasOfTools(t *testing.T) {
 	const composed = `{"type":"object","oneOf":[{"properties":{"id":{"type":"string"}},"required":["id"]},
 		{"properties":{"name":{"type":"string"}},"required":["name"]}]}`
 	const users = `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}}`
 	tests := []struct {
 		sentence, schema string
-		accepted         []string // values; of a schema that has no error
+		accepted         []string // values, if the schema has no error
 		refused          []string
-		wantError        string // how it begins
+		wantError        string // the beginning of the error
 	}{
 		{"When a schema does not include a $schema field, it defaults to 2020-12: prefixItems counts",
 			`{"prefixItems":[{"type":"string"}]}`, []string{`["a"]`}, []string{`[1]`}, ""},
 		{"… and a list in items is not valid", `{"items":[{"type":"string"}]}`, nil, nil, "InvalidSchemaError /items:"},
-		{"… and keywords beside $ref count", `{"$ref":"#/$defs/s","maxLength":1,"$defs":{"s":{"type":"string"}}}`,
+		{"… and keywords next to $ref count", `{"$ref":"#/$defs/s","maxLength":1,"$defs":{"s":{"type":"string"}}}`,
 			[]string{`"a"`}, []string{`"ab"`}, ""},
 		{"Schemas MAY include a $schema field to specify a different dialect",
 			`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`,
@@ -85,7 +85,7 @@ func TestSchemasOfTools(t *testing.T) {
 	}
 }
 
-// TestNothingIsFetched holds that implementations "MUST NOT automatically dereference $ref values that resolve to a
+// TestNothingIsFetched proves that implementations "MUST NOT automatically dereference $ref values that resolve to a
 // network URI".
 func TestNothingIsFetched(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func TestNothingIsFetched(t *testing.T) {
 	}
 }
 
-// TestArgumentsOfModernTools makes arguments and counterexamples for schemas as the pages of 2026-07-28 show them.
+// TestArgumentsOfModernTools makes arguments and counterexamples for schemas from the pages of 2026-07-28.
 func TestArgumentsOfModernTools(t *testing.T) {
 	tests := []struct {
 		schema, valid string

@@ -12,15 +12,20 @@ import (
 
 // Ref is a reference in a schema.
 type Ref struct {
-	Path     string // JSON pointer to the keyword: "/properties/a/$ref"
-	Target   string // its text: "#/$defs/a"
-	External bool   // it leaves the document
-	Resolves bool   // it leads to a schema in the document, or (External) to the metaschema of a known dialect
+	// Path is the JSON pointer to the keyword: "/properties/a/$ref".
+	Path string
+	// Target is its value: "#/$defs/a".
+	Target string
+	// External reports whether it leads to another document.
+	External bool
+	// Resolves reports whether it leads to a schema in the document or, if external, to the metaschema of a known
+	// dialect.
+	Resolves bool
 }
 
 // Refs lists every $ref, $dynamicRef and $recursiveRef in a schema, sorted by path, and resolves them without reading
-// anything: JSON pointers, $id (id in draft-04), $anchor and $dynamicAnchor (JSON Schema 2020-12 Core sections 8.2 and
-// 8.3). Only schemas are searched, not values such as those in default or enum, nor unknown keywords, unless a
+// anything: JSON pointers, $id (id in draft-04), $anchor and $dynamicAnchor (JSON Schema 2020-12 Core, sections 8.2 and
+// 8.3). Only schemas are searched, and neither values such as those in default or enum nor unknown keywords, unless a
 // reference leads there. It returns nil for a document beyond the limits of Compile.
 func Refs(doc any) []Ref {
 	if measureSchema(doc) != nil {
@@ -36,7 +41,7 @@ func Refs(doc any) []Ref {
 	base, _ := url.Parse(schemaURL)
 	x.named[schemaURL] = target{doc, ""}
 	x.addSchema(target{doc, ""}, base)
-	for i := 0; i < len(x.refs); i++ { // grows as references lead to new places
+	for i := 0; i < len(x.refs); i++ { // it grows as references lead to new places
 		x.resolve(&x.refs[i].Ref, x.refs[i].base)
 	}
 	var refs []Ref
@@ -47,7 +52,7 @@ func Refs(doc any) []Ref {
 	return refs
 }
 
-// countsSiblings tells whether keywords beside a $ref count in a dialect: since 2019-09 they do.
+// countsSiblings reports whether keywords next to a $ref count in a dialect, as they do since 2019-09.
 func countsSiblings(dialect string) bool {
 	switch drafts[dialect] {
 	case jsonschema.Draft4, jsonschema.Draft6, jsonschema.Draft7:
@@ -56,13 +61,15 @@ func countsSiblings(dialect string) bool {
 	return true
 }
 
-// refIndex collects the references of a document, and what they can lead to.
+// refIndex collects the references of a document, and their possible targets.
 type refIndex struct {
 	draft04        bool
 	countsSiblings bool
-	named          map[string]target // by absolute URL: resources, and anchors with #
-	seen           map[string]bool   // JSON pointers to schemas
-	refs           []basedRef
+	// named are resources, and anchors with #, by their absolute URLs.
+	named map[string]target
+	// seen are the JSON pointers to the schemas visited so far.
+	seen map[string]bool
+	refs []basedRef
 }
 
 type basedRef struct {
@@ -76,7 +83,7 @@ type target struct {
 	path  string
 }
 
-// addSchema notes the references and names in a schema and all schemas below it.
+// addSchema collects the references and names in a schema and all schemas below it.
 func (x *refIndex) addSchema(t target, base *url.URL) {
 	object, ok := t.value.(map[string]any)
 	if !ok || x.seen[t.path] {
@@ -96,13 +103,15 @@ func (x *refIndex) addSchema(t target, base *url.URL) {
 
 // subschema is a schema directly below another one.
 type subschema struct {
-	target         // its path begins at the schema above
-	keyword string // that it is the value of, or in the value of
-	name    string // of the member of that value, if the value is a map of schemas
+	target // its path begins at the schema above
+	// keyword is the keyword that the schema is, or is in, the value of.
+	keyword string
+	// name is the name in that value if it is a map of schemas.
+	name string
 }
 
-// subschemas lists the schemas directly below one, in the order of the names of keywords and members. The value of a
-// keyword that no dialect knows is not a schema.
+// subschemas lists the schemas directly below one, ordered by the names of keywords and members. The value of an
+// unknown keyword is not a schema.
 func subschemas(object map[string]any) []subschema {
 	var list []subschema
 	for _, keyword := range slices.Sorted(maps.Keys(object)) {
@@ -129,7 +138,7 @@ func subschemas(object map[string]any) []subschema {
 	return list
 }
 
-// addNames notes the names that a schema gives itself, and returns the base URL inside it.
+// addNames collects the names that a schema gives itself, and returns the base URL inside it.
 func (x *refIndex) addNames(object map[string]any, t target, base *url.URL) *url.URL {
 	idKeyword := "$id"
 	if x.draft04 {
@@ -155,7 +164,7 @@ func (x *refIndex) addNames(object map[string]any, t target, base *url.URL) *url
 	return base
 }
 
-// resolve finds out where a reference leads, and collects what is there.
+// resolve finds the target of a reference, and collects what is there.
 func (x *refIndex) resolve(r *Ref, base *url.URL) {
 	resource, fragment, _ := strings.Cut(r.Target, "#")
 	u, err := base.Parse(resource)

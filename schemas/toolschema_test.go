@@ -106,7 +106,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// typeAndText is the type of an error and its text, "" for none.
+// typeAndText is the type of an error with its text; "" when err is nil.
 func typeAndText(err error) string {
 	if err == nil {
 		return ""
@@ -220,7 +220,7 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// maliciousSchemas must neither crash nor hang, nor fill the memory; what comes out does not matter.
+// maliciousSchemas are schemas that must not crash the process, run forever or exhaust the memory, whatever the result.
 func maliciousSchemas() map[string]string {
 	repeat := strings.Repeat
 	chain := `{"$defs":{`
@@ -286,8 +286,8 @@ func maliciousSchemas() map[string]string {
 	}
 }
 
-// TestMaliciousSchemas proves that all that is done with a schema comes to an end: work without bound meets the limit
-// that go test has for a package.
+// TestMaliciousSchemas proves that everything that is done with a schema ends; otherwise the test exceeds the timeout
+// of go test.
 func TestMaliciousSchemas(t *testing.T) {
 	deepValue := any(map[string]any{})
 	for range 60 {
@@ -356,7 +356,7 @@ func TestValidateConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// ordinarySchema is like most schemas of tools.
+// ordinarySchema is a typical schema of a tool.
 const ordinarySchema = `{"type":"object","$schema":"http://json-schema.org/draft-07/schema#",
 	"additionalProperties":false,
 	"properties":{
@@ -367,7 +367,7 @@ const ordinarySchema = `{"type":"object","$schema":"http://json-schema.org/draft
 		"tags":{"type":"array","items":{"type":"string"},"maxItems":10}},
 	"required":["path","pattern"]}`
 
-// TestManyTools keeps an eye on what servers with 10,000 tools cost.
+// TestManyTools observes the cost of servers with 10,000 tools.
 func TestManyTools(t *testing.T) {
 	doc := decode(t, ordinarySchema)
 	var before, after runtime.MemStats
@@ -438,7 +438,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// TestOpenDialect has schemas that say different things in draft-07 and 2020-12, in revisions that allow both.
+// TestOpenDialect has schemas with different meanings in draft-07 and 2020-12, in revisions that allow both.
 func TestOpenDialect(t *testing.T) {
 	const beside = `{"type":"object","properties":{"q":{"$ref":"#/$defs/s","maxLength":3}},` +
 		`"required":["q"],"$defs":{"s":{"type":"string"}}}`

@@ -9,30 +9,35 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// keywordError is one way in which a value breaks a schema: a leaf of the validator's tree of errors, or what stands
-// for all the branches of an anyOf.
+// keywordError is one violation of a schema: a leaf of the validator's tree of errors, or a summary of all branches of
+// an anyOf.
 type keywordError struct {
-	path         []string // to the place in the value
-	kind         jsonschema.ErrorKind
-	text         string
-	nullOptional bool // the value is null at an optional member
+	// path leads to the place in the value.
+	path []string
+	kind jsonschema.ErrorKind
+	text string
+	// nullOptional reports whether the value is null at an optional member.
+	nullOptional bool
 }
 
-// translator turns the validator's tree of errors into a flat list of breaches. Its fields are the differences between
-// messages, which are judged by our own schemas, and what is judged by the schemas that tools bring along.
+// translator turns the validator's tree of errors into a flat list. Its fields are the differences between messages,
+// which have mcpcheck's own schemas, and values for the schemas of tools.
 type translator struct {
-	// member names a member that is missing, or should not be there: by the path and by what is wrong with it.
+	// member names a missing or undeclared member by a path and what is wrong with it.
 	member func(object []string, name, wrong string) (path []string, text string)
 
-	// choose says what is wrong with a value that fits no branch of an anyOf or oneOf.
+	// choose selects the errors for a value that matches no branch of an anyOf or oneOf.
 	choose func(e *jsonschema.ValidationError, branches [][]keywordError) []keywordError
 
-	value         func(v any) string // shows a value in a few characters
-	maxEnumValues int                // how many values of an enum are shown
-	optional      map[string]bool    // addresses of the schemas of optional members
+	// value shows a value in a few characters.
+	value func(v any) string
+	// maxEnumValues is how many values of an enum are shown.
+	maxEnumValues int
+	// optional are the locations of the schemas of optional members.
+	optional map[string]bool
 }
 
-// keywordErrors lists what an error of the validator's is about, in the order of their places, each once. There is at
+// keywordErrors are the violations in an error of the validator, ordered by path and without duplicates. There is at
 // least one.
 func (t *translator) keywordErrors(e *jsonschema.ValidationError) []keywordError {
 	found := t.collect(e, -1, "")
@@ -40,8 +45,8 @@ func (t *translator) keywordErrors(e *jsonschema.ValidationError) []keywordError
 	return mergeEqual(found)
 }
 
-// collect lists the leaves of an error. Depth is how long the path to the error above is, and entry the address of the
-// schema by which the validator came to its place.
+// collect lists the leaves of an error. Depth is the length of the path of the error above, and entry the location of
+// the schema by which the validator came to that path.
 func (t *translator) collect(e *jsonschema.ValidationError, depth int, entry string) []keywordError {
 	at := e.InstanceLocation
 	if len(at) > depth {
@@ -70,7 +75,7 @@ func (t *translator) collect(e *jsonschema.ValidationError, depth int, entry str
 	return []keywordError{{path: at, kind: e.ErrorKind, text: t.text(e.ErrorKind)}}
 }
 
-// collectEach lists the leaves of each error below an error.
+// collectEach lists the leaves of each cause of an error.
 func (t *translator) collectEach(e *jsonschema.ValidationError, entry string) [][]keywordError {
 	var found [][]keywordError
 	for _, cause := range e.Causes {
@@ -88,7 +93,7 @@ func (t *translator) members(at []string, k jsonschema.ErrorKind, names []string
 	return found
 }
 
-// compareKeywordErrors orders by place, list entries by their index, and then by what is wrong.
+// compareKeywordErrors orders by path, with list entries by their index, and then by text.
 func compareKeywordErrors(a, b keywordError) int {
 	return cmp.Or(slices.CompareFunc(a.path, b.path, compareSteps), cmp.Compare(a.text, b.text))
 }
@@ -102,8 +107,8 @@ func compareSteps(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// mergeEqual leaves each breach of an ordered list once: composed schemas may judge one member twice. A member is
-// optional only if it is so for both.
+// mergeEqual removes duplicates from an ordered list, since composed schemas may judge a member twice. A null counts as
+// optional only if it does for both.
 func mergeEqual(ordered []keywordError) []keywordError {
 	var merged []keywordError
 	for _, b := range ordered {
@@ -116,7 +121,7 @@ func mergeEqual(ordered []keywordError) []keywordError {
 	return merged
 }
 
-// keywordOf names the keyword of JSON Schema that an error is about, "" if there is none.
+// keywordOf names the keyword of JSON Schema that an error is about; "" when there is none.
 func keywordOf(k jsonschema.ErrorKind) string {
 	if k == nil || len(k.KeywordPath()) == 0 {
 		return ""

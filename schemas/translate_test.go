@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestErrorTexts holds what is said of values that a tool's schema refuses, for every keyword.
+// TestErrorTexts proves the text for a value that a tool's schema rejects, for every keyword.
 func TestErrorTexts(t *testing.T) {
 	long := strings.Repeat("ä", 30)
 	tests := []struct{ schema, value, want string }{

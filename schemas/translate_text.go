@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// text puts an error into a few words: what was wanted, what came.
+// text describes an error in a few words: what was expected, and what the value is.
 func (t *translator) text(k jsonschema.ErrorKind) string {
 	if k == nil {
 		return "not accepted"
@@ -23,7 +23,7 @@ func (t *translator) text(k jsonschema.ErrorKind) string {
 	return cmp.Or(t.textOfValue(k), textOfSize(k), textOfNumber(k), textOfShape(k), other)
 }
 
-// textOfValue words errors that show the value which came.
+// textOfValue describes errors that show the value.
 func (t *translator) textOfValue(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Enum:
@@ -40,7 +40,7 @@ func (t *translator) textOfValue(k jsonschema.ErrorKind) string {
 	return ""
 }
 
-// oneOf lists what an enum allows.
+// oneOf lists the values of an enum.
 func (t *translator) oneOf(values []any) string {
 	if len(values) == 1 {
 		return t.value(values[0])
@@ -55,7 +55,7 @@ func (t *translator) oneOf(values []any) string {
 	return "one of " + strings.Join(texts, ", ")
 }
 
-// textOfShape words errors about the form of a value.
+// textOfShape describes errors about the form of a value.
 func textOfShape(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -80,7 +80,7 @@ func textOfShape(k jsonschema.ErrorKind) string {
 	return ""
 }
 
-// textOfSize words errors about how many there are of something.
+// textOfSize describes errors about a number of characters, items or properties.
 func textOfSize(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.MinLength:
@@ -111,7 +111,7 @@ func moreThan(want int, of string, got int) string {
 	return fmt.Sprintf("expected at most %d %s, got %d", want, of, got)
 }
 
-// textOfNumber words errors about the size of a number.
+// textOfNumber describes errors about the size of a number.
 func textOfNumber(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Minimum:
@@ -149,10 +149,10 @@ func brief(v any) string {
 	return truncate(fmt.Sprint(v), 40)
 }
 
-// truncate shortens a text to n bytes and an ellipsis, between characters.
+// truncate shortens a text to n bytes and an ellipsis, without splitting characters.
 func truncate(s string, n int) string { return text.Shorten(s, text.Bytes, n, 0, "…") }
 
-// decimal shows an exact number as JSON would, as far as that is possible.
+// decimal shows an exact number as JSON does, as far as possible.
 func decimal(r *big.Rat) string {
 	if r == nil {
 		return "a number"
@@ -164,7 +164,7 @@ func decimal(r *big.Rat) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// jsonPointer writes a path as a JSON Pointer (RFC 6901).
+// jsonPointer formats a path as a JSON pointer (RFC 6901).
 func jsonPointer(path []string) string {
 	var b strings.Builder
 	for _, token := range path {

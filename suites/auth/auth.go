@@ -1,9 +1,8 @@
-// Package auth judges authorization over HTTP: tokens, challenges and the metadata behind them.
 package auth
 
 import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Checks are the checks of the area, which see themselves whether they have the tokens that they need.
+// Checks are the checks of the area. Those that need a token of the user are skipped without it.
 var Checks = check.MergeSuites(tokenChecks, challengeChecks, metadataChecks, issuerChecks).WhenProtected()

@@ -8,12 +8,15 @@ import (
 
 // challenge is one challenge of a WWW-Authenticate header (RFC 9110, section 11.6.1).
 type challenge struct {
-	Scheme string            // in lower case
-	Token  string            // what stands in place of parameters; empty: nothing
-	Params map[string]string // by name in lower case
+	// Scheme is the scheme in lower case.
+	Scheme string
+	// Token is a token68 in place of parameters; empty when there is none.
+	Token string
+	// Params are the parameters by name in lower case.
+	Params map[string]string
 }
 
-// challengesOf are the challenges of an answer. What cannot be read is left out; the error says what that is.
+// challengesOf are the challenges of a response. Invalid parts are left out; the error describes the first one.
 func challengesOf(h http.Header) (all []challenge, err error) {
 	for _, value := range h.Values("Www-Authenticate") {
 		r := challengeParser{rest: value}
@@ -26,7 +29,7 @@ func challengesOf(h http.Header) (all []challenge, err error) {
 	return all, err
 }
 
-// challengeParser reads the value of one header. Challenges and their parameters are both separated by commas, so that
+// challengeParser parses the value of one header. Challenges and their parameters are both separated by commas, so only
 // what follows a comma tells them apart.
 type challengeParser struct{ rest string }
 
@@ -54,7 +57,7 @@ func (r *challengeParser) parse() (all []challenge, err error) {
 	}
 }
 
-// readParams reads what follows a scheme: a space and token68 or a parameter, or nothing.
+// readParams parses what follows a scheme: a space and token68 or a parameter, or nothing.
 func (r *challengeParser) readParams(c *challenge) error {
 	switch {
 	case r.rest == "" || r.rest[0] == ',':
@@ -77,7 +80,7 @@ func (r *challengeParser) readParams(c *challenge) error {
 	return r.readValue(c.Params, name)
 }
 
-// readValue reads what follows the name of a parameter, up to a comma or the end.
+// readValue parses what follows the name of a parameter, up to a comma or the end.
 func (r *challengeParser) readValue(params map[string]string, name string) error {
 	r.rest = strings.TrimLeft(r.rest, " \t")
 	if !strings.HasPrefix(r.rest, "=") {
@@ -122,10 +125,10 @@ func (r *challengeParser) readTokenOrQuoted(name string) (string, error) {
 	return "", fmt.Errorf("the value of %s has no closing quote", name)
 }
 
-// skipCommas passes the commas and spaces between the elements of a list.
+// skipCommas skips the commas and spaces between the elements of a list.
 func (r *challengeParser) skipCommas() { r.rest = strings.TrimLeft(r.rest, ", \t") }
 
-// readToken reads the longest token.
+// readToken parses the longest token (RFC 9110, section 5.6.2).
 func (r *challengeParser) readToken() string {
 	n := strings.IndexFunc(r.rest, func(c rune) bool {
 		return !isLetterOrDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c)
@@ -138,7 +141,7 @@ func (r *challengeParser) readToken() string {
 	return token
 }
 
-// readToken68 reads the other form of what follows a scheme: it ends the challenge.
+// readToken68 parses a token68 (RFC 9110, section 11.2), which ends the challenge.
 func (r *challengeParser) readToken68() (token string, ok bool) {
 	end := len(r.rest)
 	if i := strings.IndexAny(r.rest, ", \t"); i >= 0 {

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestParseChallenges has valid and invalid WWW-Authenticate headers. Of invalid ones the part before the error is
+// parsed.
 func TestParseChallenges(t *testing.T) {
 	none := map[string]string{}
 	tests := []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// challenges are the checks of what is said to who is refused.
+// challengeChecks are the checks of the challenges and errors in refusals.
 var challengeChecks = check.Suite{
 	"auth/www-authenticate-present": check.WatchWithSetup(
 		func(t *check.T) { invalidTokens(t); resourceMetadataOf(t) },
@@ -110,7 +110,7 @@ var challengeChecks = check.Suite{
 
 func hasChallenge(a driver.HTTPResponse) bool { return len(a.Header.Values("Www-Authenticate")) > 0 }
 
-// challengeLine shows the challenges of an answer as they came.
+// challengeLine shows the challenges of a response as they were sent.
 func challengeLine(a driver.HTTPResponse) string {
 	return "WWW-Authenticate: " + strings.Join(a.Header.Values("Www-Authenticate"), ", ")
 }
@@ -119,8 +119,8 @@ func hasParam(name string) func(params map[string]string) bool {
 	return func(params map[string]string) bool { return params[name] != "" }
 }
 
-// tokenChallengeOf is the challenge for tokens in an answer; without parameters when there is none. Several, as for
-// Bearer and for DPoP, count as one with all their parameters, whatever their order: those for Bearer come first.
+// tokenChallengeOf is the challenge for tokens in a response; it has no parameters when there is none. Challenges for
+// Bearer and DPoP are merged, whatever their order; parameters for Bearer take precedence.
 func tokenChallengeOf(a driver.HTTPResponse) challenge {
 	all, _ := challengesOf(a.Header)
 	whole := challenge{Params: map[string]string{}}
@@ -138,7 +138,7 @@ func tokenChallengeOf(a driver.HTTPResponse) challenge {
 	return whole
 }
 
-// requireChallenge is the challenge of the 401 that a client without a token gets.
+// requireChallenge is the challenge in the 401 for a request without a token. It ends a check when there is none.
 func requireChallenge(t *check.T) challenge {
 	g := protectedRequestOf(t)
 	skipIfNoOAuth(t, g.Response)
@@ -164,7 +164,7 @@ type refusedRequest struct {
 
 func (r refusedRequest) subject() check.Subject { return check.Subject{Name: r.name, Frames: r.frames} }
 
-// requestsRefusedWith are the requests to the endpoint that were answered with one of the statuses in the whole run.
+// requestsRefusedWith are the requests to the endpoint in the whole run that were answered with one of the statuses.
 func requestsRefusedWith(t *check.T, w check.Wire, statuses ...int) (all []refusedRequest) {
 	endpoint, _ := url.Parse(t.Site().URL())
 	for _, s := range w.Sessions {
@@ -180,7 +180,7 @@ func requestsRefusedWith(t *check.T, w check.Wire, statuses ...int) (all []refus
 	return all
 }
 
-// requestLabel names a request without what is secret in it.
+// requestLabel names a request without revealing its token.
 func requestLabel(x *driver.RoundTrip) string {
 	if x.Header.Get("Authorization") == "" {
 		return x.Method + " without a token"
@@ -197,7 +197,7 @@ func framesOf(frames []*driver.Frame, x *driver.RoundTrip) (of []*driver.Frame) 
 	return of
 }
 
-// eachRefusal tries a check on every 401 of the run; those that are alike count once.
+// eachRefusal runs a check on every 401 of the run. Equal ones are judged once.
 func eachRefusal(t *check.T, w check.Wire, judge func(*check.T, driver.HTTPResponse)) {
 	var unlike []refusedRequest
 	seen, taken := map[string]bool{}, map[string]bool{}

@@ -19,16 +19,17 @@ const (
 	openIDPath           = "/.well-known/openid-configuration"
 )
 
-// document is what a client gets that asks for metadata at a URL.
+// document is the response to a client that requests metadata at a URL.
 type document struct {
 	URL      string
 	Response driver.HTTPResponse
-	Object   check.M // nil: no JSON object with status 200
+	// Object is the body; nil when it is not a JSON object with status 200.
+	Object check.M
 }
 
 func (d *document) String() string { return fmt.Sprintf("%s: %s", d.URL, d.Response) }
 
-// Frames are those of the request and the answer.
+// Frames are the frames of the request and the response.
 func (d *document) Frames() []*driver.Frame {
 	if d == nil {
 		return nil
@@ -36,15 +37,15 @@ func (d *document) Frames() []*driver.Frame {
 	return d.Response.Frames()
 }
 
-// Reason is what it is for a check that wants the document.
+// Reason is the reason for a check that needs the document but does not have it.
 func (d *document) Reason() report.Reason { return check.ReasonOf(d.Response) }
 
-// isUnauthorized reports whether the document may be there for those with a token only.
+// isUnauthorized reports whether the document may be served only to clients with a token.
 func (d *document) isUnauthorized() bool {
 	return d.Response.StatusCode == http.StatusUnauthorized || d.Response.StatusCode == http.StatusForbidden
 }
 
-// fetchAll gets documents at the same time, without a token.
+// fetchAll requests documents concurrently and without a token.
 func fetchAll(t *check.T, urls ...string) []*document {
 	s := t.NewProcess()
 	first := make([]*driver.RoundTrip, len(urls))
@@ -64,7 +65,7 @@ func fetch(t *check.T, s *driver.Session, u string, authorization []string) *dri
 	}})
 }
 
-// maxRedirects is how often a redirect of metadata is followed, as clients do.
+// maxRedirects is how many redirects of a metadata document are followed.
 const maxRedirects = 5
 
 func followRedirects(t *check.T, s *driver.Session, u string, x *driver.RoundTrip) *document {
@@ -88,7 +89,7 @@ func readDocument(u string, a driver.HTTPResponse) *document {
 	return d
 }
 
-// parseURL is a URL; an empty one when it cannot be read.
+// parseURL parses a URL; it is empty when the text is invalid.
 func parseURL(text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -97,20 +98,20 @@ func parseURL(text string) *url.URL {
 	return u
 }
 
-// endpointURL is the URL of the server, without a password in it.
+// endpointURL is the URL of the endpoint without user information and query.
 func endpointURL(t *check.T) *url.URL {
 	u := *parseURL(t.Site().URL())
 	u.User, u.RawQuery = nil, ""
 	return &u
 }
 
-// withPath is another path on the host of a URL.
+// withPath is the URL of a path on the host of u.
 func withPath(u *url.URL, path string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String()
 }
 
-// mayContact reports whether requests may go to a URL: to the server's own host, on a server of this machine to this
-// machine, else with consent.
+// mayContact reports whether requests may be sent to a URL: to the server's own host, between loopback addresses, or
+// with consent of the user.
 func mayContact(t *check.T, u *url.URL) bool {
 	own := endpointURL(t)
 	switch {
@@ -122,24 +123,28 @@ func mayContact(t *check.T, u *url.URL) bool {
 	return t.Credentials.MayContactIssuer
 }
 
-// endWithoutConsent ends a check that would have to ask another host.
+// endWithoutConsent ends a check that needs a document of another host.
 func endWithoutConsent(t *check.T, host string) {
 	t.WithReason(check.NotGiven).
 		Inconclusive("%s was not asked: it is another host, which is contacted with --contact-issuer "+
 			"only", host)
 }
 
-// resourceMetadata is what a client finds out of the protected resource (RFC 9728).
+// resourceMetadata is what a client finds as metadata of the protected resource (RFC 9728).
 type resourceMetadata struct {
-	HintURL     string // the URL in the challenge; empty: none that is absolute
-	ForeignHost string // the host of the hint, if that may not be asked
+	// HintURL is the absolute URL in the challenge; empty when there is none.
+	HintURL string
+	// ForeignHost is the host of the hint if it may not be contacted.
+	ForeignHost string
 	Tried       []*document
-	Found       *document // nil: none
-	Protected   *document // served to those with a token only
+	// Found is the metadata; nil when there is none.
+	Found *document
+	// Protected is a document that is served only to clients with a token.
+	Protected *document
 }
 
-// resourceMetadataOf looks for the metadata as clients do: where the challenge points to, then at the well-known path
-// of the endpoint, then at that of the host.
+// resourceMetadataOf looks for the metadata as clients do: at the URL in the challenge, at the well-known path for the
+// endpoint, and at the well-known path of the host (RFC 9728, section 3).
 func resourceMetadataOf(t *check.T) resourceMetadata {
 	g := protectedRequestOf(t)
 	return check.Step(t, "resource metadata", func(t *check.T) (m resourceMetadata) {
@@ -168,7 +173,7 @@ func resourceMetadataOf(t *check.T) resourceMetadata {
 	})
 }
 
-// Hinted is what is at the URL in the challenge; nil when there is no such URL, or it may not be asked.
+// Hinted is the document at the URL in the challenge; nil when there is no such URL, or it may not be contacted.
 func (m resourceMetadata) Hinted() *document {
 	if m.HintURL == "" || m.ForeignHost != "" {
 		return nil
@@ -176,7 +181,7 @@ func (m resourceMetadata) Hinted() *document {
 	return m.Tried[0]
 }
 
-// uniqueURLs leaves out what has come before.
+// uniqueURLs are the URLs without duplicates.
 func uniqueURLs(urls []string) (kept []string) {
 	for _, u := range urls {
 		if !slices.Contains(kept, u) {
@@ -191,13 +196,14 @@ func isAbsolute(text string) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// isResourceMetadata reports whether an object is meant as metadata of a resource: some servers answer any path with
+// isResourceMetadata reports whether an object is meant as metadata of a resource. Some servers answer any path with
 // some object.
 func isResourceMetadata(doc check.M) bool {
 	return check.HasMember(doc, "resource") || check.HasMember(doc, "authorization_servers")
 }
 
-// isTokenProtected reports whether a token opens the document. A token goes to the server's own origin only.
+// isTokenProtected reports whether the document is served with the token. The token is sent only to the server's own
+// host.
 func isTokenProtected(t *check.T, d *document) bool {
 	if t.Credentials.Bearer == "" || parseURL(d.URL).Host != endpointURL(t).Host {
 		return false
@@ -207,7 +213,7 @@ func isTokenProtected(t *check.T, d *document) bool {
 	return isResourceMetadata(readDocument(d.URL, roundtrip.AwaitResponse(x)).Object)
 }
 
-// firstUndecided is the first document of which it is not known whether it is there; nil when all are decided.
+// firstUndecided is the first document of which it is not known whether it exists; nil when there is none.
 func firstUndecided(docs []*document) *document {
 	i := slices.IndexFunc(docs, func(d *document) bool { return !roundtrip.IsFromServer(d.Response) })
 	if i < 0 {
@@ -216,7 +222,7 @@ func firstUndecided(docs []*document) *document {
 	return docs[i]
 }
 
-// requireMetadata is the metadata of the resource; it ends a check of what is in them when there is none.
+// requireMetadata is the metadata of the resource. It ends a check when there is none.
 func requireMetadata(t *check.T) *document {
 	m := resourceMetadataOf(t)
 	switch {
@@ -231,7 +237,8 @@ func requireMetadata(t *check.T) *document {
 	return nil
 }
 
-// requireMetadataObject is the metadata as an object, which another check wants it to be.
+// requireMetadataObject is the metadata as an object. It ends a check when it is not one, which auth/metadata-json
+// reports.
 func requireMetadataObject(t *check.T) check.M {
 	d := requireMetadata(t)
 	if d.Object == nil {
@@ -240,15 +247,15 @@ func requireMetadataObject(t *check.T) check.M {
 	return d.Object
 }
 
-// lacksOAuth reports whether nothing that a client can see is of OAuth: the tokens are keys that the operator of the
-// server hands out. The pages on authorization do not bind such a server.
+// lacksOAuth reports whether the server shows no sign of OAuth: its tokens are keys that the operator issues. The
+// authorization pages of the specification do not bind such a server.
 func lacksOAuth(t *check.T) bool {
 	m, l := resourceMetadataOf(t), originMetadataOf(t)
 	return m.HintURL == "" && m.Found == nil && m.Protected == nil && !isIssuerMetadata(l.Root.Object) && l.Below == nil
 }
 
-// requireKnownRevision ends a check whose rule is not in all revisions when the server, which lets nobody in, may be of
-// an older one.
+// requireKnownRevision ends a check of a rule that not all revisions have, when no session could be opened, so that the
+// server may support an older revision only.
 func requireKnownRevision(t *check.T) {
 	if t.Server.Failure != "" {
 		t.WithReason(check.NotGiven).Inconclusive(

@@ -128,23 +128,25 @@ var issuerChecks = check.Suite{
 	}),
 }
 
-// endpointExists reports whether an endpoint exists, whatever it says.
+// endpointExists reports whether a response shows that an endpoint exists, even if it refuses the request.
 func endpointExists(a driver.HTTPResponse) bool {
 	missing := []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 	return !slices.Contains(missing, a.StatusCode)
 }
 
-// isIssuerMetadata does the same for an authorization server.
+// isIssuerMetadata reports whether an object is meant as metadata of an authorization server.
 func isIssuerMetadata(doc check.M) bool {
 	return check.HasMember(doc, "issuer") || check.HasMember(doc, "authorization_endpoint") || check.HasMember(doc,
 		"token_endpoint")
 }
 
-// originMetadata is what the host of the server says of an authorization server at the same origin: there the revision
-// of 2025-03-26 looks for it.
+// originMetadata is the metadata of an authorization server at the server's own origin, where clients of 2025-03-26
+// look for it.
 type originMetadata struct {
-	Root  *document // at the root of the host
-	Below *document // below the path of the endpoint; nil: not there
+	// Root is the document at the root of the host.
+	Root *document
+	// Below is the metadata for the path of the endpoint; nil when there is none.
+	Below *document
 }
 
 func originMetadataOf(t *check.T) originMetadata {
@@ -167,21 +169,25 @@ func originMetadataOf(t *check.T) originMetadata {
 	})
 }
 
-// issuer is an authorization server and its metadata.
+// issuer is an authorization server with its metadata.
 type issuer struct {
-	ID          string
-	ForeignHost string // its host, if that may not be asked
+	ID string
+	// ForeignHost is its host if that may not be contacted.
+	ForeignHost string
 	Tried       []*document
-	Found       *document // nil: none
-	OpenID      bool      // found in a place of OpenID Connect
+	// Found is the metadata; nil when there is none.
+	Found *document
+	// OpenID reports whether Found is at a path of OpenID Connect.
+	OpenID bool
 }
 
 func (i issuer) subject() check.Subject { return check.NamedSubject(i.ID) }
 
-// maxIssuers is how many authorization servers are looked at.
+// maxIssuers is how many authorization servers are checked.
 const maxIssuers = 3
 
-// issuersOf are the authorization servers that the server names. In 2025-03-26 a server that names none is one itself.
+// issuersOf are the authorization servers that the metadata names. In 2025-03-26 a server that names none is one
+// itself.
 func issuersOf(t *check.T) []issuer {
 	m := resourceMetadataOf(t)
 	if m.Found == nil && t.Revision == "2025-03-26" {
@@ -204,7 +210,7 @@ func issuersOf(t *check.T) []issuer {
 	})
 }
 
-// namedIssuers are the URLs in authorization_servers.
+// namedIssuers are the absolute URLs in authorization_servers.
 func namedIssuers(doc check.M) (ids []string) {
 	list, _ := doc["authorization_servers"].([]any)
 	for _, v := range list {
@@ -215,7 +221,7 @@ func namedIssuers(doc check.M) (ids []string) {
 	return ids
 }
 
-// fetchIssuer gets the metadata of an authorization server from the places in which clients look for it.
+// fetchIssuer requests the metadata of an authorization server at the well-known paths that clients try.
 func fetchIssuer(t *check.T, id string) issuer {
 	i, u := issuer{ID: id}, parseURL(id)
 	if !mayContact(t, u) {
@@ -231,7 +237,7 @@ func fetchIssuer(t *check.T, id string) issuer {
 	return i
 }
 
-// eachIssuer tries a check on each authorization server.
+// eachIssuer runs a check on each authorization server.
 func eachIssuer(t *check.T, judge func(*check.T, issuer)) {
 	check.Each(t, issuersOf(t), issuer.subject, func(t *check.T, i issuer) {
 		switch {
@@ -244,7 +250,7 @@ func eachIssuer(t *check.T, judge func(*check.T, issuer)) {
 	})
 }
 
-// eachIssuerDoc tries a check on the metadata of each authorization server.
+// eachIssuerDoc runs a check on the metadata of each authorization server.
 func eachIssuerDoc(t *check.T, judge func(*check.T, check.M)) {
 	eachIssuer(t, func(t *check.T, i issuer) {
 		switch {
@@ -257,8 +263,8 @@ func eachIssuerDoc(t *check.T, judge func(*check.T, check.M)) {
 	})
 }
 
-// isSecure reports whether a URL is https or, on a server of this machine, on this machine, where a server is tried out
-// before it has a certificate.
+// isSecure reports whether a URL is https. On a loopback server loopback URLs may be http, since a certificate is not
+// needed there.
 func isSecure(t *check.T, text string) bool {
 	u := parseURL(text)
 	return u.Scheme == "https" && u.Host != "" ||

@@ -93,7 +93,7 @@ var metadataChecks = check.Suite{
 	}),
 }
 
-// originOf is the scheme, the host and the port of a URL.
+// originOf is the scheme, host and port of a URL.
 func originOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

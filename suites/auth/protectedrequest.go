@@ -14,14 +14,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-// protectedRequest is the first thing that a protected server does not serve without a token. What is wrong with a
-// token is tried out there.
+// protectedRequest is the first request that the server refuses without a token. Checks send it with invalid tokens.
 type protectedRequest struct {
-	Method   string              // the greeting or, when that is for everybody, a list; empty: there is no such thing
-	Response driver.HTTPResponse // to the request without a token
+	// Method is the request a client begins with or, if the server serves that to everybody, a list; empty when there
+	// is none.
+	Method string
+	// Response is the response to the request without a token.
+	Response driver.HTTPResponse
 }
 
-// protectedRequestOf finds the gate of a server. It ends a check that has no use without one.
+// protectedRequestOf finds the protected request of the server. It ends a check when there is none.
 func protectedRequestOf(t *check.T) protectedRequest {
 	if !t.Server.Protected && t.Credentials.Bearer == "" {
 		t.Skip(
@@ -31,20 +33,20 @@ func protectedRequestOf(t *check.T) protectedRequest {
 	}
 	g := check.Step(t, "without a token", findProtectedRequest)
 	if g.Method == "" {
-		greeting, _ := roundtrip.ConnectRequest(t)
-		t.Skip("the server serves %s and lists without a token", greeting)
+		method, _ := roundtrip.ConnectRequest(t)
+		t.Skip("the server serves %s and lists without a token", method)
 	}
 	return g
 }
 
 func findProtectedRequest(t *check.T) protectedRequest {
 	s := t.NewProcess()
-	first, welcome := connect(t, s, nil)
-	if welcome == nil {
-		greeting, _ := roundtrip.ConnectRequest(t)
-		return protectedRequest{greeting, roundtrip.RequireHTTPResponse(t, first)}
+	first, result := connect(t, s, nil)
+	if result == nil {
+		method, _ := roundtrip.ConnectRequest(t)
+		return protectedRequest{method, roundtrip.RequireHTTPResponse(t, first)}
 	}
-	capabilities, _ := welcome["capabilities"].(check.M)
+	capabilities, _ := result["capabilities"].(check.M)
 	for _, method := range protocol.ListMethods(capabilities) {
 		a := roundtrip.RequireHTTPResponse(t,
 			roundtrip.AwaitResponse(roundtrip.PostRequest(s,
@@ -56,7 +58,7 @@ func findProtectedRequest(t *check.T) protectedRequest {
 	return protectedRequest{}
 }
 
-// send asks at the gate, with another request than an ordinary one. It has a session of its own.
+// send sends the protected request with other headers or another URL, in a session of its own.
 func (g protectedRequest) send(t *check.T, r roundtrip.ManualRequest) *driver.RoundTrip {
 	s := t.NewProcess()
 	if g.isConnectRequest(t) {
@@ -68,32 +70,32 @@ func (g protectedRequest) send(t *check.T, r roundtrip.ManualRequest) *driver.Ro
 	return roundtrip.PostRequest(s, r)
 }
 
-// isConnectRequest reports whether the gate is the first request that a client makes.
+// isConnectRequest reports whether the protected request is the one that a client begins with.
 func (g protectedRequest) isConnectRequest(t *check.T) bool {
-	greeting, _ := roundtrip.ConnectRequest(t)
-	return g.Method == greeting
+	method, _ := roundtrip.ConnectRequest(t)
+	return g.Method == method
 }
 
-// with asks at the gate with a token.
+// responseWith is the response to the protected request with a token.
 func (g protectedRequest) responseWith(t *check.T, token string) driver.HTTPResponse {
 	return roundtrip.RequireHTTPResponse(t,
 		roundtrip.AwaitResponse(g.send(t, roundtrip.ManualRequest{Header: bearerHeader(token)})))
 }
 
-// connect greets the server by hand, with values of the Authorization header or without it, and returns the result of
-// the greeting; nil when it is refused.
-func connect(t *check.T, s *driver.Session, authorization []string) (a driver.HTTPResponse, welcome check.M) {
-	hello := roundtrip.PostConnect(t, s, http.Header{"Authorization": authorization})
-	if a = roundtrip.AwaitResponse(hello); !a.OK() {
+// connect sends the first request of a client by hand, with these values of the Authorization header or without it, and
+// returns its result; nil when it is refused.
+func connect(t *check.T, s *driver.Session, authorization []string) (a driver.HTTPResponse, result check.M) {
+	x := roundtrip.PostConnect(t, s, http.Header{"Authorization": authorization})
+	if a = roundtrip.AwaitResponse(x); !a.OK() {
 		return a, nil
 	}
-	if welcome = hello.AwaitReply().Result(); welcome != nil && !t.IsModern() {
+	if result = x.AwaitReply().Result(); result != nil && !t.IsModern() {
 		roundtrip.AwaitResponse(roundtrip.PostInitialized(s, followUpHeader(t, authorization)))
 	}
-	return a, welcome
+	return a, result
 }
 
-// followUpHeader is the headers of a request by hand after the greeting.
+// followUpHeader are the headers of a manual request after connect.
 func followUpHeader(t *check.T, authorization []string) http.Header {
 	return http.Header{"Authorization": authorization, "Mcp-Protocol-Version": {t.Revision}}
 }
@@ -101,7 +103,7 @@ func followUpHeader(t *check.T, authorization []string) http.Header {
 // bearerHeader is the Authorization header with a token.
 var bearerHeader = roundtrip.BearerHeader
 
-// haveStatus matches an answer with one of the statuses.
+// haveStatus matches responses with one of these statuses.
 func haveStatus(statuses ...int) types.GomegaMatcher {
 	names := make([]string, len(statuses))
 	for i, status := range statuses {
@@ -112,20 +114,20 @@ func haveStatus(statuses ...int) types.GomegaMatcher {
 	})
 }
 
-// skipIfNoOAuth ends a check of the status of refusals where a server that has nothing of OAuth refuses a key with 403:
-// what the pages on authorization demand does not bind it.
+// skipIfNoOAuth ends a check of the status of refusals where a server without any sign of OAuth refuses a key with 403:
+// the authorization pages do not bind it.
 func skipIfNoOAuth(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode == http.StatusForbidden && !hasChallenge(a) && lacksOAuth(t) {
 		t.Skip("HTTP 403 of a server with keys that its operator hands out: it has nothing of OAuth")
 	}
 }
 
-// beRejected matches an answer that serves nothing.
+// beRejected matches responses with an error status.
 func beRejected() types.GomegaMatcher {
 	return check.Satisfy("HTTP 401", func(a driver.HTTPResponse) bool { return !a.OK() })
 }
 
-// requireToken ends a check that wants an ordinary session where none can be had.
+// requireToken ends a check that needs an ordinary session when there is none.
 func requireToken(t *check.T) {
 	switch {
 	case t.Credentials.Bearer == "":
@@ -135,7 +137,7 @@ func requireToken(t *check.T) {
 	}
 }
 
-// skipUnlessTokenGiven ends a check that wants a further token which was not given.
+// skipUnlessTokenGiven ends a check that needs a further token when the user gave none.
 func skipUnlessTokenGiven(t *check.T, token, kind string) {
 	if token == "" {
 		t.WithReason(check.NotGiven).Skip("no such token was given (--token-env %s=VARIABLE)", kind)

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// tokenChecks are the checks of which requests are served.
+// tokenChecks are the checks of which requests are served with which token.
 var tokenChecks = check.Suite{
 	"auth/unauthenticated-401": check.Probe(func(t *check.T) {
 		a := protectedRequestOf(t).Response
@@ -88,7 +88,7 @@ var tokenChecks = check.Suite{
 		if !protectedRequestOf(t).isConnectRequest(t) {
 			t.Skip("everybody can have a session")
 		}
-		s := t.NewProcess() // it has no stream of its own, beside which a server may refuse another one
+		s := t.NewProcess() // without a GET stream: a server may refuse a second one
 		if t.Credentials.Bearer != "" && t.Server.Failure == "" {
 			connect(t, s, bearerHeader(t.Credentials.Bearer)["Authorization"])
 		}
@@ -127,7 +127,7 @@ var tokenChecks = check.Suite{
 
 	"auth/insufficient-permission-403": check.Probe(func(t *check.T) {
 		b := insufficientScopeOf(t)
-		if b.Reply.Result() != nil { // the tool says so itself
+		if b.Reply.Result() != nil { // the tool itself reports the error
 			t.ExpectAdvice(b.Response).To(haveStatus(http.StatusForbidden))
 		}
 		t.Expect(b.Response).To(haveStatus(http.StatusForbidden))
@@ -172,7 +172,7 @@ var tokenChecks = check.Suite{
 		for _, s := range w.Sessions {
 			for _, x := range s.HTTP().RoundTrips() {
 				if hasMethod(x, "tools/call") {
-					continue // what a tool says is its own business
+					continue // tools may return what they like
 				}
 				text := responseText(x.Response())
 				for token, what := range tokens {
@@ -186,24 +186,24 @@ var tokenChecks = check.Suite{
 
 // sentRequest is one of several requests that are sent before the first of them is judged.
 type sentRequest struct {
-	name      string // what tells it from the others
+	name      string
 	roundTrip *driver.RoundTrip
 }
 
 func (a sentRequest) subject() check.Subject { return check.NamedSubject(a.name) }
 
-// hasMethod reports whether an exchange carries a request of a method.
+// hasMethod reports whether a round trip carries a request of a method.
 func hasMethod(x *driver.RoundTrip, method string) bool { return methodOf(x) == method }
 
-// methodOf is the method of the request that an exchange carries.
+// methodOf is the method of the request in a round trip.
 func methodOf(x *driver.RoundTrip) string {
 	body, _ := driver.Decode(x.Body).(check.M)
 	method, _ := body["method"].(string)
 	return method
 }
 
-// requestsWithoutToken are requests without a token in a session that was begun with one: what is not for everybody at
-// the gate, lists and the call of a tool.
+// requestsWithoutToken are requests without a token in a session that was begun with one: a no-op if the session itself
+// is protected, the lists, a subscription and the call of a tool.
 func requestsWithoutToken(t *check.T) []sentRequest {
 	g := protectedRequestOf(t)
 	requireToken(t)
@@ -246,19 +246,19 @@ func isPublic(t *check.T, x *driver.RoundTrip) bool {
 	return roundtrip.AwaitResponse(roundtrip.PostRequest(s, request)).OK()
 }
 
-// requestIn is the request that an exchange carries, to be made once more.
+// requestIn is the request in a round trip, to be sent again.
 func requestIn(x *driver.RoundTrip) roundtrip.ManualRequest {
 	body, _ := driver.Decode(x.Body).(check.M)
 	params, _ := body["params"].(check.M)
 	return roundtrip.ManualRequest{Method: methodOf(x), Params: params}
 }
 
-// resend makes the request of an attempt with the token of the session.
+// resend sends a request again with the token of the session.
 func resend(t *check.T, a sentRequest) driver.Reply {
 	return roundtrip.PostRequest(t.Session(), requestIn(a.roundTrip)).AwaitReply()
 }
 
-// successfulCall is a call of a tool that has succeeded with the ordinary token.
+// successfulCall is a call of a tool that succeeded with the ordinary token.
 func successfulCall(t *check.T) (call toolcall.ToolCall, ok bool) {
 	all := toolcall.ValidCalls(t).List
 	i := slices.IndexFunc(all, hasSucceeded)
@@ -268,7 +268,7 @@ func successfulCall(t *check.T) (call toolcall.ToolCall, ok bool) {
 	return all[i], true
 }
 
-// callParams are those of a call that is made again.
+// callParams are the params to repeat a call.
 func callParams(t *check.T, c toolcall.ToolCall) check.M {
 	params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if t.IsModern() {
@@ -277,15 +277,16 @@ func callParams(t *check.T, c toolcall.ToolCall) check.M {
 	return params
 }
 
-// hasSucceeded reports whether a tool was called well, and soon enough to call it again.
+// hasSucceeded reports whether a call succeeded, and quickly enough to repeat it.
 func hasSucceeded(c toolcall.ToolCall) bool {
 	return c.Reply.Result() != nil && c.Reply.Result()["isError"] != true && !c.IsLong
 }
 
-// invalidToken is one that nobody has issued.
+// invalidToken is a token that nobody has issued.
 const invalidToken = "mcpcheck-invalid-token"
 
-// unsignedToken is a JWT without a signature, for this server: the ordinary token, if that is one.
+// unsignedToken is a JWT without a signature: that of the ordinary token if it is a JWT, or else one that names the
+// server as its audience.
 func unsignedToken(t *check.T) string {
 	if token := t.Credentials.UnsignedToken(); token != "" {
 		return token
@@ -296,33 +297,34 @@ func unsignedToken(t *check.T) string {
 	return encode(header) + "." + encode(claims) + "."
 }
 
-// markerToken is an invalid token that is known again wherever it turns up.
+// markerToken is an invalid token that can be recognized in responses. It depends on the seed only.
 func markerToken(t *check.T) string { return fmt.Sprintf("mcpcheck-canary-%016x", uint64(t.Seed)) }
 
-// invalidTokenResults are what the gate makes of tokens that nobody has issued.
+// invalidTokenResults are the protected requests that were sent with tokens that nobody has issued.
 type invalidTokenResults struct {
-	UnknownTokenResponse driver.HTTPResponse // to a token that is no JWT
+	// UnknownTokenResponse is the response to a token that is not a JWT.
+	UnknownTokenResponse driver.HTTPResponse
 	Requests             []sentRequest
 }
 
-// invalidTokens are tried once, by all checks together.
+// invalidTokens sends the protected request with invalid tokens.
 func invalidTokens(t *check.T) invalidTokenResults {
 	g := protectedRequestOf(t)
 	return check.Step(t, "invalid tokens", func(t *check.T) (r invalidTokenResults) {
-		knock := func(token string) *driver.RoundTrip {
+		send := func(token string) *driver.RoundTrip {
 			return g.send(t,
 				roundtrip.ManualRequest{Header: bearerHeader(token)})
 		}
 		r.Requests = []sentRequest{
-			{"an unknown token", knock(invalidToken)},
-			{"a JWT without a signature", knock(unsignedToken(t))},
+			{"an unknown token", send(invalidToken)},
+			{"a JWT without a signature", send(unsignedToken(t))},
 		}
 		if token := t.Credentials.AlteredToken(); token != "" {
 			r.Requests = append(r.Requests,
-				sentRequest{"the token with another last character", knock(token)},
-				sentRequest{"the token with more after it", knock(t.Credentials.Bearer + "mcpcheck")})
+				sentRequest{"the token with another last character", send(token)},
+				sentRequest{"the token with more after it", send(t.Credentials.Bearer + "mcpcheck")})
 		}
-		roundtrip.AwaitResponse(knock(markerToken(t)))
+		roundtrip.AwaitResponse(send(markerToken(t)))
 		for _, try := range r.Requests {
 			roundtrip.AwaitResponse(try.roundTrip)
 		}
@@ -331,7 +333,8 @@ func invalidTokens(t *check.T) invalidTokenResults {
 	})
 }
 
-// requireDistinctRefusal ends a check of a token of some kind that is refused as a made-up one is, though not with 401.
+// requireDistinctRefusal ends a check of a kind of token when the server refuses it with the same status, other than
+// 401, as a made-up token.
 func requireDistinctRefusal(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode != http.StatusUnauthorized && a.StatusCode == invalidTokens(t).UnknownTokenResponse.StatusCode {
 		t.Yield("any bad token is answered with %s", roundtrip.FormatStatus(a))
@@ -340,23 +343,26 @@ func requireDistinctRefusal(t *check.T, a driver.HTTPResponse) {
 
 // insufficientScope is the first operation that needs more scope than the narrow token has.
 type insufficientScope struct {
-	Operation string              // empty: everything that was tried is served
-	Response  driver.HTTPResponse // to that operation
-	Reply     driver.Reply        // of a tool that is served otherwise: an error with status 200
+	// Operation is its name; empty when everything that was tried is served.
+	Operation string
+	// Response is the response to that operation.
+	Response driver.HTTPResponse
+	// Reply is the error of a tool with status 200 if there was no other refusal.
+	Reply driver.Reply
 }
 
-// insufficientScopeOf tries out what the narrow token is not good for: the greeting, lists and then tools, which the
-// ordinary token is good for.
+// insufficientScopeOf tries operations with the narrow token that the ordinary token allows: the first request of a
+// client, lists, and then calls of tools. It ends a check when all are served.
 func insufficientScopeOf(t *check.T) insufficientScope {
 	protectedRequestOf(t)
 	skipUnlessTokenGiven(t, t.Credentials.InsufficientScope, "narrow")
 	requireToken(t)
 	b := check.Step(t, "beyond the scope", func(t *check.T) insufficientScope {
 		s, token := t.NewProcess(), []string{"Bearer " + t.Credentials.InsufficientScope}
-		first, welcome := connect(t, s, token)
-		if welcome == nil {
-			greeting, _ := roundtrip.ConnectRequest(t)
-			return insufficientScope{Operation: greeting, Response: roundtrip.RequireHTTPResponse(t, first)}
+		first, result := connect(t, s, token)
+		if result == nil {
+			method, _ := roundtrip.ConnectRequest(t)
+			return insufficientScope{Operation: method, Response: roundtrip.RequireHTTPResponse(t, first)}
 		}
 		for _, method := range protocol.ListMethods(t.Server.Capabilities) {
 			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: followUpHeader(t, token)})
@@ -377,7 +383,7 @@ func insufficientScopeOf(t *check.T) insufficientScope {
 	return b
 }
 
-// callInsufficientScope calls the tools that have succeeded with the ordinary token.
+// callInsufficientScope calls the tools that succeeded with the ordinary token.
 func callInsufficientScope(t *check.T, s *driver.Session, token []string) (b insufficientScope) {
 	for _, c := range toolcall.ValidCalls(t).List {
 		if !hasSucceeded(c) {
@@ -399,10 +405,10 @@ func callInsufficientScope(t *check.T, s *driver.Session, token []string) (b ins
 	return b
 }
 
-// minSecretLength is how long a token must be to be known again in a text.
+// minSecretLength is how long a token must be to be recognized in a text.
 const minSecretLength = 16
 
-// secrets are the tokens of the run that can be known again, with what they are.
+// secrets are the tokens of the run that can be recognized, with their names for messages.
 func secrets(t *check.T) map[string]string {
 	known := map[string]string{markerToken(t): "an invalid token"}
 	for token, what := range map[string]string{
@@ -419,14 +425,14 @@ func secrets(t *check.T) map[string]string {
 	return known
 }
 
-// responseText is all that the server said in an exchange.
-func responseText(a driver.HTTPResponse) (text string) {
+// responseText is everything in a response: headers, body and events.
+func responseText(a driver.HTTPResponse) (all string) {
 	for name, values := range a.Header {
-		text += name + ": " + strings.Join(values, "\n") + "\n"
+		all += name + ": " + strings.Join(values, "\n") + "\n"
 	}
-	text += a.Body.String()
+	all += a.Body.String()
 	for _, e := range a.Events {
-		text += "\n" + e.Data.String()
+		all += "\n" + e.Data.String()
 	}
-	return text
+	return all
 }

@@ -22,7 +22,7 @@ var deliveryChecks = check.Suite{
 			})
 		}),
 
-	// the second copy may come late
+	// The second copy may come late.
 	"http/no-broadcast": check.WatchWithSetup(toolcall.CallToolsAndObserveLate, func(t *check.T, w check.Wire) {
 		var all []deliveredMessage
 		for _, s := range transcript.EstablishedSessions(t, w) {
@@ -63,7 +63,7 @@ var deliveryChecks = check.Suite{
 	}),
 }
 
-// subscriptionMessages are the messages on streams that belong to a subscription, which has a stream of its own.
+// subscriptionMessages are messages that belong on the stream of a subscription but came on another one.
 func subscriptionMessages(streams []*transcript.SSEStream) (all []check.Message) {
 	for _, e := range streams {
 		for _, m := range e.Messages {
@@ -76,14 +76,14 @@ func subscriptionMessages(streams []*transcript.SSEStream) (all []check.Message)
 	return all
 }
 
-// subscriptionNotifications are the notifications that come with a subscription only.
+// subscriptionNotifications are the notifications that only a subscription brings, without "notifications/".
 var subscriptionNotifications = []string{
 	"tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated",
 	"subscriptions/acknowledged",
 }
 
-// unbatchedResponse is the first response on a stream that is neither one of a batch, which batch/sse-one-response-each
-// judges, nor for another session, which http/session-isolation does; nil when there is none.
+// unbatchedResponse is the first response on a stream, without those of a batch, which batch/sse-one-response-each
+// judges, and those for another session, which http/session-isolation does; nil when there is none.
 func unbatchedResponse(e *transcript.SSEStream) *driver.Frame {
 	batched := map[string]bool{}
 	for _, x := range transcript.SessionTranscript(e.Session).Calls {
@@ -97,18 +97,19 @@ func unbatchedResponse(e *transcript.SSEStream) *driver.Frame {
 	return nil
 }
 
-// deliveredMessage is a message that the server could have sent on another stream, too.
+// deliveredMessage is a message that the server could have sent on another stream as well.
 type deliveredMessage struct {
 	*driver.Frame
-	Duplicate *driver.Frame // on that stream; nil: it was not
+	// Duplicate is the same message on that stream; nil when there is none.
+	Duplicate *driver.Frame
 }
 
 func (d deliveredMessage) subject() check.Subject {
 	return check.Subject{Frames: []*driver.Frame{d.Frame}}
 }
 
-// deliveredMessages are those among the streams of a session that can be told from all others. What is replayed on a
-// stream that was resumed came before that was opened, and so does not count.
+// deliveredMessages are the messages on the streams of a session that are unique and had several possible streams. A
+// message that is replayed on a resumed stream was sent before that was opened, and so does not count.
 func deliveredMessages(streams []*transcript.SSEStream) (all []deliveredMessage) {
 	for _, e := range streams {
 		for _, m := range e.Messages {
@@ -123,7 +124,7 @@ func deliveredMessages(streams []*transcript.SSEStream) (all []deliveredMessage)
 	return all
 }
 
-// findDuplicate is the same message on one of the streams, whenever it came; nil when there is none.
+// findDuplicate is the same message on one of the streams at any time; nil when there is none.
 func findDuplicate(m *driver.Frame, streams []*transcript.SSEStream) *driver.Frame {
 	same := text.CompactJSON(m.JSON())
 	for _, e := range streams {
@@ -136,23 +137,24 @@ func findDuplicate(m *driver.Frame, streams []*transcript.SSEStream) *driver.Fra
 	return nil
 }
 
-// progressNotification is a notification of progress on a stream, and what it is about.
+// progressNotification is a progress notification on a stream, with the call that it is about.
 type progressNotification struct {
 	*driver.Frame
 	Stream *transcript.SSEStream
-	Call   *transcript.Call // whose request has asked for it
+	// Call is the call whose request has the progress token.
+	Call *transcript.Call
 }
 
 func (p progressNotification) subject() check.Subject {
 	return check.Subject{Frames: []*driver.Frame{p.Call.Request, p.Frame}}
 }
 
-// isRunning reports whether the request had no answer yet.
+// isRunning reports whether the call had no response yet.
 func (p progressNotification) isRunning() bool {
 	return p.Call.Response == nil || p.At <= p.Call.Response.At
 }
 
-// isRepeated reports whether the same came on another stream of the session as well.
+// isRepeated reports whether the same notification also came on another stream of the session.
 func (p progressNotification) isRepeated(t *check.T) bool {
 	others := slices.DeleteFunc(slices.Clone(transcript.SessionStreams(t, p.Call.Session)),
 		func(e *transcript.SSEStream) bool {
@@ -161,7 +163,7 @@ func (p progressNotification) isRepeated(t *check.T) bool {
 	return findDuplicate(p.Frame, others) != nil
 }
 
-// eachProgress tries a check on the notifications of progress of a kind.
+// eachProgress runs a check on the progress notifications for which keep returns true.
 func eachProgress(
 	t *check.T, w check.Wire, keep func(progressNotification) bool, run func(*check.T, progressNotification),
 ) {
@@ -176,13 +178,13 @@ func eachProgress(
 	check.Judge(t, "progress of a running request", kept, progressNotification.subject, run)
 }
 
-// progressIn is the progress of a session that is about a request of the client.
+// progressIn are the progress notifications in a session for calls of tools.
 func progressIn(t *check.T, s *driver.Session) (all []progressNotification) {
 	wanted := map[string]*transcript.Call{}
 	for _, x := range transcript.SessionTranscript(s).CallsOf("tools/call") {
 		params, _ := x.Request.JSON()["params"].(check.M)
 		if params["task"] != nil {
-			continue // it is that of the task, and may come on any stream
+			continue // the progress is that of the task, and may come on any stream
 		}
 		meta, _ := params["_meta"].(check.M)
 		wanted[string(text.CompactJSON(check.Member(meta, "progressToken")))] = x

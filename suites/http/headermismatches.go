@@ -15,22 +15,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// headerMismatches makes a request with the right headers, and then with those of each form. Unless all of these are
-// refused for their headers, the first one is made once more: where that is not answered as before, then a limit, or
-// time, may have made the answers, and the check ends as inconclusive.
+// headerMismatches sends a request with the right headers, and then with each variant. Unless all of these are refused
+// for their headers, it sends the first one again: if that is not answered as before, then a limit or time may have
+// made the difference, and the check ends as inconclusive.
 func headerMismatches(t *check.T, request roundtrip.ManualRequest, forms []headerVariant) (all []mismatchedRequest) {
 	s := t.SessionForInvalidInput()
 	usual := sendValid(t, s, request)
 	for _, f := range forms {
-		odd := request
-		odd.Header = f.Header
-		all = append(all, mismatchedRequest{roundtrip.NewNamedRoundTrip(s, f.Name, sendMismatched(t, s, odd)), usual})
+		mismatched := request
+		mismatched.Header = f.Header
+		x := sendMismatched(t, s, mismatched)
+		all = append(all, mismatchedRequest{roundtrip.NewNamedRoundTrip(s, f.Name, x), usual})
 	}
 	if !slices.ContainsFunc(all, func(x mismatchedRequest) bool { return !isHeaderMismatch(x.AwaitReply()) }) {
 		return all
 	}
 	again := func() *driver.RoundTrip { return roundtrip.PostRequest(s, request) }
-	twice := []*driver.RoundTrip{again(), again()} // a limit may take one by now
+	twice := []*driver.RoundTrip{again(), again()} // a rate limit may admit a single one by now
 	for _, x := range twice {
 		if x.AwaitReply(); x.IsBusy() {
 			x = roundtrip.RetryWhileBusy(s, again)
@@ -44,18 +45,18 @@ func headerMismatches(t *check.T, request roundtrip.ManualRequest, forms []heade
 	return all
 }
 
-// sendMismatched makes a request that is to be refused for its headers; where it is refused because of another request,
-// then in its turn.
-func sendMismatched(t *check.T, s *driver.Session, odd roundtrip.ManualRequest) *driver.RoundTrip {
-	x := roundtrip.PostRequest(s, odd)
+// sendMismatched sends a request that is to be refused for its headers. If the server is busy with another request, it
+// sends it again.
+func sendMismatched(t *check.T, s *driver.Session, mismatched roundtrip.ManualRequest) *driver.RoundTrip {
+	x := roundtrip.PostRequest(s, mismatched)
 	if skipUnlessRejected(t, s, x); x.IsBusy() {
-		x = roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip { return roundtrip.PostRequest(s, odd) })
+		x = roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip { return roundtrip.PostRequest(s, mismatched) })
 	}
 	return x
 }
 
-// skipUnlessRejected is the answer to a request that may be refused. It ends a check where the server leaves that
-// unanswered.
+// skipUnlessRejected is the reply to a request that may be refused. It ends a check where the server leaves such
+// requests unanswered.
 func skipUnlessRejected(t *check.T, s *driver.Session, x *driver.RoundTrip) driver.Reply {
 	r := invalid.AwaitInvalidRoundTrip(t, s, x)
 	if !r.Answered() {
@@ -64,12 +65,12 @@ func skipUnlessRejected(t *check.T, s *driver.Session, x *driver.RoundTrip) driv
 	return r
 }
 
-// sendValid makes a request with the right headers. It ends a check that can learn nothing from what it brings.
+// sendValid sends a request with the right headers. It ends a check that can learn nothing from the reply.
 func sendValid(t *check.T, s *driver.Session, request roundtrip.ManualRequest) driver.Reply {
 	return requireValidReply(t, s, request, roundtrip.PostRequest(s, request))
 }
 
-// requireValidReply is the answer to a request that was made with the right headers, as sendValid wants it.
+// requireValidReply is the reply to a request with the right headers, for sendValid.
 func requireValidReply(
 	t *check.T, s *driver.Session, request roundtrip.ManualRequest, x *driver.RoundTrip,
 ) driver.Reply {
@@ -87,7 +88,7 @@ func requireValidReply(
 	return r
 }
 
-// listMismatches are those of an ordinary request.
+// listMismatches are mismatches of an ordinary request.
 func listMismatches(t *check.T) []mismatchedRequest {
 	return check.Step(t, "headers that do not fit", func(t *check.T) []mismatchedRequest {
 		method, params := protocol.OrdinaryRequest(t, t.SessionForInvalidInput())
@@ -100,24 +101,23 @@ func listMismatches(t *check.T) []mismatchedRequest {
 	})
 }
 
-// toolMismatches are those of a call of an unknown tool: whoever serves it has no harm done.
+// toolMismatches are mismatches of a call of an unknown tool, so that a server that serves them does no harm.
 func toolMismatches(t *check.T) []mismatchedRequest {
 	invalid.RequireCallsAllowed(t)
 	return knownNameMismatches(t, toolRequest(t))
 }
 
-// resourceMismatches are those of a listed resource or, where none is listed, of an unknown one.
+// resourceMismatches are mismatches of reading a listed resource or, without one, an unknown resource.
 func resourceMismatches(t *check.T) []mismatchedRequest {
 	return knownNameMismatches(t, resourceRequest(t))
 }
 
-// promptMismatches are those of an unknown prompt.
+// promptMismatches are mismatches of an unknown prompt.
 func promptMismatches(t *check.T) []mismatchedRequest {
 	return knownNameMismatches(t, promptRequest(t))
 }
 
-// knownNameMismatches are those of a request that is about something with a name. It ends a check of what the server
-// does not have.
+// knownNameMismatches are nameMismatches of a method that the server knows. It ends a check when the server does not.
 func knownNameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
 	all := nameMismatches(t, request)
 	if all[0].isUnknownMethod() {
@@ -126,7 +126,7 @@ func knownNameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatch
 	return all
 }
 
-// nameMismatches are knownNameMismatches of whatever server.
+// nameMismatches are mismatches of the header Mcp-Name of a request.
 func nameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
 	return check.Step(t, "names that do not fit: "+request.Method, func(t *check.T) []mismatchedRequest {
 		return headerMismatches(t, request, []headerVariant{
@@ -163,7 +163,7 @@ func promptRequest(t *check.T) roundtrip.ManualRequest {
 	return roundtrip.ManualRequest{Method: "prompts/get", Params: check.M{"name": "mcpcheck_no_such_prompt"}}
 }
 
-// namedRequest is one of them that the server may be asked; it ends a check that wants one where there is none.
+// namedRequest is a request with a name that the server declares. It ends a check when there is none.
 func namedRequest(t *check.T) roundtrip.ManualRequest {
 	switch {
 	case t.Server.Declares("tools") && check.MayCallUnknown(t):
@@ -177,7 +177,7 @@ func namedRequest(t *check.T) roundtrip.ManualRequest {
 	return roundtrip.ManualRequest{}
 }
 
-// mcpNameOf is what a request is about, which stands in Mcp-Name.
+// mcpNameOf is the value of Mcp-Name for a request.
 func mcpNameOf(r roundtrip.ManualRequest) string {
 	if uri, ok := r.Params["uri"].(string); ok {
 		return uri
@@ -186,12 +186,13 @@ func mcpNameOf(r roundtrip.ManualRequest) string {
 	return name
 }
 
-// encodeBase64 is a value of a header as it is encoded, whether it needs to be or not.
+// encodeBase64 encodes the value of a header, whether it needs that or not.
 func encodeBase64(value string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
 }
 
-// allMismatches are all that can be tried, but for what may be a request of an older revision.
+// allMismatches are all mismatches that can be tested. A request without a version is left out where it may be one of a
+// legacy revision.
 func allMismatches(t *check.T) []mismatchedRequest {
 	all := standardHeaderMismatches(t)
 	if _, none := findArgument(t, argument.isAny); none == nil {
@@ -200,7 +201,7 @@ func allMismatches(t *check.T) []mismatchedRequest {
 	return all
 }
 
-// standardHeaderMismatches are those of the headers that every server knows.
+// standardHeaderMismatches are the mismatches of the headers that every modern server knows.
 func standardHeaderMismatches(t *check.T) (all []mismatchedRequest) {
 	all = slices.Concat(listMismatches(t), versionMismatches(t))
 	if t.Server.Declares("tools") && check.MayCallUnknown(t) {

@@ -103,8 +103,8 @@ var headerChecks = check.Suite{
 	}),
 }
 
-// requestsWithWrongVersions are requests with versions that do not exist, one after the other in a session without a
-// stream of its own; DELETE, which may end it, comes last.
+// requestsWithWrongVersions are requests with versions that do not exist, sent one after the other in a session without
+// a GET stream. DELETE comes last, since it may end the session.
 func requestsWithWrongVersions(t *check.T) (all []roundtrip.NamedRoundTrip) {
 	s := t.NewProcess()
 	in := roundtrip.NewManualSession(t, s)
@@ -137,7 +137,7 @@ func requestsWithWrongVersions(t *check.T) (all []roundtrip.NamedRoundTrip) {
 	return all
 }
 
-// refusesMethod reports whether a refusal is about the method: the server does not serve it in an ordinary session
+// refusesMethod reports whether a refusal is about the HTTP method: the server does not serve it in an ordinary session
 // either.
 func refusesMethod(t *check.T, method string, a driver.HTTPResponse) bool {
 	switch {
@@ -161,14 +161,14 @@ type headerVariant struct {
 	Header http.Header
 }
 
-// compareHeaders makes the session's harmless request with the usual headers and in other forms, and wants all of these
-// served if any is.
+// compareHeaders sends the no-op with the usual headers and with each variant, and expects that the variants are served
+// alike.
 func compareHeaders(t *check.T, usual http.Header, forms []headerVariant) {
 	compareRequest(t, roundtrip.ManualRequest{Header: usual}, forms)
 }
 
-// compareRequest is compare with a request. They go one after the other: a server may refuse a second request at a
-// time.
+// compareRequest is compareHeaders with another request. The requests are sent one after the other, since a server may
+// refuse a second one at a time.
 func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerVariant) {
 	s := t.Session()
 	asUsual := roundtrip.PostRequest(s, request).AwaitReply()
@@ -184,7 +184,7 @@ func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerV
 		others = append(others, roundtrip.NewNamedRoundTrip(s, f.Name, x))
 		if r.Err != nil {
 			break // one that has no answer is enough
-		}
+		} // a single unanswered request is enough
 	}
 	roundtrip.EachNamedRoundTrip(t, others, func(t *check.T, other roundtrip.NamedRoundTrip) {
 		r := other.AwaitReply()
@@ -196,7 +196,7 @@ func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerV
 	})
 }
 
-// supportsVersion reports whether the server negotiates a version.
+// supportsVersion reports whether the server negotiates a version when it is requested.
 func supportsVersion(t *check.T, version string) bool {
 	return handshake.ConnectReplyFor(t, version).Result()["protocolVersion"] == version
 }

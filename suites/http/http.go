@@ -1,4 +1,3 @@
-// Package http judges the transport Streamable HTTP.
 package http
 
 import (

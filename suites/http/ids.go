@@ -57,9 +57,8 @@ var sessionIDChecks = check.Suite{
 	}),
 }
 
-// Ids of sessions.
-
-// discoveredIDs is the session id that discovery was given, as it was on the wire; none when there was no such header.
+// discoveredIDs are the session ids in the response that discovery received, as they were sent; none without the
+// header.
 func discoveredIDs(t *check.T) []string {
 	f := t.Server.ConnectReply.Frame
 	if f == nil || f.RoundTrip == nil {
@@ -68,23 +67,24 @@ func discoveredIDs(t *check.T) []string {
 	return slices.Clone(f.RoundTrip.Response().Header.Values(roundtrip.SessionIDHeader))
 }
 
-// tenIDs are the ids of ten sessions that begin at the same time or, where the server serves one, one after the other.
+// tenIDs are the ids of ten sessions that begin at the same time. Where the server has one session only, they begin one
+// after the other.
 func tenIDs(t *check.T) []string {
 	return check.Step(t, "ten sessions", func(t *check.T) (ids []string) {
 		s := t.NewProcess()
-		var hellos []*driver.RoundTrip
+		var sent []*driver.RoundTrip
 		for i := range 10 {
-			hellos = append(hellos, roundtrip.PostRequest(s, roundtrip.ManualRequest{
+			sent = append(sent, roundtrip.PostRequest(s, roundtrip.ManualRequest{
 				ID:     invalid.StringIDOrDefault(t, fmt.Sprint("mcpcheck-one-of-ten-", i)),
 				Method: "initialize", Params: driver.ConnectParams(t.Revision),
 				Header: roundtrip.Header(roundtrip.SessionIDHeader),
 			}))
 			if t.Server.OneClient {
-				hellos[i].AwaitHeaders()
+				sent[i].AwaitHeaders()
 				s.HTTP().DeleteSessions()
 			}
 		}
-		for _, x := range hellos {
+		for _, x := range sent {
 			if a := x.AwaitHeaders(); a.OK() {
 				ids = append(ids, a.Header.Values(roundtrip.SessionIDHeader)...)
 			}
@@ -93,7 +93,7 @@ func tenIDs(t *check.T) []string {
 	})
 }
 
-// requireSeveralIDs are tenIDs, or what there is of them.
+// requireSeveralIDs is tenIDs for a check that needs at least two ids.
 func requireSeveralIDs(t *check.T) []string {
 	skipUnlessSessions(t)
 	ids := tenIDs(t)
@@ -120,7 +120,7 @@ func duplicates(ids []string) (twice []string) {
 	return twice
 }
 
-// firstFew are the first few ids.
+// firstFew shows the first few ids.
 func firstFew(ids []string) string {
 	shown := slices.Clone(ids[:min(len(ids), 3)])
 	for i, id := range shown {
@@ -129,7 +129,7 @@ func firstFew(ids []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// secretParts are what nobody may be able to guess: of signed tokens the signatures, of others all.
+// secretParts are the parts of ids that must not be predictable: the signatures of JWTs, and the whole of other ids.
 func secretParts(t *check.T, ids []string) []string {
 	if slices.ContainsFunc(ids, func(id string) bool { return !invalid.IsJWT(id) }) {
 		return ids

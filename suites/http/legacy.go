@@ -12,7 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-// legacyChecks are the checks of what earlier revisions have that this one has not: sessions, GET, DELETE, resumption.
+// legacyChecks are the checks that modern servers ignore or refuse what only legacy revisions have: sessions, GET,
+// DELETE, resumption.
 var legacyChecks = check.Suite{
 	"http/get-405":    legacyMethodCheck(http.MethodGet),
 	"http/delete-405": legacyMethodCheck(http.MethodDelete),
@@ -48,7 +49,7 @@ var legacyChecks = check.Suite{
 	}),
 }
 
-// legacyMethodCheck is the check that a server without older revisions answers an HTTP method of theirs with 405.
+// legacyMethodCheck is the check that a server without legacy revisions answers an HTTP method of theirs with 405.
 func legacyMethodCheck(method string) check.Check {
 	return check.Probe(func(t *check.T) {
 		if supportsLegacy(t) {
@@ -65,7 +66,7 @@ func legacyMethodCheck(method string) check.Check {
 	})
 }
 
-// legacyMethodResponses are the answers to GET and DELETE as clients of older revisions send them.
+// legacyMethodResponses are the responses to GET and DELETE as clients of legacy revisions send them.
 func legacyMethodResponses(t *check.T) map[string]driver.HTTPResponse {
 	return check.Step(t, "methods of older revisions", func(t *check.T) map[string]driver.HTTPResponse {
 		s, answers := t.SessionForInvalidInput(), map[string]driver.HTTPResponse{}
@@ -81,7 +82,7 @@ func legacyMethodResponses(t *check.T) map[string]driver.HTTPResponse {
 	})
 }
 
-// sendLegacyHeaders makes requests with headers of older revisions, which the answers may repeat.
+// sendLegacyHeaders sends requests with headers of legacy revisions, which responses may repeat.
 func sendLegacyHeaders(t *check.T) {
 	check.Step(t, "headers of older revisions", func(t *check.T) bool {
 		s := t.Session()
@@ -96,7 +97,7 @@ func sendLegacyHeaders(t *check.T) {
 	})
 }
 
-// isModernRequest reports whether an HTTP request holds a message that says by itself which revision it is of.
+// isModernRequest reports whether an HTTP request holds a message that names a modern revision.
 func isModernRequest(r RoundTripRecord) bool {
 	params, _ := r.Request.JSON()["params"].(check.M)
 	meta, _ := params["_meta"].(check.M)
@@ -109,14 +110,16 @@ func trimmedText(v any) string {
 	return strings.TrimSpace(s)
 }
 
-// legacyHandshake is whether a server speaks older revisions as well, and the session that it has begun then.
+// legacyHandshake says whether a server also supports legacy revisions, with the session that it then began.
 type legacyHandshake struct {
 	isSupported bool
-	sessionID   string // of the session; empty: there is none
-	err         error  // why there was no answer; nil: there was one
+	// sessionID is the id of that session; empty when there is none.
+	sessionID string
+	// err is why there was no response; nil when there was one.
+	err error
 }
 
-// tryLegacyHandshake asks the server for the handshake that older revisions begin with.
+// tryLegacyHandshake sends the initialize request of a legacy revision.
 func tryLegacyHandshake(t *check.T) legacyHandshake {
 	return check.Step(t, "a handshake", func(t *check.T) (h legacyHandshake) {
 		s := t.NewProcess()
@@ -138,7 +141,7 @@ func tryLegacyHandshake(t *check.T) legacyHandshake {
 	})
 }
 
-// supportsLegacy reports whether the server speaks older revisions as well.
+// supportsLegacy reports whether the server also supports legacy revisions.
 func supportsLegacy(t *check.T) bool {
 	older := func(revision string) bool { return slices.Contains(catalogue.LegacyRevisions, revision) }
 	return slices.ContainsFunc(t.Server.Revisions, older) || tryLegacyHandshake(t).isSupported

@@ -20,7 +20,7 @@ var methodChecks = check.Suite{
 		roundtrip.RequireHTTPResponse(t, a)
 		roundtrip.SkipIfUnauthorized(t, a)
 		t.Expect(a).To(check.Satisfy("POST accepted", func(a driver.HTTPResponse) bool {
-			// as of an unknown method
+			// The status 404 with a message is that of an unknown method.
 			return acceptsPOST(a) || t.IsModern() && roundtrip.IsNotFound(a) && isMessageBody(a)
 		}))
 	}).WhenConnectRefused().WhenProtected(),
@@ -74,14 +74,14 @@ var methodChecks = check.Suite{
 	}),
 }
 
-// getResponses is the answers to the GET of a session and to a second one, made where the first was answered as it
-// should.
+// getResponses are the responses to the GET of a session and to a second one, which is sent if the first had a valid
+// response.
 type getResponses struct {
 	first, second driver.HTTPResponse
 	hasSecond     bool
 }
 
-// openGETStreams opens the streams in a session of their own.
+// openGETStreams sends both requests in an exclusive session.
 func openGETStreams(t *check.T) getResponses {
 	return check.Step(t, "streams of GET", func(t *check.T) (both getResponses) {
 		s := t.ExclusiveSession()
@@ -95,8 +95,7 @@ func openGETStreams(t *check.T) getResponses {
 	})
 }
 
-// acceptsPOST reports whether an endpoint takes messages: also one that answers with a JSON-RPC error, which is judged
-// elsewhere.
+// acceptsPOST reports whether an endpoint accepts messages. A JSON-RPC error counts, which other checks judge.
 func acceptsPOST(a driver.HTTPResponse) bool {
 	switch a.StatusCode {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
@@ -105,12 +104,12 @@ func acceptsPOST(a driver.HTTPResponse) bool {
 	return a.OK() || a.StatusCode >= 400 && isMessageBody(a)
 }
 
-// isMessageBody reports whether the body of an answer is a message.
+// isMessageBody reports whether the body of a response is a JSON-RPC message.
 func isMessageBody(a driver.HTTPResponse) bool {
 	return check.HasMember(roundtrip.DecodeObject(a.Body.Bytes()), "jsonrpc")
 }
 
-// sendOtherMethods makes requests with all methods that may be answered with 405.
+// sendOtherMethods sends requests with all methods that may be answered with 405.
 func sendOtherMethods(t *check.T) {
 	otherMethods(t)
 	if t.IsModern() {
@@ -118,7 +117,7 @@ func sendOtherMethods(t *check.T) {
 	}
 }
 
-// otherMethods are requests with methods that the endpoint has no use for.
+// otherMethods are requests with methods that an endpoint does not use.
 func otherMethods(t *check.T) []roundtrip.NamedRoundTrip {
 	return check.Step(t, "other methods", func(t *check.T) (all []roundtrip.NamedRoundTrip) {
 		s := t.Session()

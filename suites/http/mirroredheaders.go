@@ -15,14 +15,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-// The headers that say again what the body of a modern request says, beside that of the version.
+// Headers that mirror the body of a modern request, besides the one of the version.
 const (
 	methodHeader      = "Mcp-Method"
 	nameHeader        = "Mcp-Name"
-	paramHeaderPrefix = "Mcp-Param-" // and the name that the schema of a tool gives
+	paramHeaderPrefix = "Mcp-Param-" // followed by the name in the schema of a tool
 )
 
-// mirroredHeaderChecks are the checks of the headers that say again what the body says.
+// mirroredHeaderChecks are the checks of these headers.
 var mirroredHeaderChecks = check.Suite{
 	"http/version-header-required": check.Probe(func(t *check.T) {
 		x := findMismatch(t, listMismatches(t), noVersion)
@@ -88,7 +88,7 @@ var mirroredHeaderChecks = check.Suite{
 				params[member] = name + "-ü"
 			}
 		}
-		// which the session encodes
+		// The session encodes the name.
 		foreign := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: named.Method, Params: params})
 		roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{
 			roundtrip.NewNamedRoundTrip(s, "a plain name in Base64", encoded),
@@ -137,13 +137,13 @@ func isHeaderMismatch(r driver.Reply) bool {
 	return code == errcode.HeaderMismatch
 }
 
-// isUnsupportedVersion reports whether it was refused for its version.
+// isUnsupportedVersion reports whether a request was refused for its version.
 func isUnsupportedVersion(r driver.Reply) bool {
 	code, _ := r.Code()
 	return code == errcode.UnsupportedProtocolVersion
 }
 
-// What is wrong with the headers of a request.
+// Names of mismatches.
 const (
 	noVersion        = "no Mcp-Protocol-Version"
 	noMethod         = "no Mcp-Method"
@@ -154,21 +154,22 @@ const (
 	badBase64        = "an Mcp-Name that is not Base64"
 )
 
-// mismatchedRequest is a request whose headers do not fit what its body says.
+// mismatchedRequest is a request whose headers do not match its body.
 type mismatchedRequest struct {
 	roundtrip.NamedRoundTrip
-	validReply driver.Reply // to the request with the right headers
+	// validReply is the reply to the request with the right headers.
+	validReply driver.Reply
 }
 
-// isRefused reports whether the request is not served as it is with the right headers: that it is refused with them,
-// too, says nothing.
+// isRefused reports whether the request is refused for its headers. A refusal like that with the right headers does not
+// count.
 func (x mismatchedRequest) isRefused() bool {
 	r := x.AwaitReply()
 	return r.Result() == nil && (isHeaderMismatch(r) || x.validReply.Result() != nil ||
 		!protocol.SameText(x.validReply, r))
 }
 
-// expectRefused wants a refusal with status 400. The code, http/header-error-code judges.
+// expectRefused expects status 400. http/header-error-code judges the error code.
 func (x mismatchedRequest) expectRefused(t *check.T) {
 	eachMismatch(t, []mismatchedRequest{x}, func(t *check.T, x mismatchedRequest) {
 		invalid.SkipUnlessServerRejects(t, x.AwaitReply())
@@ -176,7 +177,7 @@ func (x mismatchedRequest) expectRefused(t *check.T) {
 	})
 }
 
-// beRefusedMismatch matches requests that were refused with status 400, as their headers want it.
+// beRefusedMismatch matches requests that were refused with status 400 for their headers.
 func beRefusedMismatch() types.GomegaMatcher {
 	return check.Satisfy("HTTP 400, since its headers do not fit", func(x mismatchedRequest) bool {
 		return x.isRefused() && x.Response().StatusCode == http.StatusBadRequest
@@ -185,8 +186,8 @@ func beRefusedMismatch() types.GomegaMatcher {
 
 func (x mismatchedRequest) String() string { return x.Response().String() }
 
-// eachMismatch tries a check on several, as far as their answers say anything of them. What fails is named by what is
-// wrong with its headers.
+// eachMismatch runs a check on each request with a response of the server. Failures are reported under the name of the
+// mismatch.
 func eachMismatch(t *check.T, all []mismatchedRequest, run func(*check.T, mismatchedRequest)) {
 	check.Each(t, all, func(x mismatchedRequest) check.Subject { return x.Subject },
 		func(t *check.T, x mismatchedRequest) {
@@ -196,14 +197,14 @@ func eachMismatch(t *check.T, all []mismatchedRequest, run func(*check.T, mismat
 		})
 }
 
-// mismatchCheck is the check that one of several requests is refused.
+// mismatchCheck is the check that one of several mismatches is refused.
 func mismatchCheck(among func(*check.T) []mismatchedRequest, what string) check.Check {
 	return check.Probe(func(t *check.T) {
 		findMismatch(t, among(t), what).expectRefused(t)
 	})
 }
 
-// findMismatch is the request with something wrong.
+// findMismatch is the request with a mismatch of this name.
 func findMismatch(t *check.T, all []mismatchedRequest, what string) mismatchedRequest {
 	i := slices.IndexFunc(all, func(x mismatchedRequest) bool { return x.Subject.Name == what })
 	if i < 0 {

@@ -78,11 +78,11 @@ var oneWayChecks = check.Suite{
 	}),
 }
 
-// hasNoBody reports whether not even white space has come after the headers.
+// hasNoBody reports whether nothing follows the headers, not even white space.
 func hasNoBody(a driver.HTTPResponse) bool { return a.Body.Len() == 0 && len(a.Events) == 0 }
 
-// requireNoReply ends a check of the status with which a notification is answered when that has brought a message: then
-// the message is what is wrong.
+// requireNoReply ends a check of the status for a notification when the response has a message in it, since another
+// check judges that.
 func requireNoReply(t *check.T, a driver.HTTPResponse) {
 	isReply := func(m check.M) bool { return check.HasMember(m, "jsonrpc") && !check.HasMember(m, "method") }
 	_, array := driver.Decode(a.Body.Bytes()).([]any)
@@ -95,21 +95,23 @@ func requireNoReply(t *check.T, a driver.HTTPResponse) {
 	}
 }
 
-// oneWayMessages that want no answer, and what became of them.
+// oneWayMessages are messages that need no answer, with their HTTP responses.
 type oneWayMessages struct {
 	Notifications []roundtrip.NamedRoundTrip
-	Unsolicited   []roundtrip.NamedRoundTrip // a response to no request
-	Responses     []roundtrip.NamedRoundTrip // responses to requests of the server, if it had any
+	// Unsolicited are responses that answer no request.
+	Unsolicited []roundtrip.NamedRoundTrip
+	// Responses are the responses to requests of the server, if there were any.
+	Responses []roundtrip.NamedRoundTrip
 }
 
-// sendOneWay sends messages that want no answer in a session of its own, as a client that invites the server to ask for
-// its roots.
+// sendOneWay sends notifications and responses in a session of its own, as a client that declares roots so that the
+// server may request these.
 func sendOneWay(t *check.T) oneWayMessages {
 	return check.Step(t, "one-way messages", func(t *check.T) (sent oneWayMessages) {
 		s := t.NewProcess()
-		hello := driver.ConnectParams(t.Revision)
-		hello["capabilities"] = check.M{"roots": check.M{}}
-		if err := s.Open(hello); err != nil {
+		params := driver.ConnectParams(t.Revision)
+		params["capabilities"] = check.M{"roots": check.M{}}
+		if err := s.Open(params); err != nil {
 			t.Retry("no session: %v", check.Explain(err))
 		}
 		cancellation := invalid.NewCancellation(s)
@@ -117,7 +119,7 @@ func sendOneWay(t *check.T) oneWayMessages {
 		s.SendJSON(cancellation)
 		handshake.AwaitServerRequests(t, s)
 		check.Barrier(t, s, mark)
-		if !t.IsModern() { // whose clients send no responses
+		if !t.IsModern() { // modern clients send no responses
 			sent.Unsolicited = []roundtrip.NamedRoundTrip{sendUnsolicitedResponse(t, s)}
 		}
 		for _, f := range s.FramesSince(0) {
@@ -136,7 +138,7 @@ func sendOneWay(t *check.T) oneWayMessages {
 	})
 }
 
-// sendUnsolicitedResponse sends a response to no request.
+// sendUnsolicitedResponse sends a response that answers no request.
 func sendUnsolicitedResponse(t *check.T, s *driver.Session) roundtrip.NamedRoundTrip {
 	s.MarkInvalidInput()
 	response := roundtrip.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// paramHeaderChecks are the checks of the headers that say again what the arguments of a call are.
+// paramHeaderChecks are the checks of the headers that mirror arguments of a call.
 var paramHeaderChecks = check.Suite{
 	"http/param-header-match": check.Probe(func(t *check.T) { expectAccepted(t, validCall(t)) }),
 
@@ -30,7 +30,7 @@ var paramHeaderChecks = check.Suite{
 
 	"http/param-header-base64": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isFreeText)
-		p.expectAccepted(t, "Hello, 世界", nil) // which the session encodes
+		p.expectAccepted(t, "Hello, 世界", nil) // the session encodes it
 	}),
 
 	"http/param-header-base64-invalid": check.Probe(func(t *check.T) {
@@ -96,33 +96,36 @@ var paramHeaderChecks = check.Suite{
 	}),
 }
 
-// What is wrong with the header of an argument.
+// Names of mismatches in the header of an argument.
 const (
 	noParamHeader    = "no header for an argument"
 	otherParamHeader = "another value in the header of an argument"
 )
 
-// argument is one of a tool that the call has to say again in a header.
+// argument is an argument of a tool that a call has to repeat in a header.
 type argument struct {
-	tool      check.Subject
-	header    string
-	path      []string // to it, in the arguments
-	schema    check.M
-	required  bool // on its path, something is
-	value     any
-	arguments check.M // valid ones that have it
+	tool   check.Subject
+	header string
+	// path is the path to it in the arguments.
+	path   []string
+	schema check.M
+	// required reports whether it is required at the end of its path.
+	required bool
+	value    any
+	// arguments are valid arguments of the tool that include it.
+	arguments check.M
 }
 
 func (argument) isAny() bool { return true }
 
-// hasInvalidHeader reports whether no header can have the name.
+// hasInvalidHeader reports whether the name is not a valid name of a header.
 func (p argument) hasInvalidHeader() bool {
 	return !httpguts.ValidHeaderFieldName(p.header) || p.header == paramHeaderPrefix
 }
 
 func (p argument) isText() bool { return p.schema["type"] == "string" }
 
-// isFreeText reports whether any text will do.
+// isFreeText reports whether any string is valid.
 func (p argument) isFreeText() bool {
 	bound := func(keyword string) bool { return check.HasMember(p.schema, keyword) }
 	return p.isText() && !slices.ContainsFunc([]string{"enum", "const", "pattern", "format", "maxLength"}, bound)
@@ -135,7 +138,7 @@ func (p argument) mayBeNull() bool {
 	return slices.Contains(types, any("null"))
 }
 
-// requireArgument is the first argument of a kind whose tool may be called; it ends a check that has none.
+// requireArgument is the first argument of a kind whose tool may be called. It ends a check when there is none.
 func requireArgument(t *check.T, is func(argument) bool) argument {
 	p, none := findArgument(t, is)
 	switch {
@@ -152,7 +155,7 @@ func requireArgument(t *check.T, is func(argument) bool) argument {
 	return p
 }
 
-// findArgument is requireArgument for who can do without; none says why there is none, and of which tool.
+// findArgument is requireArgument for a caller that can continue without one; none says why there is none.
 func findArgument(t *check.T, is func(argument) bool) (p argument, none *toolcall.Uncalled) {
 	none = &toolcall.Uncalled{Detail: "no tool has such an argument with x-mcp-header"}
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
@@ -176,8 +179,8 @@ func findArgument(t *check.T, is func(argument) bool) (p argument, none *toolcal
 	return p, none
 }
 
-// argumentsIn are the arguments of a schema that have a header, reached by properties alone, in the order of their
-// names.
+// argumentsIn are the arguments of a schema that have a header and can be reached by properties only, in the order of
+// their names.
 func argumentsIn(schema check.M) (all []argument) {
 	properties, _ := schema["properties"].(check.M)
 	required, _ := schema["required"].([]any)
@@ -197,7 +200,7 @@ func argumentsIn(schema check.M) (all []argument) {
 	return all
 }
 
-// fillIn finds arguments for the tool that have this one; not says why there are none.
+// fillIn finds valid arguments for the tool that include this one; not says why there are none.
 func (p *argument) fillIn(t *check.T) (not *toolcall.Uncalled) {
 	tool := p.tool
 	tool.Value = maps.Clone(tool.Value)
@@ -220,7 +223,7 @@ func (p *argument) fillIn(t *check.T) (not *toolcall.Uncalled) {
 	return nil
 }
 
-// schemaRequiring is a schema whose values have what is at a path.
+// schemaRequiring is a schema that requires what is at a path.
 func schemaRequiring(schema check.M, path []string) check.M {
 	if len(path) == 0 {
 		return schema
@@ -245,7 +248,7 @@ func (p argument) request(value any) roundtrip.ManualRequest {
 		Params: protocol.WithCapabilities(params, protocol.AllModernCapabilities)}
 }
 
-// withValue is an object with another value at a path.
+// withValue is a copy of an object with another value at a path.
 func withValue(object check.M, path []string, value any) check.M {
 	object = maps.Clone(object)
 	if object == nil {
@@ -262,7 +265,7 @@ func withValue(object check.M, path []string, value any) check.M {
 	return object
 }
 
-// headerMismatches are the call with a value, and headers that do not fit.
+// headerMismatches are calls with a value of the argument and mismatched headers.
 func (p argument) headerMismatches(t *check.T, value any, forms []headerVariant) []mismatchedRequest {
 	all := headerMismatches(t, p.request(value), forms)
 	for _, x := range all {
@@ -273,7 +276,7 @@ func (p argument) headerMismatches(t *check.T, value any, forms []headerVariant)
 	return all
 }
 
-// send makes the call with a value of the argument, and with other headers than it should have.
+// send calls the tool with a value of the argument and these headers in place of the right ones.
 func (p argument) send(t *check.T, value any, header http.Header) roundtrip.NamedRoundTrip {
 	request := p.request(value)
 	request.Header = header
@@ -283,14 +286,14 @@ func (p argument) send(t *check.T, value any, header http.Header) roundtrip.Name
 	return roundtrip.NewNamedRoundTrip(s, p.tool.Name, x)
 }
 
-// validCall is a call of a tool with an argument that stands in a header, as any client makes it.
+// validCall is a call of a tool with an argument in a header, as any client sends it.
 func validCall(t *check.T) roundtrip.NamedRoundTrip {
 	p := requireArgument(t, argument.isAny)
 	return check.Step(t, "a call with its headers",
 		func(t *check.T) roundtrip.NamedRoundTrip { return p.send(t, p.value, nil) })
 }
 
-// expectAccepted wants the call not refused for its headers, unless any call is.
+// expectAccepted expects that a call is not refused for its headers. It ends the check when any call is.
 func (p argument) expectAccepted(t *check.T, value any, header http.Header) {
 	x := p.send(t, value, header)
 	if isHeaderMismatch(x.AwaitReply()) && isHeaderMismatch(validCall(t).AwaitReply()) {
@@ -299,7 +302,7 @@ func (p argument) expectAccepted(t *check.T, value any, header http.Header) {
 	expectAccepted(t, x)
 }
 
-// expectAccepted wants a call not refused for its headers. Whether the tool likes the arguments is its own business.
+// expectAccepted expects that a call is not refused for its headers. The tool may refuse the arguments.
 func expectAccepted(t *check.T, x roundtrip.NamedRoundTrip) {
 	roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *check.T, x roundtrip.NamedRoundTrip) {
 		r, a := check.RequireServerReply(t, x.AwaitReply()), roundtrip.RequireHTTPResponse(t, x.Response())
@@ -309,7 +312,7 @@ func expectAccepted(t *check.T, x roundtrip.NamedRoundTrip) {
 	})
 }
 
-// argumentMismatches are those of a call of a tool whose argument stands in a header.
+// argumentMismatches are mismatches of a call of a tool with an argument in a header.
 func argumentMismatches(t *check.T) []mismatchedRequest {
 	p := requireArgument(t, argument.isAny)
 	return check.Step(t, "headers of arguments that do not fit", func(t *check.T) []mismatchedRequest {

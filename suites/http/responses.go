@@ -77,7 +77,7 @@ var responseChecks = check.Suite{
 
 	"http/error-body-shape": check.WatchWithSetup(func(t *check.T) { otherMethods(t); postMalformedJSON(t) },
 		func(t *check.T, w check.Wire) {
-			// What was sent in ordinary sessions is judged in the area jsonrpc.
+			// The area jsonrpc judges what was sent in ordinary sessions.
 			looksLike := func(r RoundTripRecord) bool {
 				return r.Request.Manual && roundtrip.IsClientError(r.Response) &&
 					check.HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()), "jsonrpc")
@@ -134,7 +134,7 @@ var responseChecks = check.Suite{
 	}),
 }
 
-// isParseError reports whether an answer is the JSON-RPC error for what is no JSON.
+// isParseError reports whether a response is the JSON-RPC error for invalid JSON.
 func isParseError(a driver.HTTPResponse) bool {
 	return slices.ContainsFunc(roundtrip.Bodies(a), func(body []byte) bool {
 		e, _ := roundtrip.DecodeObject(body)["error"].(check.M)
@@ -142,7 +142,7 @@ func isParseError(a driver.HTTPResponse) bool {
 	})
 }
 
-// isOneResponse reports whether a body is a JSON-RPC response, and all of it.
+// isOneResponse reports whether a body is a JSON-RPC response and nothing else.
 func isOneResponse(body string) bool {
 	m := roundtrip.DecodeObject([]byte(body))
 	return driver.IsJSON([]byte(body)) && !check.HasMember(m, "method") && (check.HasMember(m, "result") ||
@@ -155,8 +155,8 @@ func errorProblem(r RoundTripRecord) string {
 	m := roundtrip.DecodeObject(r.Response.Body.Bytes())
 	e, _ := m["error"].(check.M)
 	code, _ := e["code"].(json.Number)
-	_, content := e["message"].(string)
-	unread := r.Request.Kind == driver.NotJSON // its id is judged by jsonrpc/parse-error-id
+	_, hasMessage := e["message"].(string)
+	unread := r.Request.Kind == driver.NotJSON // jsonrpc/parse-error-id judges its id
 	right := driver.SameID(text.CompactJSON(m["id"]), r.Request.RoundTrip.RequestID()) || unread
 	switch {
 	case m["jsonrpc"] != "2.0":
@@ -165,7 +165,7 @@ func errorProblem(r RoundTripRecord) string {
 		return "no error object"
 	case !driver.IsInteger(code):
 		return "no error code"
-	case !content:
+	case !hasMessage:
 		return "no error message"
 	case m["id"] != nil && !right:
 		return "id " + check.Show(m["id"])
@@ -173,7 +173,7 @@ func errorProblem(r RoundTripRecord) string {
 	return ""
 }
 
-// postMalformedJSON is the answer to a body that is no JSON. It ends the check when the server does not survive it.
+// postMalformedJSON is the response to a body that is not JSON. It ends the check when the session does not survive it.
 func postMalformedJSON(t *check.T) driver.HTTPResponse {
 	return check.Step(t, "a body that is not JSON", func(t *check.T) driver.HTTPResponse {
 		s := t.SessionForInvalidInput()
@@ -185,8 +185,8 @@ func postMalformedJSON(t *check.T) driver.HTTPResponse {
 	})
 }
 
-// failingRequests are requests that cannot be served, sent one after the other: a server may refuse a second one at a
-// time. What comes of an unknown method without a handshake, http/unknown-method-404 judges.
+// failingRequests are requests that cannot be served. They are sent one after the other, since a server may refuse a
+// second one at a time. In modern revisions http/unknown-method-404 judges an unknown method.
 func failingRequests(t *check.T, s *driver.Session) (all []roundtrip.NamedRoundTrip) {
 	ask := func(name, method string, params check.M) {
 		request := roundtrip.ManualRequest{Method: method, Params: params}
@@ -209,8 +209,8 @@ func failingRequests(t *check.T, s *driver.Session) (all []roundtrip.NamedRoundT
 	return all
 }
 
-// invalidRequests are requests in versions that no server has, and with headers that do not fit. Elsewhere than on this
-// machine there are none: a gateway before the server, which goes by headers, need not know JSON-RPC.
+// invalidRequests are requests in unsupported versions and with mismatched headers. There are none for a remote server:
+// a gateway in front of it, which acts on headers, need not know JSON-RPC.
 func invalidRequests(t *check.T) (all []roundtrip.NamedRoundTrip) {
 	if !t.Site().IsLoopback() {
 		return nil
@@ -231,15 +231,15 @@ func invalidRequests(t *check.T) (all []roundtrip.NamedRoundTrip) {
 // hasMessage reports whether a reply is a JSON-RPC message.
 func hasMessage(r driver.Reply) bool { return r.Answered() && !r.IsStatusOnly() }
 
-// beServedLike matches a reply that is as good as the usual one.
+// beServedLike matches a reply that is a result if the usual one is.
 func beServedLike(usual driver.Reply) types.GomegaMatcher {
 	return check.Satisfy("the request served as usual", func(r driver.Reply) bool {
 		return hasMessage(r) && (r.Result() != nil || usual.Result() == nil)
 	})
 }
 
-// concurrentReplies are the replies to twenty requests at a time, while the standing stream of the session is open. A
-// server may take one after the other.
+// concurrentReplies are the replies to twenty requests at a time, while the GET stream of the session is open. A server
+// may serve one after the other.
 func concurrentReplies(t *check.T) (replies []driver.Reply) {
 	const many = 20
 	s := t.Session()
@@ -261,8 +261,8 @@ func concurrentReplies(t *check.T) (replies []driver.Reply) {
 	return replies
 }
 
-// requireSequentialAnswers ends a check when so many requests are not answered one by one either, or take so long that
-// all of them at a time could not be waited for.
+// requireSequentialAnswers ends a check when as many requests are not answered one by one either, or take longer than
+// the timeout.
 func requireSequentialAnswers(t *check.T, many int) {
 	s := t.ExclusiveSession()
 	begin := time.Now()
@@ -290,7 +290,7 @@ func postLargeRequest(s *driver.Session) *driver.RoundTrip {
 	})
 }
 
-// endlessReader is a text without an end.
+// endlessReader reads the letter x forever.
 type endlessReader struct{}
 
 func (endlessReader) Read(p []byte) (int, error) {

@@ -18,10 +18,10 @@ import (
 var resumptionChecks = check.Suite{
 	"http/resume-replays-own-stream-only": check.Probe(func(t *check.T) {
 		r := resumeStream(t)
-		stranger := r.foreignEvent()
-		t.DecidedBy(r.response).Expect(stranger == "").To(check.BeTrue("nothing but the rest of the resumed stream",
+		foreign := r.foreignEvent()
+		t.DecidedBy(r.response).Expect(foreign == "").To(check.BeTrue("nothing but the rest of the resumed stream",
 			"%s",
-			stranger))
+			foreign))
 	}),
 
 	"http/resume-via-get": check.Probe(func(t *check.T) {
@@ -74,8 +74,8 @@ var resumptionChecks = check.Suite{
 	}),
 }
 
-// interruptCall makes calls, one after the other, up to the first whose connection can be dropped after its stream has
-// an event to resume it after, and before its response has come. It returns that call and its event.
+// interruptCall makes calls one after the other up to the first whose connection can be dropped after an event with an
+// id and before the response. It returns that call with the event.
 func interruptCall(
 	t *check.T,
 ) (s *driver.Session, call toolcall.ToolCall, x *driver.RoundTrip, first driver.StreamEvent) {
@@ -95,7 +95,7 @@ func interruptCall(
 	return
 }
 
-// describeEvent is an event in a few words.
+// describeEvent describes an event for messages.
 func describeEvent(e driver.StreamEvent) string {
 	id := "no id"
 	if transcript.HasEventID(e) {
@@ -104,14 +104,20 @@ func describeEvent(e driver.StreamEvent) string {
 	return id + ", data " + e.Data.Brief()
 }
 
-// resumption is what came of resuming the stream of one request after another request had been served.
+// resumption is the outcome of resuming the stream of one request after another request was served.
 type resumption struct {
-	isResponseID     bool                 // the first event with an id was the response
-	hasEarlyResponse bool                 // the response came before the connection was dropped: nothing was lost
-	isAmbiguous      bool                 // another stream has an event of that id, too
-	otherIDs         [][]byte             // ids under which other requests of the session are answered
-	otherEvents      []driver.StreamEvent // with which the other request was answered
-	response         driver.HTTPResponse  // to the GET
+	// isResponseID reports whether the first event with an id was the response.
+	isResponseID bool
+	// hasEarlyResponse reports whether the response came before the connection was dropped, so that nothing was lost.
+	hasEarlyResponse bool
+	// isAmbiguous reports whether another stream has an event with the same id.
+	isAmbiguous bool
+	// otherIDs are the ids of other requests of the session.
+	otherIDs [][]byte
+	// otherEvents are the events that answered the other request.
+	otherEvents []driver.StreamEvent
+	// response is the response to the GET.
+	response driver.HTTPResponse
 }
 
 // resumeStream drops the connection of a request as soon as it has an event id, and resumes its stream.
@@ -152,17 +158,17 @@ func resumeStream(t *check.T) resumption {
 	})
 }
 
-// isSuccessful reports whether resuming the stream brought the response.
+// isSuccessful reports whether the resumed stream has the response.
 func (r resumption) isSuccessful() bool { return r.containsResponse(r.response) }
 
-// containsResponse reports whether an answer has the response, under whatever id.
+// containsResponse reports whether a response to GET has the JSON-RPC response, whatever its id.
 func (r resumption) containsResponse(a driver.HTTPResponse) bool {
 	return slices.ContainsFunc(a.Events, func(e driver.StreamEvent) bool {
 		return isResponse(e) && !r.isForeign(e)
 	})
 }
 
-// foreignEvent is the first event that belongs to another stream; empty when there is none.
+// foreignEvent describes the first event that belongs to another stream; empty when there is none.
 func (r resumption) foreignEvent() string {
 	i := slices.IndexFunc(r.response.Events, r.isForeign)
 	if i < 0 {
@@ -171,8 +177,8 @@ func (r resumption) foreignEvent() string {
 	return describeEvent(r.response.Events[i])
 }
 
-// isForeign reports whether an event belongs to another stream. Its id alone does not say so: two streams may have the
-// same.
+// isForeign reports whether an event belongs to another stream. The id alone does not prove that, since two streams may
+// have the same.
 func (r resumption) isForeign(e driver.StreamEvent) bool {
 	answers := func(id []byte) bool { return roundtrip.ResponseInEvents([]driver.StreamEvent{e}, id).Answered() }
 	return slices.ContainsFunc(r.otherIDs, answers) ||
@@ -182,13 +188,13 @@ func (r resumption) isForeign(e driver.StreamEvent) bool {
 			})
 }
 
-// isResponse reports whether an event holds a response.
+// isResponse reports whether an event holds a JSON-RPC response.
 func isResponse(e driver.StreamEvent) bool {
 	m := roundtrip.DecodeObject(e.Data.Bytes())
 	return m != nil && !check.HasMember(m, "method") && (check.HasMember(m, "result") || check.HasMember(m, "error"))
 }
 
-// firstEventWithID is the first event of a stream, if it has an id.
+// firstEventWithID is the first event of a stream if it has an id; otherwise it is empty.
 func firstEventWithID(x *driver.RoundTrip) driver.StreamEvent {
 	first, _ := x.AwaitEvent(func(e driver.StreamEvent) bool { return e.HasID || e.IsDispatched() })
 	if !transcript.HasEventID(first) {
@@ -197,7 +203,8 @@ func firstEventWithID(x *driver.RoundTrip) driver.StreamEvent {
 	return first
 }
 
-// resumeAfter asks for what came after an event. A server may take a moment to see that the connection before is gone.
+// resumeAfter requests the events after one. It retries a few times on 409, since the server may not have noticed yet
+// that the earlier connection is closed.
 func resumeAfter(s *driver.Session, id string) (x *driver.RoundTrip) {
 	for range 5 {
 		x = roundtrip.Get(s, roundtrip.Header("Last-Event-ID", id))
@@ -210,8 +217,8 @@ func resumeAfter(s *driver.Session, id string) (x *driver.RoundTrip) {
 	return x
 }
 
-// resumableCalls are the calls during which a ping was answered, on a stream that can be resumed before the result has
-// come, the quickest first. How long a call took would not tell: on a busy machine any may take a while.
+// resumableCalls are calls during which a ping was answered, on a stream with an event id before the result, the
+// quickest first. The duration of a call does not prove that it takes long, since any may on a busy machine.
 func resumableCalls(t *check.T) (list []toolcall.ToolCall) {
 	if t.Server.Sessionless {
 		t.WithReason(check.NotOffered).Skip("the server has no sessions: there is nothing to come back to")
@@ -235,7 +242,7 @@ func resumableCalls(t *check.T) (list []toolcall.ToolCall) {
 	return list
 }
 
-// recordedReply is a reply as it stands in the record of the session, where its frame is evidence.
+// recordedReply is the reply with its frame in the transcript of the session, where it is evidence.
 func recordedReply(s *driver.Session, r driver.Reply) driver.Reply {
 	for _, f := range s.FramesSince(0) {
 		if r.Answered() && f.Side == driver.FromServer && bytes.Equal(f.Raw.Bytes(), r.Frame.Raw.Bytes()) {
@@ -245,7 +252,7 @@ func recordedReply(s *driver.Session, r driver.Reply) driver.Reply {
 	return r
 }
 
-// outcomeOf is what came of a call that was interrupted.
+// outcomeOf is the outcome of an interrupted call, for messages.
 func outcomeOf(r driver.Reply, a driver.HTTPResponse) any {
 	if !r.Answered() {
 		return "none: " + a.String()

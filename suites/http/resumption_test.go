@@ -6,7 +6,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// An event of another stream is known by its message, and not by an id that several streams use.
+// TestForeignEvents proves that an event of another stream is recognized by its message, and not by an id that several
+// streams may use.
 func TestForeignEvents(t *testing.T) {
 	event := func(id, data string) driver.StreamEvent {
 		return driver.StreamEvent{ID: id, HasID: id != "", Data: driver.Text(data), HasData: true}
@@ -18,8 +19,8 @@ func TestForeignEvents(t *testing.T) {
 		otherEvents: []driver.StreamEvent{event("1", ""), event("2", other), event("3", theirs)},
 	}
 	tests := []struct {
-		event                      driver.StreamEvent
-		strange, bringsTheResponse bool
+		event                     driver.StreamEvent
+		foreign, containsResponse bool
 	}{
 		{event("1", ""), false, false},
 		{event("2", note), false, false},
@@ -29,15 +30,15 @@ func TestForeignEvents(t *testing.T) {
 		{event("", other), false, false},
 		{event("9", theirs), true, false},
 		{event("3", theirs), true, false},
-		{event("3", `{"id":1,"result":{}}`), true, false}, // to a request before
+		{event("3", `{"id":1,"result":{}}`), true, false}, // the response to an earlier request
 	}
 	for _, tt := range tests {
-		if got := r.isForeign(tt.event); got != tt.strange {
-			t.Errorf("%v: strange is %v", tt.event, got)
+		if got := r.isForeign(tt.event); got != tt.foreign {
+			t.Errorf("%v: foreign is %v", tt.event, got)
 		}
 		if got := r.containsResponse(
-			driver.HTTPResponse{Events: []driver.StreamEvent{tt.event}}); got != tt.bringsTheResponse {
-			t.Errorf("%v: brought is %v", tt.event, got)
+			driver.HTTPResponse{Events: []driver.StreamEvent{tt.event}}); got != tt.containsResponse {
+			t.Errorf("%v: contains the response: %v", tt.event, got)
 		}
 	}
 }

@@ -9,25 +9,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// RoundTripRecord is an HTTP request of a session, and what came back.
+// RoundTripRecord is an HTTP request of a session with what the server sent back.
 type RoundTripRecord struct {
-	Session  *driver.Session
-	Request  *driver.Frame
-	Received []*driver.Frame // the messages, or the status if there was none
+	Session *driver.Session
+	Request *driver.Frame
+	// Received are the messages or, without any, the status.
+	Received []*driver.Frame
 	Response driver.HTTPResponse
 }
 
-// Ordinary reports whether it is one that any client could make.
+// IsOrdinary reports whether the request is one that any client may send.
 func (r RoundTripRecord) IsOrdinary() bool { return !r.Request.Manual && !r.Request.AfterInvalidInput }
 
-// HasResult reports whether a result came, be it with the status of an error.
+// HasResult reports whether a result came, even with an error status.
 func (r RoundTripRecord) HasResult() bool {
 	result := func(f *driver.Frame) bool { return f.HasResult }
 	return slices.ContainsFunc(r.Received, result) || check.HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()),
 		"result")
 }
 
-// Subject shows the request, and the first that came back.
+// Subject shows the request and the first message that came back.
 func (r RoundTripRecord) Subject() check.Subject {
 	return check.Subject{Frames: append([]*driver.Frame{r.Request}, r.Received[:min(len(r.Received), 1)]...)}
 }
@@ -52,15 +53,16 @@ func RoundTrips(w check.Wire) (all []RoundTripRecord) {
 	return all
 }
 
-// AcceptedRequests are the single requests that were posted in ordinary sessions and accepted with 2xx, whatever became
-// of the answer then.
+// AcceptedRequests are the single requests of ordinary sessions that were accepted with 2xx, even if their responses
+// are incomplete.
 func AcceptedRequests(w check.Wire) []RoundTripRecord {
 	return slices.DeleteFunc(RoundTrips(w), func(r RoundTripRecord) bool {
 		return !r.IsOrdinary() || !r.Request.IsRequest() || !r.Response.OK()
 	})
 }
 
-// AnsweredRequests are those of AcceptedRequests that were answered to the end. What was cancelled needs no answer.
+// AnsweredRequests are AcceptedRequests whose responses are complete. Cancelled requests are left out, since they need
+// no response.
 func AnsweredRequests(w check.Wire) []RoundTripRecord {
 	cancelled := map[*driver.RoundTrip]bool{}
 	for _, d := range transcript.Transcripts(w) {
@@ -74,7 +76,8 @@ func AnsweredRequests(w check.Wire) []RoundTripRecord {
 	})
 }
 
-// JudgeRoundTrips tries a check on HTTP requests; keep nil keeps all of them.
+// JudgeRoundTrips runs a check on the HTTP requests for which keep returns true; nil keeps all of them. The text what
+// names them in the reason when there are none.
 func JudgeRoundTrips(
 	t *check.T, what string, all []RoundTripRecord, keep func(RoundTripRecord) bool,
 	run func(*check.T, RoundTripRecord),

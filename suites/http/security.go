@@ -45,19 +45,19 @@ var securityChecks = check.Suite{
 		s := t.NewProcess()
 		in := roundtrip.NewManualSession(t, s)
 		in.Set("Origin", foreignOrigin)
-		knocks := []originProbe{requireDecided(t,
+		probes := []originProbe{requireDecided(t,
 			awaitProbe(s, http.MethodPost, roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in})))}
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 			roundtrip.AwaitHeaders(x)
 			k := originProbe{Request: roundtrip.NewNamedRoundTrip(s, method, x),
 				Response: roundtrip.RequireHTTPResponse(t, x.Response())}
-			knocks = append(knocks, k)
+			probes = append(probes, k)
 		}
-		if slices.ContainsFunc(knocks, originProbe.isServed) {
+		if slices.ContainsFunc(probes, originProbe.isServed) {
 			requireLoopback(t, "a foreign Origin is served")
 		}
-		eachProbe(t, knocks, func(t *check.T, k originProbe) {
+		eachProbe(t, probes, func(t *check.T, k originProbe) {
 			t.Expect(k).To(check.Satisfy("a refusal of the foreign Origin, as for initialize", originProbe.isRefused))
 		})
 	}),
@@ -69,10 +69,10 @@ var securityChecks = check.Suite{
 		}
 		byOrigin := k.NoOrigin.Response.StatusCode == http.StatusForbidden && (k.Own.isServed() ||
 			t.Server.ConnectResult != nil)
-		greeting, _ := roundtrip.ConnectRequest(t)
-		t.Expect(!byOrigin).To(check.BeTrue(greeting+" served without Origin, as with it", "%s", k.NoOrigin))
+		method, _ := roundtrip.ConnectRequest(t)
+		t.Expect(!byOrigin).To(check.BeTrue(method+" served without Origin, as with it", "%s", k.NoOrigin))
 		requireDecided(t, k.NoOrigin)
-		t.Inconclusive("%s is not served, with an Origin or without: %s", greeting, k.NoOrigin)
+		t.Inconclusive("%s is not served, with an Origin or without: %s", method, k.NoOrigin)
 	}).WhenConnectRefused(),
 
 	"http/origin-own-accepted": check.Probe(func(t *check.T) {
@@ -130,72 +130,71 @@ var securityChecks = check.Suite{
 	}),
 }
 
-// A foreign page, and where it pretends to be when its name was bound to this machine (DNS rebinding). Nothing is ever
-// sent there.
+// The host and origin of a foreign web page, and the Host of a request after DNS rebinding. Nothing is ever sent to
+// this host.
 const (
 	foreignHost   = "mcpcheck-evil.example"
 	foreignOrigin = "http://" + foreignHost
 )
 
-// lookalikeOrigins are foreign origins that pass for one of this machine when only their beginning, their end or a part
-// of them is compared.
+// lookalikeOrigins are foreign origins that pass for local ones when only their beginning, end or a part is compared.
 var lookalikeOrigins = []string{
 	"http://localhost." + foreignHost,
 	"http://127.0.0.1." + foreignHost,
 	"http://mcpcheck-evil-localhost",
 }
 
-// skipUnlessLoopback skips a check of what only matters for a server on this machine, whose protection is that nobody
-// else reaches it.
+// skipUnlessLoopback ends a check that matters only for a local server, whose protection is that others cannot reach
+// it.
 func skipUnlessLoopback(t *check.T) {
 	if !t.Site().IsLoopback() {
 		t.Skip("the server is not reached over a loopback address")
 	}
 }
 
-// requireLoopback ends a check that has found what is a fault of a server on this machine. Elsewhere it may be meant,
-// or a proxy may be the one that answers.
+// requireLoopback ends a check with a finding that is a fault of a local server only. For a remote one it may be
+// intended, or a proxy may have answered.
 func requireLoopback(t *check.T, found string) {
 	if !t.Site().IsLoopback() {
 		t.Inconclusive("%s, which may be meant: the server is not reached over a loopback address", found)
 	}
 }
 
-// originProbe is a greeting from somewhere.
+// originProbe is the first request of a client with a certain Origin or Host.
 type originProbe struct {
 	Request  roundtrip.NamedRoundTrip
 	Response driver.HTTPResponse
 	Reply    driver.Reply
 }
 
-// Frames are those of the request and the answer.
+// Frames are the frames of the request and the response.
 func (k originProbe) Frames() []*driver.Frame { return k.Response.Frames() }
 
-// awaitProbe is a knock when it has been answered, or will not be.
+// awaitProbe is a probe once it is answered, or timed out.
 func awaitProbe(s *driver.Session, name string, x *driver.RoundTrip) originProbe {
 	r := x.AwaitReply()
 	return originProbe{Request: roundtrip.NewNamedRoundTrip(s, name, x), Response: x.Response(), Reply: r}
 }
 
-// eachProbe tries a check on knocks. What fails is named by where they come from.
+// eachProbe runs a check on each probe. Failures are reported under its name.
 func eachProbe(t *check.T, all []originProbe, run func(*check.T, originProbe)) {
 	check.Each(t, all, func(k originProbe) check.Subject { return k.Request.Subject }, run)
 }
 
-// expect shows only this request when the matcher does not match.
+// expect expects that the probe matches, and reports only this request otherwise.
 func (k originProbe) expect(t *check.T, m types.GomegaMatcher) {
 	eachProbe(t, []originProbe{k}, func(t *check.T, k originProbe) { t.Expect(k).To(m) })
 }
 
-// isServed reports whether there is a result or, of what is no message, a status of success.
+// isServed reports whether there is a result or, if the request was not a message, a success status.
 func (k originProbe) isServed() bool {
 	return k.Reply.Result() != nil || len(k.Request.Body) == 0 && k.Response.OK()
 }
 
 func (k originProbe) isRefused() bool { return !k.isServed() }
 
-// isPending reports whether it may yet be served: nothing has come, or only a promise of success. A connection that was
-// closed without an answer is a refusal.
+// isPending reports whether the outcome is open: nothing came, or only the headers of a success. A connection that was
+// closed without a response counts as a refusal.
 func (k originProbe) isPending() bool {
 	switch {
 	case k.Reply.Answered() || k.Response.StatusCode >= 300:
@@ -210,8 +209,7 @@ func (k originProbe) String() string { return k.Response.String() }
 
 func beRefused() types.GomegaMatcher { return check.Satisfy("a refusal", originProbe.isRefused) }
 
-// requireDecided is a knock that was served or refused by the server itself. It ends a check that has no such knock to
-// judge.
+// requireDecided returns the probe. It ends a check when the server itself neither served nor refused it.
 func requireDecided(t *check.T, k originProbe) originProbe {
 	roundtrip.RequireNotFromIntermediary(t, k.Response)
 	if k.isPending() {
@@ -220,24 +218,29 @@ func requireDecided(t *check.T, k originProbe) originProbe {
 	return k
 }
 
-// originProbes are greetings that are alike but for where they say that they come from, and a question of a browser.
+// originProbes are first requests of a client that differ only in Origin or Host, and a CORS preflight request.
 type originProbes struct {
-	NoOrigin   originProbe // without Origin
-	Foreign    originProbe
-	Lookalikes []originProbe // foreign origins that begin or end like one of this machine
-	Own        originProbe   // the origin of the server
-	Null       originProbe   // a sandboxed frame, or a file
-	Rebound    originProbe   // without Origin, to a Host that is not this machine
-	Preflight  driver.HTTPResponse
+	// NoOrigin has no Origin.
+	NoOrigin originProbe
+	Foreign  originProbe
+	// Lookalikes have lookalikeOrigins.
+	Lookalikes []originProbe
+	// Own has the origin of the server.
+	Own originProbe
+	// Null has the origin "null", as sandboxed frames and files do.
+	Null originProbe
+	// Rebound has no Origin, and a foreign Host.
+	Rebound   originProbe
+	Preflight driver.HTTPResponse
 }
 
-// sendOriginProbes makes the requests at once or, where the server serves one session, one after the other; what is
-// refused as busy is made once more, in its turn.
+// sendOriginProbes sends the probes at once. Where the server has one session only, it sends one after the other.
+// Probes that are refused as busy are sent again.
 func sendOriginProbes(t *check.T) originProbes {
 	return check.Step(t, "visitors", func(t *check.T) (v originProbes) {
 		s := t.NewProcess()
 		own := roundtrip.ServerURL(t)
-		visit := func(name, host string, origin ...string) (answered func() originProbe) {
+		probe := func(name, host string, origin ...string) (answered func() originProbe) {
 			ask := func() *driver.RoundTrip {
 				method, params := roundtrip.ConnectRequest(t)
 				header := http.Header{"Origin": origin, roundtrip.SessionIDHeader: nil}
@@ -259,31 +262,32 @@ func sendOriginProbes(t *check.T) originProbes {
 			s.HTTP().DeleteSessions()
 			return func() originProbe { return k }
 		}
-		plain := visit("no Origin", "")
-		foreign := visit("a foreign Origin", "", foreignOrigin)
-		same := visit("the server's own Origin", "", own.Scheme+"://"+own.Host)
-		null := visit("the Origin null", "", "null")
-		elsewhere := visit("a foreign Host", reboundHost(own))
-		var alike []func() originProbe
+		plain := probe("no Origin", "")
+		foreign := probe("a foreign Origin", "", foreignOrigin)
+		same := probe("the server's own Origin", "", own.Scheme+"://"+own.Host)
+		null := probe("the Origin null", "", "null")
+		rebound := probe("a foreign Host", reboundHost(own))
+		var lookalikes []func() originProbe
 		for _, origin := range lookalikeOrigins {
-			alike = append(alike, visit("the foreign Origin "+origin, "", origin))
+			lookalikes = append(lookalikes, probe("the foreign Origin "+origin, "", origin))
 		}
 		preflight := sendPreflight(t, s)
-		v = originProbes{NoOrigin: plain(), Foreign: foreign(), Own: same(), Null: null(), Rebound: elsewhere()}
+		v = originProbes{NoOrigin: plain(), Foreign: foreign(), Own: same(), Null: null(), Rebound: rebound()}
 		v.Preflight = preflight.AwaitEnd()
-		for _, answered := range alike {
+		for _, answered := range lookalikes {
 			v.Lookalikes = append(v.Lookalikes, answered())
 		}
 		return v
 	})
 }
 
-// requireProbes are some of the knocks at a server that serves the plain one: then they show what makes the difference.
+// requireProbes are some of the probes. It ends a check when the server does not serve the one without Origin, since
+// then the others prove nothing.
 func requireProbes(t *check.T, pick func(originProbes) []originProbe) (picked []originProbe) {
 	v := sendOriginProbes(t)
 	if !requireDecided(t, v.NoOrigin).isServed() {
-		greeting, _ := roundtrip.ConnectRequest(t)
-		t.Inconclusive("%s without Origin is not served either: %s", greeting, v.NoOrigin)
+		method, _ := roundtrip.ConnectRequest(t)
+		t.Inconclusive("%s without Origin is not served either: %s", method, v.NoOrigin)
 	}
 	for _, k := range pick(v) {
 		picked = append(picked, requireDecided(t, k))
@@ -299,7 +303,7 @@ func foreignProbe(t *check.T) originProbe {
 	return requireProbe(t, func(v originProbes) originProbe { return v.Foreign })
 }
 
-// reboundHost is the Host of a request to a name that was bound to the server's address.
+// reboundHost is the Host of a request after DNS rebinding.
 func reboundHost(own *url.URL) string {
 	if own.Port() == "" {
 		return foreignHost
@@ -307,7 +311,7 @@ func reboundHost(own *url.URL) string {
 	return net.JoinHostPort(foreignHost, own.Port())
 }
 
-// sendPreflight asks as a browser does before it lets a page send messages.
+// sendPreflight sends the CORS preflight request of a browser for a page that posts messages.
 func sendPreflight(t *check.T, s *driver.Session) *driver.RoundTrip {
 	headers := "content-type,mcp-protocol-version,mcp-session-id"
 	if t.IsModern() {
@@ -321,14 +325,16 @@ func sendPreflight(t *check.T, s *driver.Session) *driver.RoundTrip {
 	}})
 }
 
-// sseOriginProbes are requests to both URLs of HTTP+SSE.
+// sseOriginProbes are responses to requests to both URLs of HTTP+SSE.
 type sseOriginProbes struct {
-	Rebound []driver.HTTPResponse // to a Host that is not this machine
-	Foreign []driver.HTTPResponse // with a foreign Origin, and a question of a browser
+	// Rebound are for requests with a foreign Host.
+	Rebound []driver.HTTPResponse
+	// Foreign are for requests with a foreign Origin, and a preflight request.
+	Foreign []driver.HTTPResponse
 }
 
-// sendSSEOriginProbes makes the requests at once. What is posted wants no answer: it would come with the stream of the
-// session.
+// sendSSEOriginProbes sends the requests at once. It posts notifications, since responses would come on the stream of
+// the session.
 func sendSSEOriginProbes(t *check.T) sseOriginProbes {
 	return check.Step(t, "old visitors", func(t *check.T) (v sseOriginProbes) {
 		s := t.Session()
@@ -352,7 +358,7 @@ func sendSSEOriginProbes(t *check.T) sseOriginProbes {
 	})
 }
 
-// crossOriginResponses are the answers to requests from a foreign page.
+// crossOriginResponses are the responses to requests of a foreign page.
 func crossOriginResponses(t *check.T) []driver.HTTPResponse {
 	if t.Server.Transport == "sse" {
 		return sendSSEOriginProbes(t).Foreign
@@ -361,12 +367,12 @@ func crossOriginResponses(t *check.T) []driver.HTTPResponse {
 	return []driver.HTTPResponse{v.Foreign.Response, v.Preflight}
 }
 
-// hasOrigin reports whether a request had an Origin, which the operator has given.
+// hasOrigin reports whether a request had an Origin, which the user gave.
 func hasOrigin(r driver.Reply) bool {
 	return r.Request != nil && r.Request.RoundTrip != nil && r.Request.RoundTrip.Header.Get("Origin") != ""
 }
 
-// isPermissive reports whether Access-Control-Allow-Origin lets any page read.
+// isPermissive reports whether this Access-Control-Allow-Origin lets foreign pages read responses.
 func isPermissive(allowed string) bool { return allowed == "*" || allowed == foreignOrigin }
 
 func isRestrictive(allowed string) bool { return !isPermissive(allowed) }

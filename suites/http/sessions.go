@@ -143,8 +143,8 @@ var sessionChecks = check.Suite{
 
 	"http/session-isolation": check.WatchWithSetup(func(t *check.T) { requestInTwoSessions(t) },
 		func(t *check.T, w check.Wire) {
-			if strays := append(foreignResponses(w), foreignProgress(w)...); len(strays) > 0 {
-				check.Each(t, strays, foreignMessage.subject, func(t *check.T, s foreignMessage) {
+			if foreign := append(foreignResponses(w), foreignProgress(w)...); len(foreign) > 0 {
+				check.Each(t, foreign, foreignMessage.subject, func(t *check.T, s foreignMessage) {
 					t.Fail("each message once, and in its own session", "%s", s.description)
 				})
 			}
@@ -162,7 +162,7 @@ func skipUnlessSessions(t *check.T) {
 	}
 }
 
-// requireEnded ends a check of what comes after DELETE when that has not ended the session.
+// requireEnded ends a check of what follows DELETE when that did not end the session.
 func requireEnded(t *check.T, a driver.HTTPResponse) {
 	switch {
 	case a.StatusCode == http.StatusMethodNotAllowed:
@@ -172,13 +172,13 @@ func requireEnded(t *check.T, a driver.HTTPResponse) {
 	}
 }
 
-// isHandled reports whether a request was carried out, be it with an error of the method itself.
+// isHandled reports whether a request was handled, even if the method is unknown.
 func isHandled(r driver.Reply, a driver.HTTPResponse) bool {
 	code, _ := r.Code()
 	return a.OK() && (r.Result() != nil || code == errcode.MethodNotFound)
 }
 
-// requestWithoutSessionID is a request in a session that lacks the session id.
+// requestWithoutSessionID sends a request in a session without the session id.
 func requestWithoutSessionID(t *check.T) (driver.Reply, driver.HTTPResponse) {
 	x := check.Step(t, "without session id", func(t *check.T) *driver.RoundTrip {
 		x := roundtrip.PostRequest(t.Session(),
@@ -189,15 +189,18 @@ func requestWithoutSessionID(t *check.T) (driver.Reply, driver.HTTPResponse) {
 	return x.AwaitReply(), x.Response()
 }
 
-// A session that ends.
-
-// deletedSession is what came of a session that the client has ended.
+// deletedSession is the outcome of a session that the client ended with DELETE.
 type deletedSession struct {
-	GetResponse     driver.HTTPResponse
-	DeleteResponse  driver.HTTPResponse
-	LaterRequests   []roundtrip.NamedRoundTrip // afterwards, with the id of the session
-	InitializeReply driver.Reply               // to initialize without it
-	IsIDReused      bool                       // the session that it began has the same id
+	// GetResponse is the response to a GET before that.
+	GetResponse driver.HTTPResponse
+	// DeleteResponse is the response to DELETE.
+	DeleteResponse driver.HTTPResponse
+	// LaterRequests are requests afterwards with the id of the session.
+	LaterRequests []roundtrip.NamedRoundTrip
+	// InitializeReply is the reply to initialize without an id.
+	InitializeReply driver.Reply
+	// IsIDReused reports whether the session which that began has the same id.
+	IsIDReused bool
 }
 
 // deleteSession ends a session with DELETE and tries to use it.
@@ -230,7 +233,7 @@ func deleteSession(t *check.T) deletedSession {
 	})
 }
 
-// requestAll makes requests of every kind with the headers of a session, and waits for the answers.
+// requestAll sends requests of every kind with the headers of a session, and waits for the responses.
 func requestAll(t *check.T, s *driver.Session, in http.Header) (uses []roundtrip.NamedRoundTrip) {
 	harmless, _ := s.NoOp()
 	lists := slices.DeleteFunc(protocol.ListMethods(t.Server.Capabilities),
@@ -257,10 +260,11 @@ func isServing(use roundtrip.NamedRoundTrip) bool {
 	return a.OK() || use.Method != http.MethodGet && !roundtrip.IsNotFound(a)
 }
 
-// A session that ends is asked for with growing pauses: initialDelay is the first.
+// initialDelay is the pause before the next requestAll after DELETE; it doubles each time.
 const initialDelay = 50 * time.Millisecond
 
-// gracePeriod is how long a server may take to end a session after it has said so; with 202, that it will.
+// gracePeriod is how long a server may take to end a session after its response to DELETE. It is longer after 202,
+// which promises an end later.
 func gracePeriod(deleted driver.HTTPResponse, s *driver.Session) time.Duration {
 	if roundtrip.IsAccepted(deleted) {
 		return s.ReplyTimeout()
@@ -268,15 +272,13 @@ func gracePeriod(deleted driver.HTTPResponse, s *driver.Session) time.Duration {
 	return 500 * time.Millisecond
 }
 
-// Servers without sessions, and with several.
-
-// responsesWithoutSession are the answers to what every server takes, in a session that has no id: the notification
-// that ends the handshake, and a request.
+// responsesWithoutSession are the responses to what every server accepts in a session without an id: the notification
+// that ends the handshake, and requests.
 func responsesWithoutSession(t *check.T) (answers []driver.HTTPResponse) {
 	s := t.NewProcess()
 	in := roundtrip.Header(roundtrip.VersionHeader, t.Revision)
-	if hello := roundtrip.PostConnect(t, s, nil); hello.AwaitReply().Result() == nil {
-		t.Retry("no session: initialize was answered with %s", hello.Response())
+	if connect := roundtrip.PostConnect(t, s, nil); connect.AwaitReply().Result() == nil {
+		t.Retry("no session: initialize was answered with %s", connect.Response())
 	}
 	sent := []*driver.RoundTrip{roundtrip.PostInitialized(s, in)}
 	for _, method := range append([]string{""}, protocol.ListMethods(t.Server.Capabilities)...) {
@@ -288,16 +290,16 @@ func responsesWithoutSession(t *check.T) (answers []driver.HTTPResponse) {
 	return answers
 }
 
-// requestInTwoSessions sends requests in two sessions at once, some of them under the same ids in both, and waits for
-// the ends of the answers. Tools are called while both sessions are open. A server that takes its time is asked less:
-// it may take one request after the other.
+// requestInTwoSessions sends requests in two sessions at once, some of them under the same ids in both, and waits until
+// the responses are complete. Tools are called while both sessions are open. It sends fewer requests to a slow server,
+// which may serve one after the other.
 func requestInTwoSessions(t *check.T) []*driver.RoundTrip {
 	return check.Step(t, "two sessions at once", func(t *check.T) (sent []*driver.RoundTrip) {
 		const most, same = 4, 70041
 		a, b := t.ExclusiveSession(), t.ExclusiveSession()
 		both := []*driver.Session{a, b}
 		for _, s := range both {
-			roundtrip.ListeningResponse(t, s) // on which the answers of the other session may come
+			roundtrip.ListeningResponse(t, s) // on this stream responses of the other session may come
 		}
 		begin := time.Now()
 		check.RequestNoOp(t, a)
@@ -332,9 +334,9 @@ func (s foreignMessage) subject() check.Subject {
 	return check.Subject{Frames: []*driver.Frame{s.Frame}}
 }
 
-// foreignResponses are those that came in a session which has not asked under their id, while another one has. A second
-// answer to what the session did ask is its own matter, and what a server takes for the id of a malformed message too.
-func foreignResponses(w check.Wire) (strays []foreignMessage) {
+// foreignResponses are responses under an id that another session has used for a request, and their own has not. A
+// duplicate response does not count, nor does an id that the server took from a malformed message.
+func foreignResponses(w check.Wire) (foreign []foreignMessage) {
 	for _, s := range w.CompleteSessions() {
 		asked := map[string]bool{}
 		for _, f := range s.FramesSince(0) {
@@ -347,16 +349,17 @@ func foreignResponses(w check.Wire) (strays []foreignMessage) {
 					asked[driver.IDKey(id)] = true
 				case f.Side == driver.FromServer && m.IsResponse():
 					if !asked[driver.IDKey(id)] && s.OtherSessionUsedID(id) {
-						strays = append(strays, foreignMessage{m, "a response with id " + check.Show(check.FrameID(m))})
+						foreign = append(foreign,
+							foreignMessage{m, "a response with id " + check.Show(check.FrameID(m))})
 					}
 				}
 			}
 		}
 	}
-	return strays
+	return foreign
 }
 
-// originalID is the id of a message, as it was before it became a text.
+// originalID is the id of a message, restored if the server sent it as a string.
 func originalID(m *driver.Frame) json.RawMessage {
 	if driver.SameIDText(m.ID, m.RequestID()) {
 		return m.RequestID()
@@ -364,18 +367,18 @@ func originalID(m *driver.Frame) json.RawMessage {
 	return m.ID
 }
 
-// foreignProgress is the progress that came in a session of what another one has asked for.
-func foreignProgress(w check.Wire) (strays []foreignMessage) {
-	isStray := transcript.ForeignProgress(w)
+// foreignProgress are progress notifications in a session with a token of another one.
+func foreignProgress(w check.Wire) (foreign []foreignMessage) {
+	isForeign := transcript.ForeignProgress(w)
 	for _, s := range w.CompleteSessions() {
 		for _, f := range s.ReceivedSince(0) {
 			for _, m := range f.Messages() {
-				if isStray(s, m) {
-					strays = append(strays,
+				if isForeign(s, m) {
+					foreign = append(foreign,
 						foreignMessage{m, "the progress of " + string(transcript.ProgressTokenOf(m))})
 				}
 			}
 		}
 	}
-	return strays
+	return foreign
 }

@@ -18,7 +18,8 @@ import (
 
 var streamChecks = check.Suite{
 	"http/sse-response-eventually": check.WatchWithSetup(postAndCallTools, func(t *check.T, w check.Wire) {
-		streams, sullen := transcript.PostStreams(t, w), invalid.NeverAnswersWithErrors(transcript.Transcripts(w))
+		streams := transcript.PostStreams(t, w)
+		ignoresInvalid := invalid.NeverAnswersWithErrors(transcript.Transcripts(w))
 		responded := map[string]bool{} // by method
 		for _, e := range streams {
 			responded[e.Name()] = responded[e.Name()] || e.HasResponse()
@@ -26,7 +27,7 @@ var streamChecks = check.Suite{
 		transcript.EachStream(t, streams, func(t *check.T, e *transcript.SSEStream) {
 			switch {
 			case e.HasResponse() || e.ResponseOnGET:
-			case sullen && responded[e.Name()]:
+			case ignoresInvalid && responded[e.Name()]:
 				t.Yield("it may be what is to be refused, and that has no answer")
 			case e.IsSubscription():
 				t.Skip("its response comes when the server ends the subscription")
@@ -213,17 +214,17 @@ var streamChecks = check.Suite{
 	}),
 }
 
-// noticeTime is how long a server has to notice that a client has dropped a stream.
+// noticeTime is how long a server has to notice that a client dropped a stream.
 const noticeTime = 100 * time.Millisecond
 
 // maxIdle is how long the stream of a subscription may be open without a comment.
 const maxIdle = 30 * time.Second
 
-// maxOpenAfterResponse is how long the stream of a request may be open after the response.
+// maxOpenAfterResponse is how long the stream of a request may stay open after the response.
 const maxOpenAfterResponse = 2 * time.Second
 
-// hasLostAnswer reports whether an answer of the client was turned away, by what is not the server or since that was
-// busy: a request of the client may have waited for it.
+// hasLostAnswer reports whether a response of the client was refused, by an intermediary or because the server was
+// busy. A request of the client may still wait for it.
 func hasLostAnswer(s *driver.Session) bool {
 	return slices.ContainsFunc(s.FramesSince(0), func(f *driver.Frame) bool {
 		return f.Side == driver.FromClient && f.IsResponse() && f.RoundTrip != nil &&
@@ -231,8 +232,8 @@ func hasLostAnswer(s *driver.Session) bool {
 	})
 }
 
-// postConcurrently sees to it that there are event streams to judge, if the server sends any: requests at the same
-// time, each read to the end of its answer.
+// postConcurrently provides event streams for watches, if the server sends any: it sends requests at the same time and
+// reads each response to its end.
 func postConcurrently(t *check.T) {
 	check.Step(t, "several posts", func(t *check.T) bool {
 		check.ObserveLate(t, time.Now())
@@ -252,12 +253,12 @@ func postConcurrently(t *check.T) {
 				f.RoundTrip.AwaitEndFor(time.Until(end))
 			}
 		}
-		check.RequestNoOp(t, s) // so that it is on record how long the streams were open
+		check.RequestNoOp(t, s) // records for how long the streams stayed open
 		return true
 	})
 }
 
-// postAndCallTools does so, and calls the tools that may be called.
+// postAndCallTools runs postConcurrently, and calls the tools that may be called.
 func postAndCallTools(t *check.T) {
 	postConcurrently(t)
 	toolcall.CallTools(t)
@@ -265,7 +266,7 @@ func postAndCallTools(t *check.T) {
 
 func hasRetry(e driver.StreamEvent) bool { return e.Retry != "" }
 
-// describeContent says of an event whether it has an id and data, and not which ones.
+// describeContent says whether an event has an id and data, but not which.
 func describeContent(e driver.StreamEvent) string {
 	id, data := "no id", "no data"
 	if transcript.HasEventID(e) {
@@ -277,7 +278,7 @@ func describeContent(e driver.StreamEvent) string {
 	return fmt.Sprintf("an event with %s and %s", id, data)
 }
 
-// skipIfNoGETStreams are the GET streams; it ends the check when there is none.
+// skipIfNoGETStreams are the GET streams. It ends a check when there are none.
 func skipIfNoGETStreams(t *check.T, w check.Wire) []*transcript.SSEStream {
 	streams := transcript.GetStreams(t, w)
 	if len(streams) == 0 {
@@ -286,11 +287,11 @@ func skipIfNoGETStreams(t *check.T, w check.Wire) []*transcript.SSEStream {
 	return streams
 }
 
-// skipIfNoneClosedEarly are the streams that the server has closed before the response; it ends the check when there is
+// skipIfNoneClosedEarly are the streams that the server closed before the response. It ends a check when there are
 // none.
 func skipIfNoneClosedEarly(t *check.T, w check.Wire) (streams []*transcript.SSEStream) {
 	for _, e := range transcript.PostStreams(t, w) {
-		if e.ClosedByServer() && e.ResponseFrame() == nil && !e.SessionTerminated { // else nothing is to come any more
+		if e.ClosedByServer() && e.ResponseFrame() == nil && !e.SessionTerminated { // else no response is due
 			streams = append(streams, e)
 		}
 	}
@@ -300,10 +301,11 @@ func skipIfNoneClosedEarly(t *check.T, w check.Wire) (streams []*transcript.SSES
 	return streams
 }
 
-// eventIDUse says of the event ids of a session that each was used once, or which was used twice first.
+// eventIDUse is the first event id of a session that was used twice, or says that none was.
 type eventIDUse struct {
-	ID            string
-	First, Second *transcript.SSEStream // of the id; nil: each was used once
+	ID string
+	// First and Second are the streams with the id; nil when no id was used twice.
+	First, Second *transcript.SSEStream
 }
 
 func (u eventIDUse) String() string {
@@ -322,8 +324,8 @@ func (u eventIDUse) subject() (s check.Subject) {
 	return s
 }
 
-// eventIDUses is what became of the event ids of a session, if several streams have some. What was replayed because the
-// client wanted it does not count.
+// eventIDUses is whether the event ids of a session are unique, if several of its streams have some. Events that were
+// replayed at the request of the client do not count.
 func eventIDUses(t *check.T, s *driver.Session) (uses []eventIDUse) {
 	first := map[string]*transcript.SSEStream{}
 	identified := 0
@@ -334,7 +336,7 @@ func eventIDUses(t *check.T, s *driver.Session) (uses []eventIDUse) {
 		identified++
 		last := ""
 		for _, event := range e.HTTPResponse.Events {
-			repeats := event.ID == last && !event.HasData // it says where the client is, once more
+			repeats := event.ID == last && !event.HasData // it repeats the position of the client
 			if !transcript.HasEventID(event) || repeats {
 				continue
 			}
@@ -350,12 +352,11 @@ func eventIDUses(t *check.T, s *driver.Session) (uses []eventIDUse) {
 	return uses
 }
 
-// isReplaced reports whether the server has closed a GET stream when a check opened another one, in whose favour it
-// may.
+// isReplaced reports whether the server closed a GET stream because a check opened another one, which it may.
 func isReplaced(e *transcript.SSEStream) bool {
 	return slices.ContainsFunc(e.Session.HTTP().RoundTrips(), func(x *driver.RoundTrip) bool {
 		a := x.Response()
-		rival := x.IsManual() && x.Method == http.MethodGet && x.At <= e.LastTime
-		return rival && (a.StatusCode == 0 || e.LastTime < a.HeadersAt+transcript.StreamReplaceWindow)
+		replaces := x.IsManual() && x.Method == http.MethodGet && x.At <= e.LastTime
+		return replaces && (a.StatusCode == 0 || e.LastTime < a.HeadersAt+transcript.StreamReplaceWindow)
 	})
 }

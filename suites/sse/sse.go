@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
+// Checks are the checks of the area.
 var Checks = check.Suite{
 	"sse/stream-endpoint": check.Probe(func(t *check.T) {
 		t.Expect(sharedClient(t).StreamResponse).To(check.Satisfy("200 and text/event-stream",
@@ -147,7 +148,7 @@ var Checks = check.Suite{
 	}).WhenConnectRefused(),
 }
 
-// refusedRequest is a request that ought to be refused, and its answer.
+// refusedRequest is a request that has to be refused, with its response.
 type refusedRequest struct {
 	Name     string
 	Response driver.HTTPResponse
@@ -155,24 +156,30 @@ type refusedRequest struct {
 
 func (a refusedRequest) subject() check.Subject { return check.NamedSubject(a.Name) }
 
-// sseClient is a client of HTTP+SSE whose requests are made by hand: a server that no session can be had with is judged
-// by it, too.
+// sseClient is a client of HTTP+SSE whose requests are made by hand, so that it also works where no session can be
+// opened.
 type sseClient struct {
-	Stream         *driver.RoundTrip
-	StreamResponse driver.HTTPResponse // as it was when its headers had come
-	HasEvent       bool                // an event did
-	FirstEvent     driver.StreamEvent  // which
+	Stream *driver.RoundTrip
+	// StreamResponse is the response when its headers had come.
+	StreamResponse driver.HTTPResponse
+	// HasEvent reports whether an event came, and FirstEvent is the first one.
+	HasEvent   bool
+	FirstEvent driver.StreamEvent
 
-	HasEndpoint  bool     // an endpoint event came
-	EndpointData string   // of it
-	AnnouncedURL *url.URL // that the data names
-	EndpointErr  error    // why it names none
-	Endpoint     *url.URL // where messages are sent; nil: nowhere
+	// HasEndpoint reports whether an endpoint event came.
+	HasEndpoint bool
+	// EndpointData is its data.
+	EndpointData string
+	// AnnouncedURL is the URL in the data; nil when EndpointErr says why it is invalid.
+	AnnouncedURL *url.URL
+	EndpointErr  error
+	// Endpoint is where messages are sent; nil when there is no endpoint, or it is of another origin.
+	Endpoint *url.URL
 
 	session *driver.Session
 }
 
-// openStream opens an event stream and waits for what it says first.
+// openStream opens an event stream and waits for its first event.
 func openStream(t *check.T) *sseClient {
 	c := &sseClient{session: check.NewProcessWith(t, driver.Options{Manual: true})}
 	c.Stream = roundtrip.Get(c.session, nil)
@@ -195,7 +202,7 @@ func openStream(t *check.T) *sseClient {
 	return c
 }
 
-// requireStream is a client with a stream.
+// requireStream returns the client. It ends a check when the client has no stream.
 func (c *sseClient) requireStream(t *check.T) *sseClient {
 	if !c.StreamResponse.IsStream {
 		t.Yield("there is no event stream")
@@ -203,7 +210,7 @@ func (c *sseClient) requireStream(t *check.T) *sseClient {
 	return c
 }
 
-// requireEndpoint is a client that was told an endpoint.
+// requireEndpoint returns the client. It ends a check when the client was sent no valid endpoint.
 func (c *sseClient) requireEndpoint(t *check.T) *sseClient {
 	switch c.requireStream(t); {
 	case !c.HasEndpoint:
@@ -214,22 +221,24 @@ func (c *sseClient) requireEndpoint(t *check.T) *sseClient {
 	return c
 }
 
-// sharedClient is a client that connects, as several checks judge it.
+// sharedClient is a client with a stream that several checks read.
 func sharedClient(t *check.T) *sseClient { return check.Step(t, "sse stream", openStream) }
 
-// initializeResult is what came of initialize.
+// initializeResult is the outcome of initialize.
 type initializeResult struct {
-	Client       *sseClient
-	PostResponse driver.HTTPResponse // to the POST
-	HasResponse  bool                // the response came on the stream
+	Client *sseClient
+	// PostResponse is the response to the POST.
+	PostResponse driver.HTTPResponse
+	// HasResponse reports whether the response came on the stream.
+	HasResponse bool
 }
 
-// sharedInitialize is how a server takes initialize, as several checks judge it.
+// sharedInitialize is the outcome of initialize that several checks read.
 func sharedInitialize(t *check.T) initializeResult {
 	return check.Step(t, "sse initialize", initialize)
 }
 
-// initialize says initialize.
+// initialize opens a stream and sends initialize.
 func initialize(t *check.T) initializeResult {
 	c := openStream(t).requireEndpoint(t)
 	if c.Endpoint == nil {
@@ -238,7 +247,7 @@ func initialize(t *check.T) initializeResult {
 	return c.initialize(t)
 }
 
-// initialize says initialize, and waits as long as a server may take to load what it needs.
+// initialize sends initialize, and waits as long as a server may take to start.
 func (c *sseClient) initialize(t *check.T) initializeResult {
 	patience := c.session.StartTimeout()
 	x := c.sendRequest("initialize", driver.ConnectParams(t.Revision), initializeID, nil)
@@ -249,17 +258,17 @@ func (c *sseClient) initialize(t *check.T) initializeResult {
 	return g
 }
 
-// The ids of requests by hand: of initialize, and of harmless ones.
+// Ids of manual requests: of initialize, and of no-ops.
 const (
 	initializeID    = 70101
 	pingID          = 70102
 	lastID          = 70103
 	foreignOriginID = 70104
 	unknownID       = 70105
-	lateID          = 70106 // and following
+	lateID          = 70106 // and those that follow it
 )
 
-// initializedClient is a client that has shaken hands.
+// initializedClient is a client after the handshake.
 func initializedClient(t *check.T) *sseClient {
 	g := initialize(t)
 	if !g.HasResponse {
@@ -279,29 +288,29 @@ func (c *sseClient) post(body []byte, header http.Header) *driver.RoundTrip {
 	return c.session.HTTP().Do(driver.HTTPRequest{URL: c.Endpoint.String(), Header: header, Body: body})
 }
 
-// sendRequest posts a request; an empty method is some harmless one.
+// sendRequest posts a request; an empty method is the no-op.
 func (c *sseClient) sendRequest(method string, params check.M, id int, header http.Header) *driver.RoundTrip {
 	return roundtrip.PostRequest(c.session, roundtrip.ManualRequest{
 		ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String(),
 	})
 }
 
-// awaitResponse waits for the response to a request.
+// awaitResponse reports whether the response to a request comes on the stream.
 func (c *sseClient) awaitResponse(id int) bool {
 	isAnswer := c.responseMatcher(id)
 	_, came := c.Stream.AwaitEvent(func(e driver.StreamEvent) bool { return isAnswer(e.Data.Bytes()) })
 	return came
 }
 
-// isResponse reports whether an event is a response, which after the first request of a client can only be the one to
-// that: whether it has the id, and a result, other checks say.
+// isResponse reports whether an event is a response. The first one of a client can only be that to its first request;
+// other checks judge its id and result.
 func isResponse(e driver.StreamEvent) bool {
 	m, _ := driver.Decode(e.Data.Bytes()).(check.M)
 	return m != nil && !check.HasMember(m, "method")
 }
 
-// responseMatcher tells whether a text is the response to a request. Whether its id is a number, and the right one, is
-// for another check.
+// responseMatcher returns a function that reports whether a text is the response to a request. Another check judges
+// whether its id is a number and the right one.
 func (c *sseClient) responseMatcher(id int) (isAnswer func(content []byte) bool) {
 	known := text.CompactJSON(id)
 	return func(content []byte) bool {
@@ -311,7 +320,7 @@ func (c *sseClient) responseMatcher(id int) (isAnswer func(content []byte) bool)
 	}
 }
 
-// describeFirstEvent says what the stream began with.
+// describeFirstEvent describes what the stream began with.
 func (c *sseClient) describeFirstEvent() string {
 	if !c.HasEvent {
 		return "no event: " + c.Stream.Response().String()
@@ -319,7 +328,7 @@ func (c *sseClient) describeFirstEvent() string {
 	return fmt.Sprintf("an event of type %q: %s", cmp.Or(c.FirstEvent.Type, "message"), c.FirstEvent.Data.Brief())
 }
 
-// runTwoClients lets two clients make requests under the same ids, the first one last. It says what went wrong.
+// runTwoClients lets two clients make requests under the same ids alternately, and describes what went wrong.
 func runTwoClients(t *check.T, a, b *sseClient) (wrong string) {
 	if b.Endpoint == nil {
 		return fmt.Sprintf("a second client could not connect: %s; %s", b.StreamResponse, b.describeFirstEvent())
@@ -345,7 +354,7 @@ func runTwoClients(t *check.T, a, b *sseClient) (wrong string) {
 	}
 	for _, id := range []int{initializeID, pingID} {
 		n, m := a.countResponses(id), b.countResponses(id)
-		renamed := id == initializeID && n+m == 0 // each has a welcome, under another id
+		renamed := id == initializeID && n+m == 0 // each client has its response to initialize, under another id
 		if !renamed && (n != 1 || m != 1) {
 			return fmt.Sprintf("%d answers for the first client and %d for the second, of one each", n, m)
 		}
@@ -353,7 +362,7 @@ func runTwoClients(t *check.T, a, b *sseClient) (wrong string) {
 	return ""
 }
 
-// countResponses is how many responses to a request have come.
+// countResponses is how many responses to a request came on the stream.
 func (c *sseClient) countResponses(id int) (n int) {
 	isAnswer := c.responseMatcher(id)
 	for _, e := range c.Stream.Response().Events {
@@ -364,7 +373,7 @@ func (c *sseClient) countResponses(id int) (n int) {
 	return n
 }
 
-// responseAfterClose is the answer to a ping after the stream was closed, once the server has had time to see that.
+// responseAfterClose is the response to a no-op after the stream was closed, once the server had time to notice that.
 func (c *sseClient) responseAfterClose(t *check.T) driver.HTTPResponse {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	begin := time.Now()
@@ -377,8 +386,8 @@ func (c *sseClient) responseAfterClose(t *check.T) driver.HTTPResponse {
 	}
 }
 
-// otherSessionURL is an endpoint like those of two clients, with a session key that the server has not given to
-// anybody. The key is what tells the two apart.
+// otherSessionURL is an endpoint like those of two clients, with a session key that the server has issued to nobody.
+// The key is what differs between the two.
 func otherSessionURL(a, b *url.URL) (other *url.URL, has bool) {
 	unknown := *a
 	query := a.Query()
@@ -400,8 +409,8 @@ func otherSessionURL(a, b *url.URL) (other *url.URL, has bool) {
 	return &unknown, has
 }
 
-// isMessageEvent reports whether a client takes an event for a message, or should have: other types are the server's
-// own affair unless a message is in them.
+// isMessageEvent reports whether clients take an event for a message, or should. Servers may use other types as they
+// like unless a message is in them.
 func isMessageEvent(m check.Message) bool {
 	if m.Event == nil || m.Event.IsEndpoint() {
 		return false
@@ -409,7 +418,7 @@ func isMessageEvent(m check.Message) bool {
 	return slices.Contains([]string{"", "message"}, m.Event.Type) || m.HasMethod || m.HasResult || m.HasError
 }
 
-// fallbackStatuses is the statuses that make a client of a revision try HTTP+SSE.
+// fallbackStatuses are the statuses that make a client of a revision fall back to HTTP+SSE.
 func fallbackStatuses(revision string) (want string, fits func(status int) bool) {
 	if revision < "2025-11-25" {
 		return "a status of 4xx", func(status int) bool { return status >= 400 && status < 500 }
@@ -417,7 +426,7 @@ func fallbackStatuses(revision string) (want string, fits func(status int) bool)
 	return "status 400, 404 or 405", func(status int) bool { return slices.Contains([]int{400, 404, 405}, status) }
 }
 
-// responseOrTimeout is like kit.Own, but takes it for an answer to leave a client waiting.
+// responseOrTimeout is roundtrip.RequireHTTPResponse for a check that also accepts no response in time.
 func responseOrTimeout(t *check.T, a driver.HTTPResponse) driver.HTTPResponse {
 	if !a.Ended && a.StatusCode == 0 {
 		return a
@@ -425,7 +434,7 @@ func responseOrTimeout(t *check.T, a driver.HTTPResponse) driver.HTTPResponse {
 	return roundtrip.RequireHTTPResponse(t, a)
 }
 
-// originOf is scheme, host and port.
+// originOf is the scheme, host and port of a URL.
 func originOf(u *url.URL) string {
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
 	return strings.ToLower(u.Scheme+"://"+u.Hostname()) + ":" + port

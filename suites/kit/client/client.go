@@ -15,22 +15,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// Answer is what a client answers to a question: a result or an error. The zero value is no answer.
+// ClientResponse is the response of a client to a server request: a result or an error. The zero value is no response.
 type ClientResponse struct {
+	// Result is a result; nil when there is none.
 	Result check.M
-	Error  check.M         // only in a session of the handshake: by results a server cannot be told so
-	Ready  <-chan struct{} // it is given once this is closed; nil: at once
+	// Error is an error. Only legacy sessions have it: an input request of a modern server cannot be answered with an
+	// error.
+	Error check.M
+	// Ready delays the response until it is closed; nil does not.
+	Ready <-chan struct{}
 }
 
-// Refused is an error for an answer.
+// NewErrorResponse is a response with an error.
 func NewErrorResponse(code int, text string) ClientResponse {
 	return ClientResponse{Error: check.M{"code": code, "message": text}}
 }
 
-// Responder says what a client answers to each question for what it has declared. It may be called by any goroutine.
+// Responder says how a client answers a server request. It may be called by any goroutine.
 type Responder func(ServerRequest) ClientResponse
 
-// AcceptAll answers as a real client whose user agrees to all: see respond.
+// AcceptAll answers like a real client whose user agrees to everything (toolcall.ClientResult).
 func AcceptAll(t *check.T) Responder {
 	return func(q ServerRequest) ClientResponse {
 		if result, ok := toolcall.ClientResult(t, check.M{"method": q.Method, "params": q.Params}).(check.M); ok {
@@ -40,8 +44,8 @@ func AcceptAll(t *check.T) Responder {
 	}
 }
 
-// RespondTo gives one answer to the questions of a method, and is willing otherwise. A server that asks on and on has
-// no answer in the end, after MaxInputRounds.
+// RespondTo gives one response to all requests of a method, and accepts all others. After MaxInputRounds requests it no
+// longer responds, since a server may ask forever.
 func RespondTo(t *check.T, method string, answer ClientResponse) Responder {
 	var asked atomic.Int32
 	others := AcceptAll(t)
@@ -56,7 +60,7 @@ func RespondTo(t *check.T, method string, answer ClientResponse) Responder {
 	}
 }
 
-// RespondOnce gives an answer to the first question of a method, and is willing otherwise.
+// RespondOnce gives a response to the first request of a method, and accepts all others.
 func RespondOnce(t *check.T, method string, answer ClientResponse) Responder {
 	var asked atomic.Bool
 	others := AcceptAll(t)
@@ -68,52 +72,54 @@ func RespondOnce(t *check.T, method string, answer ClientResponse) Responder {
 	}
 }
 
-// Client is a client that has declared what it can be asked for, and answers as a check has it. In a session of the
-// handshake that is the client of a session of its own; without a handshake, it is one of requests that say so.
+// Client is a client with declared capabilities, which answers as a check needs it. In legacy revisions it has a
+// session of its own; in modern ones its capabilities are declared in each request.
 type Client struct {
 	Session      *driver.Session
 	Capabilities check.M
-	MaxRounds    int // in which it answers what one call asks for by its results; 0: MaxInputRounds
+	// MaxRounds is how many rounds of input requests it answers in one call; 0 is MaxInputRounds.
+	MaxRounds int
 
 	mu        sync.Mutex
 	responder Responder
 }
 
-// NewClient is a willing client with these capabilities.
+// NewClient is a client with these capabilities that accepts everything.
 func NewClient(t *check.T, capabilities check.M) *Client {
 	return NewRespondingClient(t, capabilities, AcceptAll(t))
 }
 
-// NewRespondingClient is a client with these capabilities that answers so, but for calls that have it otherwise.
+// NewRespondingClient is a client with these capabilities that answers by a responder, which CallTool may replace for a
+// call.
 func NewRespondingClient(t *check.T, capabilities check.M, answering Responder) *Client {
 	return newClient(t, capabilities, answering, check.NewSessionWithCapabilities)
 }
 
-// ReusedClient is NewRespondingClient for what may come later in a session of such a client as well as at its
-// beginning.
+// ReusedClient is NewRespondingClient for a check that needs no new session, but can use that of an earlier client with
+// the same capabilities.
 func ReusedClient(t *check.T, capabilities check.M, answering Responder) *Client {
 	return newClient(t, capabilities, answering, check.SessionWithCapabilities)
 }
 
 func newClient(
 	t *check.T, capabilities check.M, answering Responder,
-	begin func(t *check.T, hello check.M, prepare func(*driver.Session)) *driver.Session,
+	begin func(t *check.T, params check.M, prepare func(*driver.Session)) *driver.Session,
 ) *Client {
 	c := &Client{Capabilities: capabilities, responder: answering}
 	if t.IsModern() {
 		c.Session = t.Session()
 		return c
 	}
-	hello := driver.ConnectParams(t.Revision)
-	hello["capabilities"] = capabilities
-	begin(t, hello, func(s *driver.Session) {
+	params := driver.ConnectParams(t.Revision)
+	params["capabilities"] = capabilities
+	begin(t, params, func(s *driver.Session) {
 		c.Session = s
 		s.HandleServerRequests(c.handleRequest)
 	})
 	return c
 }
 
-// handleRequest answers a request of the server for what the client has declared.
+// handleRequest answers a request of the server for a declared capability.
 func (c *Client) handleRequest(request *driver.Frame) (taken bool) {
 	feature := CapabilityOfRequest[request.Method]
 	if feature == "" || c.Capabilities[feature] == nil {
@@ -132,12 +138,12 @@ func (c *Client) handleRequest(request *driver.Frame) (taken bool) {
 	return true
 }
 
-// CapabilityOfRequest are the requests that a client has to declare a capability for.
+// CapabilityOfRequest is the capability that a client has to declare for a request of the server.
 var CapabilityOfRequest = map[string]string{
 	"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation",
 }
 
-// hasMode reports whether the client has declared the mode of a question, if that has one.
+// hasMode reports whether the client declared the mode of an elicitation; requests of other kinds have none.
 func (c *Client) hasMode(q ServerRequest) bool {
 	return q.Method != "elicitation/create" || HasMode(c.Capabilities, ModeOf(q.Params))
 }
@@ -151,13 +157,14 @@ func ModeOf(params check.M) string {
 	return mode
 }
 
-// HasMode reports whether a client with these capabilities has a mode of elicitation: an empty object is form alone.
+// HasMode reports whether a client with these capabilities supports a mode of elicitation. An empty object means form
+// only.
 func HasMode(capabilities check.M, mode string) bool {
 	modes, declared := capabilities["elicitation"].(check.M)
 	return declared && (check.HasMember(modes, mode) || mode == "form" && len(modes) == 0)
 }
 
-// send gives the answer to a request of the server in its time.
+// send sends the response to a request of the server, once it is ready.
 func (a ClientResponse) send(request *driver.Frame, s *driver.Session) {
 	if a.Ready != nil {
 		<-a.Ready
@@ -170,20 +177,23 @@ func (a ClientResponse) send(request *driver.Frame, s *driver.Session) {
 	}
 }
 
-// InteractiveCall is a call of a tool, and what its client was asked for until it had its reply.
+// InteractiveCall is a call of a tool with the server requests during it.
 type InteractiveCall struct {
-	Tool               check.Subject
-	Arguments          check.M
-	ClientCapabilities check.M         // what the client has declared
-	ServerRequests     []ServerRequest // in the order in which they came
-	Reply              driver.Reply
-	AbortReason        string // why the call came to no end, of one that asks by its results; empty: it did
+	Tool      check.Subject
+	Arguments check.M
+	// ClientCapabilities are what the client declared.
+	ClientCapabilities check.M
+	// ServerRequests are in the order in which they came.
+	ServerRequests []ServerRequest
+	Reply          driver.Reply
+	// AbortReason is why the loop of input requests was not finished; empty when it was.
+	AbortReason string
 }
 
-// AsksFor reports whether it asks for a method.
+// AsksFor reports whether the server sent a request of a method during the call.
 func (i *InteractiveCall) AsksFor(method string) bool { return len(i.RequestsFor(method)) > 0 }
 
-// RequestsFor are the questions of a method.
+// RequestsFor are the server requests of a method.
 func (i *InteractiveCall) RequestsFor(method string) (all []ServerRequest) {
 	for _, q := range i.ServerRequests {
 		if q.Method == method {
@@ -193,12 +203,11 @@ func (i *InteractiveCall) RequestsFor(method string) (all []ServerRequest) {
 	return all
 }
 
-// Mute reports whether the call has brought nothing at all: others like it need not be waited for.
+// IsSilent reports whether there was neither a response nor a server request. Other calls like it are not worth a wait.
 func (i *InteractiveCall) IsSilent() bool { return !i.Reply.Answered() && len(i.ServerRequests) == 0 }
 
-// RequireAnswered ends a check of a call that has no answer where that may be due to mcpcheck: the call asked for a
-// method more often than RespondTo answers, or the server takes so long for each message that a call with questions may
-// not be over in the time of one answer.
+// RequireAnswered ends a check of a call without a response where mcpcheck may be the reason: the server sent more
+// requests than RespondTo answers, or takes so long for each message that a call with requests may not end in time.
 func (i *InteractiveCall) RequireAnswered(t *check.T, method string) {
 	switch asked := len(i.RequestsFor(method)); {
 	case i.Reply.Answered():
@@ -211,7 +220,7 @@ func (i *InteractiveCall) RequireAnswered(t *check.T, method string) {
 	}
 }
 
-// Subject shows the call, the last that it asked and the answer to that, and the reply.
+// Subject shows the call, the last server request with its response, and the reply.
 func (i *InteractiveCall) Subject() check.Subject {
 	frames := []*driver.Frame{i.Reply.Request}
 	if n := len(i.ServerRequests); n > 0 {
@@ -220,7 +229,8 @@ func (i *InteractiveCall) Subject() check.Subject {
 	return check.Subject{Name: i.Tool.Name, Frames: append(frames, i.Reply.Frame)}
 }
 
-// Call calls a tool as the client, which answers so meanwhile. When there is no reply, the session is given up.
+// CallTool calls a tool as the client, which answers by this responder meanwhile. When there is no response, the
+// session is marked unusable.
 func (c *Client) CallTool(t *check.T, tool check.Subject, arguments check.M, answering Responder) *InteractiveCall {
 	i := &InteractiveCall{Tool: tool, Arguments: arguments, ClientCapabilities: c.Capabilities}
 	params := check.M{"name": tool.Name, "arguments": arguments}
@@ -240,7 +250,7 @@ func (c *Client) CallTool(t *check.T, tool check.Subject, arguments check.M, ans
 	return i
 }
 
-// setResponder has the client answer otherwise from now on, and returns how it did.
+// setResponder replaces the responder, and returns the one before.
 func (c *Client) setResponder(answering Responder) (before Responder) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,7 +258,8 @@ func (c *Client) setResponder(answering Responder) (before Responder) {
 	return before
 }
 
-// runInputLoop makes the call as often as it asks by its results, with the answers.
+// runInputLoop makes the call of a modern revision again with the responses to its input requests, as often as it has
+// some.
 func (i *InteractiveCall) runInputLoop(t *check.T, c *Client, first check.M, answering Responder) {
 	s, params, rounds := c.Session, first, cmp.Or(c.MaxRounds, toolcall.MaxInputRounds)
 	for range rounds {

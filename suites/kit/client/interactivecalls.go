@@ -11,19 +11,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// InteractiveCalls is what the tools that may be called have asked a client for that can be asked for everything.
+// InteractiveCalls are the calls of tools during which the server requested something of a client with all
+// capabilities.
 type InteractiveCalls struct {
-	List     []*InteractiveCall // that asked for something
+	// List are the calls with a server request.
+	List     []*InteractiveCall
 	Uncalled []toolcall.Uncalled
 }
 
-// CollectServerRequests sees to it that the tools have asked that ask: what they ask for is what some watches judge.
+// CollectServerRequests runs CallInteractively for watches, which see the server requests.
 func CollectServerRequests(t *check.T) { CallInteractively(t) }
 
-// Inquiries calls the tools that may be called, each once as far as there is time, as a willing client that has
-// declared all that a server of the revision can ask for. Where there is a handshake that takes a session of such a
-// client: servers ask only where that was declared, and some list tools for such clients that others do not see.
-// Without one, ValidCalls are such calls.
+// CallInteractively calls each tool that may be called once, as far as time permits, as a client with all capabilities
+// of the revision that accepts everything. In legacy revisions this takes a session of such a client: servers send
+// requests only for declared capabilities, and some list certain tools only to such clients. In modern ones ValidCalls
+// are such calls.
 func CallInteractively(t *check.T) InteractiveCalls {
 	if !t.Server.Declares("tools") {
 		return InteractiveCalls{}
@@ -35,7 +37,7 @@ func CallInteractively(t *check.T) InteractiveCalls {
 		r := &interactiveCaller{t: t, calls: &toolcall.ToolCalls{IsRepetition: true}, isCalled: map[string]bool{},
 			budget: toolcall.NewCallBudget()}
 		if !t.IsConfirmation() {
-			handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true}) // in its session, if there is one
+			handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true}) // whose session is reused below
 		}
 		r.client = ReusedClient(t, protocol.AllCapabilities(t.Revision), AcceptAll(t))
 		for tools := r.remainingTools(); len(tools) > 0; tools = r.remainingTools() {
@@ -49,17 +51,19 @@ func CallInteractively(t *check.T) InteractiveCalls {
 	})
 }
 
-// interactiveCaller is the calls that Inquiries makes in sessions of the handshake.
+// interactiveCaller makes the calls of CallInteractively in legacy sessions.
 type interactiveCaller struct {
 	t        *check.T
 	client   *Client
 	calls    *toolcall.ToolCalls
 	isCalled map[string]bool
 	budget   *toolcall.CallBudget
-	mark     int // in the session of the client, where its tools were listed
+	// mark is where in the session of the client the tools were listed.
+	mark int
 }
 
-// call calls tools side by side, those first that may ask, and returns what they asked.
+// callTools calls tools concurrently, beginning with those that are likely to request something, and returns those that
+// did.
 func (r *interactiveCaller) callTools(tools []check.Subject) (all []*InteractiveCall) {
 	for queue := r.calls.NewValidCalls(r.t, tools); len(queue) > 0; {
 		r.ensureSession()
@@ -72,7 +76,7 @@ func (r *interactiveCaller) callTools(tools []check.Subject) (all []*Interactive
 	return all
 }
 
-// ensureSession has another session begin when the last one has not survived a call.
+// ensureSession begins another session when the last one did not survive a call.
 func (r *interactiveCaller) ensureSession() {
 	if !r.client.Session.IsUsable() {
 		r.client = NewClient(r.t, r.client.Capabilities)
@@ -80,7 +84,7 @@ func (r *interactiveCaller) ensureSession() {
 	}
 }
 
-// hasNewTools reports whether the server has said that it has other tools than before the calls.
+// hasNewTools reports whether the server announced a change of its tools during the calls.
 func (r *interactiveCaller) hasNewTools() bool {
 	return r.client.Session.IsUsable() && slices.ContainsFunc(r.client.Session.ReceivedSince(r.mark),
 		func(f *driver.Frame) bool {
@@ -88,11 +92,11 @@ func (r *interactiveCaller) hasNewTools() bool {
 		})
 }
 
-// remainingTools are the tools that the server lists to the client and that were not called yet, those first that may
-// ask.
+// remainingTools are the listed tools that were not called yet, beginning with those that are likely to request
+// something.
 func (r *interactiveCaller) remainingTools() (tools []check.Subject) {
 	s := r.client.Session
-	check.RequestNoOp(r.t, s) // what the server does once the session is established, it has done then
+	check.RequestNoOp(r.t, s) // what the server does after the handshake is done once this is answered
 	r.mark = s.Mark()
 	var listed []check.M
 	check.FollowPages(r.t, s, "tools/list", "tools",
@@ -109,11 +113,12 @@ func (r *interactiveCaller) remainingTools() (tools []check.Subject) {
 	return tools
 }
 
-// interactions are the calls of a flight that have asked, each with what it asked beside others, and alone.
+// interactions are the calls of a group with server requests: each as one of several at a time and, if it was repeated,
+// exclusively.
 type interactions map[*toolcall.ToolCall][]*InteractiveCall
 
-// interactiveCallsOf are the calls of a flight that have asked. Where several may have asked a question, they are made
-// once more.
+// interactiveCallsOf are the calls of a group with server requests. Where a request may belong to several calls, these
+// are repeated.
 func (r *interactiveCaller) interactiveCallsOf(
 	f *toolcall.CallGroup, questions []ServerRequest,
 ) (all []*InteractiveCall) {
@@ -140,8 +145,8 @@ func (r *interactiveCaller) interactiveCallsOf(
 	return all
 }
 
-// repeatCandidates makes the calls once more that may have asked a question, each alone, the last of them first, until
-// one asks it, be it one that is known to have asked something else.
+// repeatCandidates repeats the calls that a server request may belong to, one at a time and the latest first, until one
+// has such a request.
 func (r *interactiveCaller) repeatCandidates(
 	q ServerRequest, f *toolcall.CallGroup, asked interactions, again map[*toolcall.ToolCall]bool,
 ) {
@@ -165,22 +170,22 @@ func (r *interactiveCaller) repeatCandidates(
 	}
 }
 
-// asksFor reports whether a call is known to ask for a method.
+// asksFor reports whether a call is known to have server requests of a method.
 func (a interactions) asksFor(call *toolcall.ToolCall, method string) bool {
 	return slices.ContainsFunc(a[call], func(i *InteractiveCall) bool { return i.AsksFor(method) })
 }
 
-// add notes what a call has asked. What it asked before gives way to that, unless there was more.
+// add adds an execution of a call. It replaces earlier ones whose methods it covers.
 func (a interactions) add(call *toolcall.ToolCall, i *InteractiveCall) {
 	a[call] = append(slices.DeleteFunc(a[call], i.covers), i)
 }
 
-// covers reports whether it asks for every method that another one asks for.
+// covers reports whether the call has server requests of every method that another one has.
 func (i *InteractiveCall) covers(other *InteractiveCall) bool {
 	return !slices.ContainsFunc(other.ServerRequests, func(q ServerRequest) bool { return !i.AsksFor(q.Method) })
 }
 
-// callOf is the call that a request has made; nil when it has made none.
+// callOf is the call that a request belongs to; nil when there is none.
 func callOf(f *toolcall.CallGroup, request *driver.Frame) *toolcall.ToolCall {
 	for _, call := range f.Calls {
 		if request != nil && driver.SameID(call.Pending.ID, request.ID) {
@@ -190,7 +195,7 @@ func callOf(f *toolcall.CallGroup, request *driver.Frame) *toolcall.ToolCall {
 	return nil
 }
 
-// callsWithInputRequests are the calls that asked for input by their results.
+// callsWithInputRequests are the calls whose results had input requests.
 func callsWithInputRequests(calls toolcall.ToolCalls) (a InteractiveCalls) {
 	for _, call := range slices.Concat(calls.List, calls.UnfinishedLoops) {
 		i := &InteractiveCall{
@@ -209,14 +214,15 @@ func callsWithInputRequests(calls toolcall.ToolCalls) (a InteractiveCalls) {
 	return a
 }
 
-// What tools may be called, and how described, that ask.
+// Patterns of names and descriptions of tools that are likely to request something of the client.
 var (
 	askingName        = regexp.MustCompile(`(?i)elicit|sampl|roots|ask|confirm|prompt|client`)
 	askingDescription = regexp.MustCompile(
 		`(?i)\belicit|\bsampling|\broots\b|\bconfirm|\basks? (for|the (user|client))`)
 )
 
-// likelihoodToAsk is how likely a tool asks: one that other clients do not see may need what they lack.
+// likelihoodToAsk ranks how likely a tool requests something of the client. A tool that other clients do not see is
+// most likely to need what they lack.
 func likelihoodToAsk(known []check.Subject, tool check.Subject) int {
 	description, _ := tool.Value["description"].(string)
 	switch {
@@ -230,8 +236,7 @@ func likelihoodToAsk(known []check.Subject, tool check.Subject) int {
 	return 0
 }
 
-// RequireInteractiveCalls are the calls in which a server asked for something by a method, for checks that cannot do
-// without one.
+// RequireInteractiveCalls are the calls with a server request of a method. It ends a check when there is none.
 func RequireInteractiveCalls(t *check.T, method string) []*InteractiveCall {
 	a := CallInteractively(t)
 	all := slices.DeleteFunc(slices.Clone(a.List), func(i *InteractiveCall) bool { return !i.AsksFor(method) })
@@ -241,7 +246,7 @@ func RequireInteractiveCalls(t *check.T, method string) []*InteractiveCall {
 	return all
 }
 
-// EachInteractiveCall tries a check on calls. What fails is named by its tool.
+// EachInteractiveCall runs a check on each call. Failures are reported under the name of the tool.
 func EachInteractiveCall(t *check.T, all []*InteractiveCall, run func(*check.T, *InteractiveCall)) {
 	check.Each(t, all, (*InteractiveCall).Subject, run)
 }

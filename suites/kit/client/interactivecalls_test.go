@@ -6,16 +6,17 @@ import (
 	"testing"
 )
 
-// What a call asks alone takes the place of what it asked beside others, but nothing that it asked is lost.
+// TestInteractions proves that the server requests of an exclusive call replace those of the same call among others,
+// unless that loses a method.
 func TestInteractions(t *testing.T) {
-	for _, tt := range []struct{ beside, alone, want string }{
+	for _, tt := range []struct{ shared, exclusive, want string }{
 		{"", "roots", "roots"},
 		{"sampling", "roots sampling", "roots sampling"},
 		{"sampling", "roots", "sampling | roots"},
 		{"roots sampling", "roots", "roots sampling | roots"},
 	} {
 		asked, call := interactions{}, &toolcall.ToolCall{}
-		for _, methods := range []string{tt.beside, tt.alone} {
+		for _, methods := range []string{tt.shared, tt.exclusive} {
 			i := &InteractiveCall{}
 			for _, method := range strings.Fields(methods) {
 				i.ServerRequests = append(i.ServerRequests, ServerRequest{Method: method})
@@ -31,11 +32,11 @@ func TestInteractions(t *testing.T) {
 			got = append(got, strings.Join(methods, " "))
 		}
 		if all := strings.Join(got, " | "); all != tt.want {
-			t.Errorf("%q, and alone %q: got %q, want %q", tt.beside, tt.alone, all, tt.want)
+			t.Errorf("%q, and exclusively %q: got %q, want %q", tt.shared, tt.exclusive, all, tt.want)
 		}
-		for _, method := range strings.Fields(tt.beside + " " + tt.alone) {
+		for _, method := range strings.Fields(tt.shared + " " + tt.exclusive) {
 			if !asked.asksFor(call, method) {
-				t.Errorf("%q, and alone %q: it does not ask for %s", tt.beside, tt.alone, method)
+				t.Errorf("%q, and exclusively %q: it does not ask for %s", tt.shared, tt.exclusive, method)
 			}
 		}
 	}

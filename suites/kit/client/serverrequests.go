@@ -12,22 +12,28 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// ServerRequest is something that a server asked its client for: by a request of its own or, where there is no
-// handshake, by an input request in a result.
+// ServerRequest is what a server requests of its client: a request of its own in legacy revisions, an input request in
+// a result in modern ones.
 type ServerRequest struct {
-	Method        string
-	Params        check.M // nil where they are no object
-	InputKey      string  // of the input request; empty: it is a request of its own
-	Session       *driver.Session
-	Frame         *driver.Frame // that asks
-	ClientRequest *driver.Frame // of the client that was being served meanwhile; nil where that cannot be told
-	Response      *driver.Frame // of the client to a request of the server; nil where it has given none
+	Method string
+	// Params are the params; nil when they are not an object.
+	Params check.M
+	// InputKey is the key of an input request; empty for a request of its own.
+	InputKey string
+	Session  *driver.Session
+	// Frame is the message with the request.
+	Frame *driver.Frame
+	// ClientRequest is the client's request that was being served; nil when that is not known.
+	ClientRequest *driver.Frame
+	// Response is the response of the client to a request of its own; nil when there is none.
+	Response *driver.Frame
 
-	Candidates []*driver.Frame // of several requests under way, one of which may be Request
+	// Candidates are the pending requests of the client if there are several, one of which may be ClientRequest.
+	Candidates []*driver.Frame
 }
 
-// ServerRequests are all that the server asked for by a method in sessions of the revision whose clients kept the
-// protocol. What the entries of a task ask for is among them.
+// ServerRequests are the server requests of a method in all sessions of the tested revision, up to the first invalid
+// input. Input requests of tasks are included.
 func ServerRequests(t *check.T, w check.Wire, method string) (all []ServerRequest) {
 	if t.IsModern() {
 		for _, m := range protocol.ModernResults(t, w).List {
@@ -41,11 +47,11 @@ func ServerRequests(t *check.T, w check.Wire, method string) (all []ServerReques
 	return slices.DeleteFunc(all, func(q ServerRequest) bool { return q.Method != method })
 }
 
-// maxJudgedRequests is how many questions a check looks at: more than any run has of a server that does not flood it.
+// maxJudgedRequests is how many server requests a check judges. No run has as many unless the server floods the client.
 const maxJudgedRequests = 5000
 
-// JudgeServerRequests tries a check on questions, each named by the tool that asked. Without any the check ends as
-// SkipNotObserved does.
+// JudgeServerRequests runs a check on each server request, named by the tool. Without any it ends the check by
+// SkipNotObserved.
 func JudgeServerRequests(t *check.T, what string, all []ServerRequest, run func(*check.T, ServerRequest)) {
 	if len(all) == 0 {
 		toolcall.SkipNotObserved(t, what, CallInteractively(t).Uncalled, toolcall.AnyTool)
@@ -57,7 +63,7 @@ func JudgeServerRequests(t *check.T, what string, all []ServerRequest, run func(
 	check.Each(t, all, ServerRequest.Subject, run)
 }
 
-// Subject is the question, named by the tool during whose call it came, and by its key.
+// Subject shows the request. It is named by the tool that was being called, and by its key.
 func (q ServerRequest) Subject() check.Subject {
 	name := q.ToolName()
 	if q.InputKey != "" {
@@ -66,8 +72,8 @@ func (q ServerRequest) Subject() check.Subject {
 	return check.Subject{Name: name, Frames: []*driver.Frame{q.ClientRequest, q.Frame}}
 }
 
-// ToolName is the name of what was being called, got or read, or the method of another request; empty where that cannot
-// be told.
+// ToolName is the name of the tool, prompt, resource or task that was being requested, or else the method of that
+// request; empty when it is not known.
 func (q ServerRequest) ToolName() string {
 	if q.ClientRequest == nil {
 		return ""
@@ -81,7 +87,7 @@ func (q ServerRequest) ToolName() string {
 	return q.ClientRequest.Method
 }
 
-// Client is what the client had declared that was asked.
+// ClientCapabilities are what the client had declared.
 func (q ServerRequest) ClientCapabilities() check.M {
 	if !catalogue.IsModern(q.Session.NegotiatedRevision()) {
 		declared, _ := q.Session.ConnectParams["capabilities"].(check.M)
@@ -92,7 +98,7 @@ func (q ServerRequest) ClientCapabilities() check.M {
 	return declared
 }
 
-// Value is the request as it was written, to be held against its schema; nil where it is no object.
+// Value is the request as it was sent, for validation against its schema; nil when it is not an object.
 func (q ServerRequest) Value() any {
 	if !catalogue.IsModern(q.Session.NegotiatedRevision()) {
 		return q.Frame.JSON()
@@ -102,7 +108,7 @@ func (q ServerRequest) Value() any {
 	return requests[q.InputKey]
 }
 
-// ServerRequestsIn are the requests of the server in a part of what was said in a session of the handshake.
+// ServerRequestsIn are the requests of the server in a part of a legacy session.
 func ServerRequestsIn(s *driver.Session, frames []*driver.Frame) (all []ServerRequest) {
 	transcript.EachServerMessage(frames, func(m *driver.Frame, asked []*transcript.TrackedRequest) {
 		if m.IsRequest() && m.Method != "ping" {
@@ -128,8 +134,8 @@ func ServerRequestsIn(s *driver.Session, frames []*driver.Frame) (all []ServerRe
 	return all
 }
 
-// activeRequests are the requests of the client that were being served when the server sent a message: the one on whose
-// stream it came or, on a channel that requests share, all that were under way.
+// activeRequests are the requests of the client that the server was serving when it sent a message: the one on whose
+// stream it came or, on a shared channel, all that were pending.
 func activeRequests(m *driver.Frame, asked []*transcript.TrackedRequest) (requests []*driver.Frame) {
 	for _, a := range asked {
 		switch {
@@ -157,11 +163,11 @@ func inputRequestsIn(s *driver.Session, request, f *driver.Frame) (all []ServerR
 	return all
 }
 
-// EndedAfterDecline reports whether the last that the client said, before the session ended with a call unanswered, was
-// that its user does not agree to something, or an error to what the server asked it for.
+// EndedAfterDecline reports whether the session ended with the call unanswered after the last message of the client was
+// a decline of, or an error to, a server request.
 func EndedAfterDecline(x *transcript.Call) bool {
 	var last *driver.Frame
-	asked := map[string]bool{} // ids of questions
+	asked := map[string]bool{} // ids of server requests
 	for _, f := range x.Session.FramesSince(0) {
 		switch {
 		case f == x.EndFrame:
@@ -175,7 +181,7 @@ func EndedAfterDecline(x *transcript.Call) bool {
 	return false
 }
 
-// isDecline reports whether an answer to a question is an error, or that the user does not accept.
+// isDecline reports whether a response to a server request is an error, or a result in which the user does not accept.
 func isDecline(answer *driver.Frame) bool {
 	message := answer.JSON()
 	result, _ := message["result"].(check.M)

@@ -12,7 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
 )
 
-// What the server asks belongs to the one request that it was serving meanwhile; of several, to none for sure.
+// TestServerRequestAttribution proves that a server request belongs to the only pending client request, and to none if
+// there are several.
 func TestServerRequestAttribution(t *testing.T) {
 	var d kittest.Frames
 	ask := func(id string) {
@@ -55,7 +56,7 @@ func TestServerRequestAttribution(t *testing.T) {
 	}
 }
 
-// A client without modes has that of forms, and a question without a mode is of it.
+// TestHasMode proves that form is the default mode, of a client that declares none and of a request without one.
 func TestHasMode(t *testing.T) {
 	tests := []struct {
 		client, params check.M

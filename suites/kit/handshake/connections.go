@@ -9,20 +9,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// ConnectionLists are a session that others have used, and another connection beside it in which a list was the first
-// request.
+// ConnectionLists are the lists on two connections: a session that other checks have used, and a new connection whose
+// first request was for a list.
 type ConnectionLists struct {
-	ListMethod     string
-	FirstReply     driver.Reply  // to that request
-	UsedConnection []NamesByList // of the one session: twice, and after the other requests
-	NewConnection  []NamesByList // of the other one: before and after other requests in it
+	// ListMethod is the method of that first request.
+	ListMethod string
+	// FirstReply is the reply to that first request.
+	FirstReply driver.Reply
+	// UsedConnection are the lists of the used session: before the other one, twice while it is used, and at the end.
+	UsedConnection []NamesByList
+	// NewConnection are the lists of the new connection, before and after other requests on it.
+	NewConnection []NamesByList
 }
 
-// NamesByList are the names, or URIs, of all that a server lists, by list, in ascending order.
+// NamesByList are the sorted names, or URIs, of all items, by list method.
 type NamesByList map[string][]string
 
-// CompareConnections asks for lists on two connections by turns, and in between on one of them for what changes
-// nothing.
+// CompareConnections requests lists on two connections alternately, and in between sends read-only requests on one of
+// them.
 func CompareConnections(t *check.T) ConnectionLists {
 	list := protocol.RequireListMethod(t)
 	if check.SharesProcess(t) {
@@ -36,7 +40,7 @@ func CompareConnections(t *check.T) ConnectionLists {
 	})
 }
 
-// compare does so with a connection on which nothing was said yet.
+// compare runs CompareConnections with a connection on which nothing was sent yet.
 func (c *ConnectionLists) compare(t *check.T, list string, there *driver.Session) {
 	c.ListMethod, c.FirstReply = list, there.AwaitFirst(there.Request(list, nil))
 	if c.FirstReply.Result() == nil {
@@ -51,8 +55,8 @@ func (c *ConnectionLists) compare(t *check.T, list string, there *driver.Session
 	c.UsedConnection = append(c.UsedConnection, readLists(t, here))
 }
 
-// sessionWithoutToolResults is a session that others may have used, but in which no tool had a result, since that may
-// have changed what is listed.
+// sessionWithoutToolResults is a session that others may have used, but in which no tool call had a result, since that
+// may have changed the lists.
 func sessionWithoutToolResults(t *check.T) *driver.Session {
 	s := t.Session()
 	if results := (check.Wire{Sessions: []*driver.Session{s}}).ResultsOf("tools/call"); len(results.List) > 0 {
@@ -61,13 +65,13 @@ func sessionWithoutToolResults(t *check.T) *driver.Session {
 	return s
 }
 
-// ListMember is the member of the result of a list method that is the list.
+// ListMember is the member of the result of a list method that holds the items.
 func ListMember(method string) (member string) {
 	member, _, _ = strings.Cut(method, "/")
 	return member
 }
 
-// readLists is what the server lists in a session.
+// readLists are the lists of the server in a session.
 func readLists(t *check.T, s *driver.Session) NamesByList {
 	all := NamesByList{}
 	for _, list := range protocol.ListMethods(t.Server.Capabilities) {
@@ -84,7 +88,7 @@ func readLists(t *check.T, s *driver.Session) NamesByList {
 	return all
 }
 
-// sendReadOnlyRequests makes requests that change nothing: those for what does not exist, and readings.
+// sendReadOnlyRequests sends requests that change nothing: for things that do not exist, and for reading.
 func sendReadOnlyRequests(t *check.T, s *driver.Session) {
 	t.TryRequest(s, "server/discover", nil)
 	if t.Server.Declares("tools") && check.MayCallUnknown(t) {

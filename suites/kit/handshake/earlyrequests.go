@@ -10,19 +10,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// EarlyRequests is what came of ordinary requests at a time when only ping is allowed, and of the same requests after
-// the handshake: a list that the server declares and, of one with tools, a call of an unknown tool.
+// EarlyRequests are ordinary requests that were sent while only ping is allowed, and the same requests after the
+// handshake: for a list and, if the server declares tools, a call of an unknown tool.
 type EarlyRequests struct {
-	ListMethod          string // of the list; empty: it declares none, and nothing was tried
+	// ListMethod is the method for the list; empty when the server declares none, and then nothing was sent.
+	ListMethod string
+	// EarlyList and LateList are the replies to the list requests.
 	EarlyList, LateList driver.Reply
+	// EarlyCall and LateCall are the replies to the calls.
 	EarlyCall, LateCall driver.Reply
-	CallSent            bool // the calls were made: not where the early list was left unanswered, which says it all
-	AnsweredInTime      bool // the early requests were answered before the handshake went on
+	// CallSent reports whether the calls were made. They are not made after the early list was left unanswered.
+	CallSent bool
+	// AnsweredInTime reports whether the early requests were answered before the handshake went on.
+	AnsweredInTime bool
 
-	pendingList driver.Pending // the early one
+	// pendingList is the early request for the list.
+	pendingList driver.Pending
 }
 
-// sendEarly sends the requests too early.
+// sendEarly sends the requests before they are allowed.
 func (g *EarlyRequests) sendEarly(t *check.T, s *driver.Session) {
 	if g.ListMethod, _ = protocol.ListMethod(t); g.ListMethod == "" {
 		return
@@ -40,14 +46,14 @@ func (g *EarlyRequests) sendEarly(t *check.T, s *driver.Session) {
 	g.AnsweredInTime = g.EarlyList.Answered() && (!g.CallSent || g.EarlyCall.Answered())
 }
 
-// startsFast reports whether the first process was there in a fraction of what one answer may take. Others are not
-// waited for longer than for an answer then.
+// startsFast reports whether the first process started in a fraction of the timeout. Then later processes have no
+// longer for their first response than for any other.
 func startsFast(t *check.T, s *driver.Session) bool {
 	took, known := firstAnswerTime(t)
 	return known && 5*took < s.ReplyTimeout()
 }
 
-// firstAnswerTime is how long the first process took for its first answer.
+// firstAnswerTime is how long the first process took for its first response.
 func firstAnswerTime(t *check.T) (took time.Duration, known bool) {
 	first := t.Server.ConnectReply
 	if !first.Answered() || first.Request == nil {
@@ -56,8 +62,8 @@ func firstAnswerTime(t *check.T) (took time.Duration, known bool) {
 	return first.Frame.At - first.Request.SentAt(), true
 }
 
-// sendLate sends them after the handshake, when the list was asked for already, if they were sent too early. The early
-// list may have waited for that.
+// sendLate sends the requests of sendEarly again after the handshake; list is the reply to the list request, which was
+// sent already. It also collects an early list that the server answers only now.
 func (g *EarlyRequests) sendLate(t *check.T, s *driver.Session, list driver.Reply) {
 	if g.ListMethod == "" {
 		return
@@ -71,7 +77,7 @@ func (g *EarlyRequests) sendLate(t *check.T, s *driver.Session, list driver.Repl
 	}
 }
 
-// call calls an unknown tool, if there are tools.
+// callUnknownTool calls an unknown tool if the server declares tools.
 func (g *EarlyRequests) callUnknownTool(t *check.T, s *driver.Session) (r driver.Reply) {
 	if g.CallSent = check.MayCallUnknown(t) && t.Server.Declares("tools"); g.CallSent {
 		sent := s.Request("tools/call", check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}})
@@ -80,14 +86,14 @@ func (g *EarlyRequests) callUnknownTool(t *check.T, s *driver.Session) (r driver
 	return r
 }
 
-// RequireLateAnswer ends a check whose late list has no answer when it has none in an ordinary session either.
+// RequireLateAnswer ends a check whose late list has no response when it has none in an ordinary session either.
 func (g *EarlyRequests) RequireLateAnswer(t *check.T) {
 	if !g.LateList.Answered() {
 		t.Request(t.ExclusiveSession(), g.ListMethod, nil)
 	}
 }
 
-// SkipIfServerExits ends a check when the early call has ended the server, as it does at any time.
+// SkipIfServerExits ends a check when the early call ended the server, and such a call ends it at any time.
 func (g *EarlyRequests) SkipIfServerExits(t *check.T) {
 	if !g.CallSent || !protocol.IsServerExit(g.EarlyCall) {
 		return
@@ -97,18 +103,19 @@ func (g *EarlyRequests) SkipIfServerExits(t *check.T) {
 	}
 }
 
-// ExpectErrors wants refusals before a moment. A request that draws the same error after the handshake proves nothing,
-// nor does a call that has no answer then either.
-func (g *EarlyRequests) ExpectErrors(t *check.T, moment string) {
+// ExpectErrors expects errors for the early requests. A request that has the same error after the handshake proves
+// nothing, nor does a call that is left unanswered then, too. Messages
+// say that the requests came before event.
+func (g *EarlyRequests) ExpectErrors(t *check.T, event string) {
 	listProves := !sameError(g.EarlyList, g.LateList)
 	callProves := g.CallSent && (g.EarlyCall.Answered() || g.LateCall.Answered()) && !sameError(g.EarlyCall, g.LateCall)
 	if listProves {
 		invalid.SkipUnlessServerRejects(t, g.EarlyList)
-		t.Expect(g.EarlyList).To(check.BeError(), "%s before %s", g.ListMethod, moment)
+		t.Expect(g.EarlyList).To(check.BeError(), "%s before %s", g.ListMethod, event)
 	}
 	if callProves {
 		invalid.SkipUnlessServerRejects(t, g.EarlyCall)
-		t.Expect(g.EarlyCall).To(check.BeError(), "tools/call before %s", moment)
+		t.Expect(g.EarlyCall).To(check.BeError(), "tools/call before %s", event)
 	}
 	if !listProves && !callProves {
 		t.Inconclusive("the same requests are refused after the handshake as well")

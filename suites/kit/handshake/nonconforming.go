@@ -9,11 +9,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// nonconformingClient is what a process of a server without a handshake has made of a client that does not know it: one
-// that asks in versions that no server has, and then without naming any. Nothing ordinary was said before.
+// nonconformingClient is the outcome of a process of a modern server whose client sends versions that no server
+// supports, and then requests that name no version. No valid request precedes these.
 //
-// A request that is refused for its version is not to matter to the next one, so one process shows both. Where it was
-// answered otherwise, what does not pass is tried once more, in a process for either.
+// A request that was refused for its version must not affect later ones, so one process is enough for both. If a
+// version was not refused, failures are confirmed in a process for each.
 type nonconformingClient struct {
 	versionProbes []VersionProbe
 	withoutMeta   []IncompleteRequest
@@ -32,24 +32,24 @@ func probeNonconforming(t *check.T) *nonconformingClient {
 	})
 }
 
-// Incomplete is a request that does not say all that it has to say, and the answer to it.
+// IncompleteRequest is a request that lacks required members, with its reply.
 type IncompleteRequest struct {
 	Missing, Method string
 	Params          check.M
 	Reply           driver.Reply
 }
 
-// Subject is the request, and its answer.
+// Subject shows the request and its reply.
 func (r IncompleteRequest) Subject() check.Subject {
 	return check.Subject{Name: r.Method + " " + r.Missing, Frames: []*driver.Frame{r.Reply.Request, r.Reply.Frame}}
 }
 
-// OmittedCapabilities is what a request says that leaves out what its client can do.
+// OmittedCapabilities are params without the capabilities of the client, which every modern request must have.
 var OmittedCapabilities = check.M{"_meta": check.M{driver.MetaCapabilities: driver.Omitted}}
 
 // RequestsWithoutMeta are requests that do not name their version: the first has no params, the second no
-// protocolVersion, the others no _meta. Over stdio nothing ordinary was said before in their process. Others have it
-// afterwards as a hostile session, unless the server has come to treat such requests otherwise than at first.
+// protocolVersion, the others no _meta. Over stdio they are the first messages to their process. The session serves
+// others for invalid input afterwards, unless the server answers such requests differently than at first.
 func RequestsWithoutMeta(t *check.T) []IncompleteRequest {
 	if check.SharesProcess(t) {
 		return probeNonconforming(t).withoutMeta
@@ -84,8 +84,8 @@ func sendWithoutMeta(t *check.T, s *driver.Session) []IncompleteRequest {
 	return all
 }
 
-// FirstVersionProbes are server/discover in versions that no server has, as a client over stdio begins with it: as the
-// first that a process is asked. Over HTTP, where requests have no order, there are none.
+// FirstVersionProbes are server/discover requests in versions that no server supports, each as one of the first
+// requests to a process over stdio. Over HTTP, where requests have no order, there are none.
 func FirstVersionProbes(t *check.T) []VersionProbe {
 	switch {
 	case t.Site() != nil:
@@ -100,7 +100,7 @@ func FirstVersionProbes(t *check.T) []VersionProbe {
 	})
 }
 
-// probeFirstVersions makes them, as long as they are answered.
+// probeFirstVersions sends the requests of FirstVersionProbes until one is left unanswered.
 func probeFirstVersions(t *check.T, s *driver.Session) (all []VersionProbe) {
 	const discover = "server/discover"
 	for _, version := range []string{NewerVersion, OlderVersion, NonDateVersion} {

@@ -13,53 +13,81 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// Scenario is how a session is begun. The zero value is the ordinary way.
+// Scenario is a way to begin a legacy session. The zero value is the ordinary way.
 type Scenario struct {
-	version             string // that is asked for; empty: the revision that is judged
-	NewerFields         bool   // the client sends fields of later revisions
-	RefuseRequests      bool   // it declares roots, sampling and elicitation, and refuses what comes
-	UnknownCapabilities bool   // it declares capabilities that no revision knows
-	InitializedForm     string // params of initialized: "none", "{}" or "_meta"; empty is none, too
+	// version is the version that the client requests; empty is the tested revision.
+	version string
+	// NewerFields adds capabilities and fields of later revisions.
+	NewerFields bool
+	// RefuseRequests declares roots, sampling and elicitation, and refuses the server's requests for them.
+	RefuseRequests bool
+	// UnknownCapabilities declares capabilities that no revision defines.
+	UnknownCapabilities bool
+	// InitializedForm is the form of params of the initialized notification: "none", "{}" or "_meta"; empty is none,
+	// too.
+	InitializedForm string
 
-	NoStderrReader bool // nobody reads its stderr
-	// the client declares roots, and leaves unanswered what it is asked for, which no client may
-	IgnoreRequests        bool
-	SilentStart           bool // nothing is said for a while, before all else
-	IncompleteInitialize  bool // initialize comes without what it needs, and then once more
-	PingFirst             bool // ping comes before initialize
-	ListFirst             bool // so do ordinary requests
-	CancelInitialize      bool // initialize is cancelled at once, which no client may do
-	CloseStdin            bool // initialized and a request follow at once, and stdin ends
-	DelayInitialized      bool // initialized comes late, from a client that can be asked for something
-	PingBeforeInitialized bool // ping comes between initialize and initialized
-	ListBeforeInitialized bool // so do ordinary requests
-	NotifyAtEnd           bool // in the end come notifications that any client may send, and then nothing
-	DeclareTasks          bool // the client runs what it is asked for as tasks, and can be asked for more afterwards
+	// NoStderrReader connects the stderr of the server to the null device.
+	NoStderrReader bool
+	// IgnoreRequests declares roots and leaves the server's requests unanswered, which no client may do.
+	IgnoreRequests bool
+	// SilentStart waits before the first message.
+	SilentStart bool
+	// IncompleteInitialize sends initialize without required members first.
+	IncompleteInitialize bool
+	// PingFirst sends ping before initialize.
+	PingFirst bool
+	// ListFirst sends ordinary requests before initialize.
+	ListFirst bool
+	// CancelInitialize cancels initialize at once, which no client may do.
+	CancelInitialize bool
+	// CloseStdin sends the initialized notification and a request without waiting, and closes stdin.
+	CloseStdin bool
+	// DelayInitialized waits before the initialized notification, and declares capabilities of the client.
+	DelayInitialized bool
+	// PingBeforeInitialized sends ping between initialize and the initialized notification.
+	PingBeforeInitialized bool
+	// ListBeforeInitialized sends ordinary requests between initialize and the initialized notification.
+	ListBeforeInitialized bool
+	// NotifyAtEnd sends notifications that any client may send at the end, and nothing after them.
+	NotifyAtEnd bool
+	// DeclareTasks declares sampling and elicitation as tasks. The session may be used for requests of the server
+	// later.
+	DeclareTasks bool
 }
 
-// ScenarioResult is what came of it.
+// ScenarioResult is the outcome of a scenario, as far as it went.
 type ScenarioResult struct {
-	ConnectParams check.M // what the client said of itself
-	// to initialize, by the names of IncompleteConnectParams, as far as that went
-	IncompleteReplies  map[string]driver.Reply
-	FirstPingReply     driver.Reply // to the ping before initialize
-	BeforeInitialize   EarlyRequests
-	ConnectReply       driver.Reply
-	EarlyPingReply     driver.Reply // to the ping before initialized
-	BeforeInitialized  EarlyRequests
-	InitializedReplies []*driver.Frame // what looks like a reply to initialized
-	NoOpReply          driver.Reply    // to the harmless request after initialized
-	ListReply          driver.Reply    // to the ordinary request after that
-	ServerRequests     []*driver.Frame // its requests
-	// to a harmless request after the client has refused them, or left them unanswered
+	// ConnectParams are the params of initialize.
+	ConnectParams check.M
+	// IncompleteReplies are the replies to incomplete initialize requests, by the names of IncompleteConnectParams.
+	IncompleteReplies map[string]driver.Reply
+	// FirstPingReply is the reply to ping before initialize.
+	FirstPingReply driver.Reply
+	// BeforeInitialize are the ordinary requests before initialize.
+	BeforeInitialize EarlyRequests
+	ConnectReply     driver.Reply
+	// EarlyPingReply is the reply to ping before the initialized notification.
+	EarlyPingReply driver.Reply
+	// BeforeInitialized are the ordinary requests before the initialized notification.
+	BeforeInitialized EarlyRequests
+	// InitializedReplies are messages that look like replies to the initialized notification.
+	InitializedReplies []*driver.Frame
+	// NoOpReply is the reply to the no-op after the initialized notification.
+	NoOpReply driver.Reply
+	// ListReply is the reply to the ordinary request after that.
+	ListReply driver.Reply
+	// ServerRequests are the requests of the server for features of the client.
+	ServerRequests []*driver.Frame
+	// LastNoOpReply is the reply to a no-op after the client refused or ignored these.
 	LastNoOpReply driver.Reply
 }
 
-// sharedScenarios are the ways in which the sessions of a run begin that begin with a handshake. A process is dear, and
-// each can be asked for one version, so each tries several things that do not meddle with each other; whatever does not
-// pass here is tried once more alone, in a session that is ordinary in everything else. Those without a version ask for
-// the others, one each. The first begins with what no client says, and is lent for hostile input then; the second is
-// lent to ClientTasks where the server falls back to the revision that is judged.
+// sharedScenarios are the scenarios that a run of a legacy revision executes. A process is expensive, and can be asked
+// for one version only, so each combines several deviations that do not affect each other. What does not pass here is
+// confirmed in a session that is ordinary in everything else. Scenarios without a version request the other legacy
+// revisions, one each. The first sends invalid input first, so its session serves others for invalid input; that of the
+// second serves ClientTasks if the server falls back to the tested revision.
 var sharedScenarios = []Scenario{
 	{version: protocol.UnpublishedVersions[0], IncompleteInitialize: true, ListFirst: true, CancelInitialize: true,
 		InitializedForm: "{}"},
@@ -69,11 +97,11 @@ var sharedScenarios = []Scenario{
 	{NewerFields: true, UnknownCapabilities: true, SilentStart: true, CloseStdin: true},
 }
 
-// clientScenario is the session of a client that can be asked for anything, which others use afterwards. It asks for
-// the revision that is judged: there are servers that ask the client for nothing when it has asked for a later one.
+// clientScenario is the scenario of a client with all capabilities, whose session others use afterwards. It requests
+// the tested revision, since some servers request nothing of a client that requested a later one.
 var clientScenario = Scenario{RefuseRequests: true, PingBeforeInitialized: true}
 
-// scenariosFor are the manners when a revision is judged.
+// scenariosFor are the scenarios of a run that tests a revision.
 func scenariosFor(judged string) []Scenario {
 	all := append(slices.Clone(sharedScenarios), clientScenario)
 	next := 0
@@ -89,7 +117,7 @@ func scenariosFor(judged string) []Scenario {
 	return all
 }
 
-// includes reports whether an opening does all that another asks for.
+// includes reports whether a scenario does everything that another one does.
 func (o Scenario) includes(other Scenario) bool {
 	is := func(mine, wanted bool) bool { return mine || !wanted }
 	return is(o.NewerFields, other.NewerFields) && is(o.RefuseRequests,
@@ -106,8 +134,9 @@ func (o Scenario) includes(other Scenario) bool {
 		o.InitializedForm == other.InitializedForm)
 }
 
-// RunScenario opens a session in a certain way and tells what came of it. Unless the check is tried alone, it may be a
-// session of openings, which does more than was asked for: but not where it is a process that costs less than a wait.
+// RunScenario begins a session by a scenario and returns the outcome. Unless the check is being confirmed, it may use
+// one of sharedScenarios that includes the scenario. For a slow server it does not, since the additional steps would
+// cost more than a process of its own.
 func RunScenario(t *check.T, o Scenario) ScenarioResult {
 	if o.version == t.Revision {
 		o.version = ""
@@ -123,17 +152,18 @@ func RunScenario(t *check.T, o Scenario) ScenarioResult {
 		func(t *check.T) ScenarioResult { return executeScenario(t, o) })
 }
 
-// scenarioRun opens a session step by step.
+// scenarioRun executes a scenario step by step.
 type scenarioRun struct {
 	Scenario
 	ScenarioResult
-	t         *check.T
-	s         *driver.Session
-	firstPing driver.Pending // before initialize
+	t *check.T
+	s *driver.Session
+	// firstPing is the ping before initialize.
+	firstPing driver.Pending
 }
 
 func executeScenario(t *check.T, o Scenario) ScenarioResult {
-	if t.Server.Transport == "http" { // where a server has no way to speak first
+	if t.Server.Transport == "http" { // a server cannot send anything first
 		o.SilentStart, o.DelayInitialized = false, false
 	}
 	p := &scenarioRun{Scenario: o, t: t, s: check.NewProcessWith(t, driver.Options{DiscardStderr: o.NoStderrReader})}
@@ -150,7 +180,7 @@ func executeScenario(t *check.T, o Scenario) ScenarioResult {
 	return p.ScenarioResult
 }
 
-// sendBeforeInitialize is what comes before initialize.
+// sendBeforeInitialize does what precedes initialize.
 func (p *scenarioRun) sendBeforeInitialize() {
 	if p.SilentStart {
 		p.s.Sleep(check.LateWindow)
@@ -168,19 +198,19 @@ func (p *scenarioRun) sendBeforeInitialize() {
 
 // initialize sends initialize.
 func (p *scenarioRun) initialize() {
-	hello := p.connectParams(p.t)
-	p.ConnectParams = hello
+	params := p.connectParams(p.t)
+	p.ConnectParams = params
 	if p.s.RefuseServerRequests = p.RefuseRequests || p.DeclareTasks; p.IgnoreRequests {
 		p.s.HandleServerRequests(isServerRequest)
 	}
 	if p.CancelInitialize {
 		p.s.MarkInvalidInputFromStart()
-		p.s.AfterInitialize = func(sent driver.Pending) driver.Pending { return cancelInitialize(p.s, sent, hello) }
+		p.s.AfterInitialize = func(sent driver.Pending) driver.Pending { return cancelInitialize(p.s, sent, params) }
 	}
-	p.ConnectReply = p.s.Connect(hello)
+	p.ConnectReply = p.s.Connect(params)
 }
 
-// sendBeforeInitialized is what comes between initialize and initialized.
+// sendBeforeInitialized does what comes between initialize and the initialized notification.
 func (p *scenarioRun) sendBeforeInitialized() {
 	if p.DelayInitialized {
 		p.s.Sleep(check.LateWindow)
@@ -193,25 +223,25 @@ func (p *scenarioRun) sendBeforeInitialized() {
 	}
 }
 
-// sendInitialized sends initialized, and a harmless request after it.
+// sendInitialized sends the initialized notification and a no-op.
 func (p *scenarioRun) sendInitialized() {
 	if p.IgnoreRequests {
 		p.s.MarkInvalidInput()
 	}
 	mark := p.s.Mark()
 	p.s.FinishConnectWith(p.initializedParams())
-	if p.s.Revision == p.t.Revision { // which a server falls back to
+	if p.s.Revision == p.t.Revision { // the server fell back to it
 		p.s.AcceptRevision()
 	}
 	pong := protocol.SendNoOp(p.s, 70052)
 	p.s.AwaitReaction(mark)
-	if p.NoOpReply = p.s.AwaitFor(pong, protocol.ShortWait); p.PingFirst { // answers may come in any order
+	if p.NoOpReply = p.s.AwaitFor(pong, protocol.ShortWait); p.PingFirst { // responses may come in any order
 		p.FirstPingReply = p.s.AwaitFor(p.firstPing, protocol.ShortWait)
 	}
 	p.InitializedReplies, _ = transcript.NotificationReplies(p.s, mark)
 }
 
-// finish is what comes once the session is established.
+// finish does what follows once the session is established.
 func (p *scenarioRun) finish() {
 	if p.IgnoreRequests {
 		p.awaitRequests()
@@ -222,13 +252,13 @@ func (p *scenarioRun) finish() {
 	method, params := protocol.OrdinaryRequest(p.t, p.s)
 	p.ListReply = p.t.TryRequest(p.s, method, params)
 	if _, served := protocol.ListMethod(p.t); served && p.ListReply.Result() == nil {
-		p.s.MarkUnusable() // it serves less than others, and is lent to nobody
+		p.s.MarkUnusable() // it serves less than others, so nobody may use it
 	}
 	p.BeforeInitialize.sendLate(p.t, p.s, p.ListReply)
 	p.BeforeInitialized.sendLate(p.t, p.s, p.ListReply)
 	if p.IgnoreRequests {
 		if p.ListReply.Answered() {
-			p.s.Barrier(p.s.Mark()) // the server may be about to ask
+			p.s.Barrier(p.s.Mark()) // the server may be about to send a request
 		}
 		p.ServerRequests, p.LastNoOpReply = serverRequestFrames(p.s), p.s.Call(p.s.NoOp())
 	}
@@ -241,13 +271,13 @@ func (p *scenarioRun) finish() {
 	}
 }
 
-// closeInput sends initialize, initialized and a harmless request at once, and ends stdin.
+// closeInput sends initialize, the initialized notification and a no-op without waiting, and closes stdin.
 func (p *scenarioRun) closeInput() {
 	var pong driver.Pending
-	p.s.MarkInvalidInputFromStart() // what it leaves unanswered is judged here alone
+	p.s.MarkInvalidInputFromStart() // checks of ordinary sessions must not judge what is left unanswered here
 	p.s.AfterInitialize = func(sent driver.Pending) driver.Pending {
 		p.s.Notify("notifications/initialized", nil)
-		pong = protocol.SendNoOp(p.s, 70053) // which is not taken for the answer to initialize under another id
+		pong = protocol.SendNoOp(p.s, 70053) // not mistaken for the response to initialize under another id
 		p.s.Stdio().CloseStdin()
 		return sent
 	}
@@ -255,18 +285,18 @@ func (p *scenarioRun) closeInput() {
 	p.NoOpReply = p.s.Await(pong)
 }
 
-// IncompleteConnectParams are params of initialize that lack a required member.
+// IncompleteConnectParams are params of initialize that each lack a required member.
 func IncompleteConnectParams(revision string) (forms []check.Subject) {
 	for _, member := range []string{"protocolVersion", "clientInfo", "capabilities"} {
-		hello := driver.ConnectParams(revision)
-		delete(hello, member)
-		forms = append(forms, check.Subject{Name: "without " + member, Value: hello, FromClient: true})
+		params := driver.ConnectParams(revision)
+		delete(params, member)
+		forms = append(forms, check.Subject{Name: "without " + member, Value: params, FromClient: true})
 	}
 	return append(forms, check.Subject{Name: "without params"})
 }
 
-// initializeIncomplete greets with what lacks something. A server that takes that for good is greeted in a further
-// process, and so is one that ends or falls silent, which only a check that is tried alone goes on with.
+// initializeIncomplete sends incomplete initialize requests. It continues in a new process after the server accepted
+// one. After one that was left unanswered, it continues only in a confirmation.
 func (p *scenarioRun) initializeIncomplete() {
 	p.IncompleteReplies = map[string]driver.Reply{}
 	for _, form := range IncompleteConnectParams(p.t.Revision) {
@@ -282,9 +312,9 @@ func (p *scenarioRun) initializeIncomplete() {
 	}
 }
 
-// cancelInitialize cancels initialize. Where that is heeded, by an error or since a later request is answered before
-// it, initialize comes once more: it returns the one that is to be answered.
-func cancelInitialize(s *driver.Session, p driver.Pending, hello check.M) driver.Pending {
+// cancelInitialize cancels initialize and returns the request that is to be answered: the same one, or a second
+// initialize if the server honoured the cancellation, by an error or by answering a later request first.
+func cancelInitialize(s *driver.Session, p driver.Pending, params check.M) driver.Pending {
 	mark := s.Mark()
 	s.Notify("notifications/cancelled", check.M{"requestId": p.ID, "reason": "mcpcheck"})
 	ping := s.Request("ping", nil)
@@ -294,21 +324,21 @@ func cancelInitialize(s *driver.Session, p driver.Pending, hello check.M) driver
 	if s.AwaitFor(p, protocol.ShortWait).Result() != nil {
 		return p
 	}
-	return s.Request("initialize", hello)
+	return s.Request("initialize", params)
 }
 
-// AwaitServerRequests leaves time to a server that may ask the client for what it has declared: some wait a while after
-// the handshake. Over HTTP, one without sessions has no way to ask.
+// AwaitServerRequests gives the server time to request what the client declared: some wait a while after the handshake.
+// Over HTTP a server without sessions cannot send requests.
 func AwaitServerRequests(t *check.T, s *driver.Session) {
 	if !t.Server.Sessionless {
 		s.Wait(0, check.LateWindow, isServerRequest)
 	}
 }
 
-// shortRequestWait is how long most servers take at the most that ask a client for something by themselves.
+// shortRequestWait is how long most servers take at most until they send a request on their own.
 const shortRequestWait = 500 * time.Millisecond
 
-// awaitRequests is AwaitServerRequests, but less patient in a session that others wait for.
+// awaitRequests is AwaitServerRequests with a shorter wait in a session that others wait for.
 func (p *scenarioRun) awaitRequests() {
 	if p.t.IsConfirmation() {
 		AwaitServerRequests(p.t, p.s)
@@ -317,17 +347,17 @@ func (p *scenarioRun) awaitRequests() {
 	}
 }
 
-// asks reports whether a frame is a request of the server for a feature of the client.
+// isServerRequest reports whether a frame is a request of the server for a feature of the client.
 func isServerRequest(f *driver.Frame) bool {
 	return f.Side == driver.FromServer && f.IsRequest() && f.Method != "ping"
 }
 
-// asked are the requests of the server that asks reports.
+// serverRequestFrames are the requests of the server for features of the client.
 func serverRequestFrames(s *driver.Session) []*driver.Frame {
 	return slices.DeleteFunc(s.ReceivedSince(0), func(f *driver.Frame) bool { return !isServerRequest(f) })
 }
 
-// recordRefusals is what came of the requests of a server whose client refuses them.
+// recordRefusals records the requests of a server whose client refuses them, and whether it serves afterwards.
 func (p *scenarioRun) recordRefusals() {
 	if AwaitServerRequests(p.t, p.s); p.NoOpReply.Answered() {
 		p.s.Barrier(p.s.Mark())
@@ -337,23 +367,23 @@ func (p *scenarioRun) recordRefusals() {
 	p.s.RefuseServerRequests, p.s.ReusableAsClient = false, true
 }
 
-// Plain is what a client declares that can be asked for every feature, and for none of the options of one. Its roots
-// may change.
+// BasicCapabilities are the capabilities of a client that supports every feature without options, and whose roots may
+// change.
 var BasicCapabilities = check.M{"roots": check.M{"listChanged": true}, "sampling": check.M{}, "elicitation": check.M{}}
 
-// CapableConnectParams is the greeting of a client that a server may ask for anything.
+// CapableConnectParams are the params of initialize of a client with BasicCapabilities.
 func CapableConnectParams(revision string) check.M {
-	hello := driver.ConnectParams(revision)
-	maps.Copy(hello["capabilities"].(check.M), BasicCapabilities)
-	return hello
+	params := driver.ConnectParams(revision)
+	maps.Copy(params["capabilities"].(check.M), BasicCapabilities)
+	return params
 }
 
 func (o Scenario) connectParams(t *check.T) check.M {
-	hello := driver.ConnectParams(t.Revision)
+	params := driver.ConnectParams(t.Revision)
 	if o.version != "" {
-		hello["protocolVersion"] = o.version
+		params["protocolVersion"] = o.version
 	}
-	capabilities := hello["capabilities"].(check.M)
+	capabilities := params["capabilities"].(check.M)
 	if o.RefuseRequests {
 		maps.Copy(capabilities, protocol.AllCapabilities(t.Revision))
 	}
@@ -376,15 +406,15 @@ func (o Scenario) connectParams(t *check.T) check.M {
 			"sampling":    check.M{"tools": check.M{}, "context": check.M{}},
 		})
 		icon := check.M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}
-		hello["clientInfo"] = check.M{
+		params["clientInfo"] = check.M{
 			"name": "mcpcheck", "version": "1", "title": "mcpcheck", "description": "A client of a later revision",
 			"icons": []any{icon}, "websiteUrl": "https://example.com",
 		}
 	}
-	return hello
+	return params
 }
 
-// initializedParams of the notification initialized.
+// initializedParams are the params of the initialized notification.
 func (o Scenario) initializedParams() check.M {
 	switch o.InitializedForm {
 	case "{}":
@@ -395,7 +425,7 @@ func (o Scenario) initializedParams() check.M {
 	return nil
 }
 
-// ServerSpokeFirst reports whether the server said in some session, before its client said anything, what
+// ServerSpokeFirst reports whether in some session the server sent a message too early, which
 // lifecycle/server-does-not-speak-first reports.
 func ServerSpokeFirst(w check.Wire) bool {
 	return slices.ContainsFunc(w.CompleteSessions(), func(s *driver.Session) bool {
@@ -411,49 +441,51 @@ func ServerSpokeFirst(w check.Wire) bool {
 	})
 }
 
-// isTooEarly reports whether a frame of the server is more than may come before initialize.
+// isTooEarly reports whether a frame of the server may not come before initialize.
 func isTooEarly(f *driver.Frame) bool { return f.IsResponse() || f.IsRequest() && f.Method != "ping" }
 
-// IsBeforeConnectReply reports whether a message came before the answer to initialize.
+// IsBeforeConnectReply reports whether a message came before the response to initialize.
 func IsBeforeConnectReply(m check.Message) bool {
-	var hello *driver.Frame
+	var request *driver.Frame
 	for _, f := range m.Session.FramesSince(0) {
 		switch {
 		case f == m.Frame:
 			return true
 		case f.Side == driver.FromClient && f.Method == "initialize":
-			hello = f
-		case hello != nil && f.Side == driver.FromServer && driver.SameID(f.RequestID(), hello.ID):
+			request = f
+		case request != nil && f.Side == driver.FromServer && driver.SameID(f.RequestID(), request.ID):
 			return false
 		}
 	}
 	return false
 }
 
-// RequireConnected ends a check that has nothing to go on with. Alone, it asks for the revision that the server grants.
+// RequireConnected ends a check that needs an established session. When the check is confirmed, the client requests the
+// revision that the server grants.
 func (r ScenarioResult) RequireConnected(t *check.T) {
 	if r.ConnectReply.Result() == nil {
 		t.Retry("initialize brought %s", check.Got(r.ConnectReply))
 	}
 }
 
-// SkipUnlessCapabilities ends a check of what a server has not declared when its welcome does not say what it declares.
-func SkipUnlessCapabilities(t *check.T, welcome check.M) {
-	if _, ok := welcome["capabilities"].(check.M); !ok {
+// SkipUnlessCapabilities ends a check of undeclared capabilities when the result of initialize does not say what is
+// declared.
+func SkipUnlessCapabilities(t *check.T, result check.M) {
+	if _, ok := result["capabilities"].(check.M); !ok {
 		t.Yield("capabilities is not an object")
 	}
 }
 
-// ConnectReplyFor is the answer to initialize with a version.
+// ConnectReplyFor is the reply to initialize with a version.
 func ConnectReplyFor(t *check.T, version string) driver.Reply {
 	if version == t.Server.Requested && t.Server.ConnectResult != nil && !t.IsConfirmation() {
 		check.NeedsConfirmation(t)
-		return t.Server.ConnectReply // discovery has asked already
+		return t.Server.ConnectReply // discovery has sent this request already
 	}
 	return RunScenario(t, Scenario{version: version}).ConnectReply
 }
 
-// InitializeAll asks for several versions at a time; the answers are had from ConnectReplyFor.
+// InitializeAll sends initialize with several versions at a time. ConnectReplyFor returns the replies.
 func InitializeAll(t *check.T, versions []string) {
 	check.Parallel(t, len(versions), func(t *check.T, i int) { ConnectReplyFor(t, versions[i]) })
 }

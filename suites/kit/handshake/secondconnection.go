@@ -7,18 +7,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// secondConnection is a process of a server without a handshake to which was said, in this order: a list; lists by
-// turns with another connection; server/discover; notifications. Then it was left to itself. Nobody reads its stderr.
+// secondConnection is a process of a modern server that received, in this order: a list request; list requests
+// alternating with another connection; server/discover; and notifications. Then it is left idle. Nobody reads its
+// stderr.
 //
-// A process is dear, so one shows all of that: what was said before is not to matter to what is said later, nor to what
-// the server says by itself. What does not pass here is tried once more alone, each in a process of its own, and all of
-// it when the server does not serve as far as server/discover.
+// A process is expensive, so one is used for all of that: earlier requests must not affect later ones, nor what the
+// server sends on its own. What fails here is confirmed in a process for each, and all of it is when the server does
+// not serve as far as server/discover.
 type secondConnection struct {
-	lists        ConnectionLists
-	requireLists func()       // ends a check of the lists as asking for them has ended
-	connectReply driver.Reply // to server/discover
+	lists ConnectionLists
+	// requireLists ends a check of the lists in the way in which requesting them ended.
+	requireLists func()
+	// connectReply is the reply to server/discover.
+	connectReply driver.Reply
 	session      *driver.Session
-	idleMark     int // the mark since which it is left to itself
+	// idleMark is the mark since which the session is idle.
+	idleMark int
 }
 
 func openSecondConnection(t *check.T) *secondConnection {
@@ -44,7 +48,7 @@ func openSecondConnection(t *check.T) *secondConnection {
 	})
 }
 
-// list is the answer to the first list or, of a server that declares none, to server/discover.
+// firstReply is the reply to the first list or, of a server that declares none, to server/discover.
 func (n *secondConnection) firstReply() driver.Reply {
 	if n.lists.ListMethod == "" {
 		return n.connectReply
@@ -52,7 +56,7 @@ func (n *secondConnection) firstReply() driver.Reply {
 	return n.lists.FirstReply
 }
 
-// sendNotifications sends those that any client may send.
+// sendNotifications sends notifications that any client may send.
 func sendNotifications(t *check.T, s *driver.Session) {
 	mark := s.Mark()
 	s.SendJSON(invalid.NewCancellation(s))
@@ -60,8 +64,8 @@ func sendNotifications(t *check.T, s *driver.Session) {
 	check.Barrier(t, s, mark)
 }
 
-// StartIdleSession starts a server to which nothing is said, for watches to judge what it says all the same. Without a
-// handshake it is left to itself after the first requests.
+// StartIdleSession starts a server to which nothing is sent, so that watches see what it sends on its own. A modern
+// server may be left idle after its first requests.
 func StartIdleSession(t *check.T) {
 	switch {
 	case check.SharesProcess(t):
@@ -77,8 +81,8 @@ func StartIdleSession(t *check.T) {
 	})
 }
 
-// Idle is what a server without a handshake has said so far in a process in which it was asked for nothing more, once
-// it had answered server/discover.
+// FramesWhileIdle are the messages of a modern server in a process that it sent after answering server/discover, while
+// it received no further request.
 func FramesWhileIdle(t *check.T) []*driver.Frame {
 	if check.SharesProcess(t) {
 		n := openSecondConnection(t)
@@ -95,8 +99,8 @@ func FramesWhileIdle(t *check.T) []*driver.Frame {
 	})
 }
 
-// NotifyAndIdle sends notifications that any client may send, and leaves time for replies that come late. Nothing is
-// said in the session meanwhile: whatever comes then could be meant for that.
+// NotifyAndIdle sends notifications that any client may send, and leaves the session idle afterwards, so that a late
+// reply cannot be meant for anything else.
 func NotifyAndIdle(t *check.T) {
 	switch {
 	case check.SharesProcess(t):
@@ -114,8 +118,8 @@ func NotifyAndIdle(t *check.T) {
 	})
 }
 
-// PrepareUnusedSession begins a further session with a handshake, like the first one of the run, and lists its tools
-// before any is called. It is left for who wants an unused one.
+// PrepareUnusedSession begins a legacy session like the first one of the run, and lists its tools before any is called.
+// It is kept for a check that needs an unused session.
 func PrepareUnusedSession(t *check.T) {
 	check.Step(t, "a further session", func(t *check.T) bool {
 		s := t.ExclusiveSession()
@@ -127,7 +131,7 @@ func PrepareUnusedSession(t *check.T) {
 	})
 }
 
-// Muted is what a session came to that was begun with nobody to read stderr.
+// RunWithoutStderrReader is the outcome of a session whose stderr nobody reads.
 func RunWithoutStderrReader(t *check.T) ScenarioResult {
 	if check.SharesProcess(t) {
 		n := openSecondConnection(t)

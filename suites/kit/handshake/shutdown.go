@@ -8,20 +8,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// ExitTimeout is how long a process may take to end once it was asked to.
+// ExitTimeout is how long a process may take to exit after it was asked to.
 const ExitTimeout = 5 * time.Second
 
-// CloseStdinResult is how a server took the end of its stdin.
+// CloseStdinResult is how a server reacted to the end of its stdin.
 type CloseStdinResult struct {
+	// ExitedByItself reports whether it exited within ExitTimeout.
 	ExitedByItself bool
-	ForcedBy       string // what it needed otherwise
-	Duration       time.Duration
-	Exit           driver.Exit
-	Output         check.Messages // written after the end of stdin
-	Stderr         string         // written after the end of stdin
+	// ForcedBy says which signal ended it otherwise.
+	ForcedBy string
+	Duration time.Duration
+	// Exit is how the process exited.
+	Exit driver.Exit
+	// Output are lines that it wrote to stdout after the end of stdin.
+	Output check.Messages
+	// Stderr is what it wrote to stderr after the end of stdin.
+	Stderr string
 }
 
-// CloseStdin closes the stdin of a session that has served, and watches the end.
+// CloseStdin closes the stdin of a session that serves, and observes the exit.
 func CloseStdin(t *check.T) CloseStdinResult {
 	return check.Step(t, "end of stdin", func(t *check.T) (e CloseStdinResult) {
 		s := check.SessionToEnd(t)
@@ -29,7 +34,7 @@ func CloseStdin(t *check.T) CloseStdinResult {
 		before := strings.Join(s.StderrTail(), "\n")
 		begin := time.Now()
 		s.Stdio().CloseStdin()
-		if !t.IsConfirmation() { // most are gone at once; who is not has the whole time when it is confirmed
+		if !t.IsConfirmation() { // most exit at once; others get the whole time in the confirmation
 			if e.Exit, e.ExitedByItself = s.Stdio().AwaitExit(ExitTimeout / 5); !e.ExitedByItself {
 				check.NeedsConfirmation(t)
 				t.Retry("the process did not end soon after its stdin")

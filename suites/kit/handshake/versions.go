@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// InitializeReply is the answer to initialize of a server that is judged without a handshake: in a process, or in
-// requests over HTTP, that nothing else was said in.
+// InitializeReply is the reply to initialize of a server whose modern revision is tested: in a process, or in HTTP
+// requests, with nothing before it.
 func InitializeReply(t *check.T) driver.Reply {
 	if asked := t.Server.InitializeReply; asked.Answered() && !t.IsConfirmation() {
 		check.NeedsConfirmation(t)
@@ -22,9 +22,9 @@ func InitializeReply(t *check.T) driver.Reply {
 	return check.Step(t, "initialize", sendInitialize)
 }
 
-// sendInitialize waits as long as a server may take to start. While others run, one that is silent for a moment, or
-// busy with another session, is asked again when nothing else runs. There it is asked another thing beside. The answer
-// to that shows that it has started, and this one has no longer than any other then.
+// sendInitialize sends initialize in a new process. While others run, it does not wait for long; a server that is
+// silent or busy is tried again when nothing else runs. Then it has the time of a start, and another request is sent as
+// well: once that is answered, the server has started, and this one has no longer than any other.
 func sendInitialize(t *check.T) driver.Reply {
 	s := t.NewProcess()
 	s.MarkInvalidInputFromStart()
@@ -49,24 +49,25 @@ func sendInitialize(t *check.T) driver.Reply {
 	return r
 }
 
-// SupportsBothEras reports whether a server that is judged without a handshake serves clients with one as well.
+// SupportsBothEras reports whether a server whose modern revision is tested also serves clients with a handshake.
 func SupportsBothEras(t *check.T) bool { return InitializeReply(t).Result() != nil }
 
-// Versions that no server has: by their dates a newer one, and an older one than any other, and one that is no date.
+// Versions that no server supports.
 const (
 	NewerVersion   = "2099-01-01"
 	OlderVersion   = "1900-01-01"
 	NonDateVersion = "mcpcheck-bogus"
 )
 
-// VersionProbe is a request that is made as one of another version.
+// VersionProbe is a request in another version, with its reply.
 type VersionProbe struct {
 	Method, Version string
-	Position        string // in its process, where that may matter: " after tools/list"
-	Reply           driver.Reply
+	// Position is where in its process the request was sent if that may matter, for messages: " after tools/list".
+	Position string
+	Reply    driver.Reply
 }
 
-// Subject is the request, and its answer.
+// Subject shows the request and its reply.
 func (c VersionProbe) Subject() check.Subject {
 	return check.Subject{
 		Name:   c.Method + " in " + check.Show(c.Version) + c.Position,
@@ -80,14 +81,14 @@ func (c VersionProbe) IsRefused() bool {
 	return code == errcode.UnsupportedProtocolVersion
 }
 
-// IsEquivalent reports whether another version has brought the same at the same place.
+// IsEquivalent reports whether another version had the same kind of reply at the same position.
 func (c VersionProbe) IsEquivalent(other VersionProbe) bool {
 	return c.Method == other.Method && c.Position == other.Position && protocol.SameKind(c.Reply, other.Reply)
 }
 
-// VersionProbes asks server/discover, and a list that the server declares, in another version. The session is a hostile
-// one: what the server makes of that is nothing to judge the version by that it is judged by. Over stdio the same list
-// comes before in that version: a server may take a connection for one of the version in which it was first asked.
+// VersionProbes requests server/discover, and a list that the server declares, in another version. It uses a session
+// for invalid input, since the replies say nothing about the tested version. Over stdio an ordinary request in the
+// tested version precedes them: a server may take the version of the first request for that of the connection.
 func VersionProbes(t *check.T, version string) []VersionProbe {
 	return check.Step(t, "version "+version, func(t *check.T) (all []VersionProbe) {
 		s, methods, when := t.SessionForInvalidInput(), []string{"server/discover"}, ""
@@ -112,7 +113,7 @@ func versionParams(version string) check.M {
 	return check.M{"_meta": check.M{driver.MetaRevision: version}}
 }
 
-// AllVersionProbes are the requests in a version that no server has, be it as the first ones of a process or later.
+// AllVersionProbes are the requests in a version that no server supports, as the first ones of a process and later.
 func AllVersionProbes(t *check.T, version string) (all []VersionProbe) {
 	for _, c := range FirstVersionProbes(t) {
 		if c.Version == version {
@@ -122,8 +123,8 @@ func AllVersionProbes(t *check.T, version string) (all []VersionProbe) {
 	return append(all, VersionProbes(t, version)...)
 }
 
-// RequireVersionError is the error with which a request is refused in a version that no server has. It ends the check
-// when none is.
+// RequireVersionError is the error by which a request in an unsupported version is refused, with its data. It ends the
+// check when none is.
 func RequireVersionError(t *check.T) (data check.M, reply driver.Reply) {
 	all := AllVersionProbes(t, NewerVersion)
 	i := slices.IndexFunc(all, VersionProbe.IsRefused)

@@ -16,15 +16,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// IDProbeResult is what came of a request whose id matters.
+// IDProbeResult is the outcome of a request whose id is tested.
 type IDProbeResult struct {
-	ID                json.RawMessage
-	Reply             driver.Reply
-	UnknownIDResponse *driver.Frame // a response that answers no request; nil: none
-	Blocked           bool          // neither it nor a later request was answered
+	// ID is the id of the request.
+	ID json.RawMessage
+	// Reply is the response under that id, or why there is none.
+	Reply driver.Reply
+	// UnknownIDResponse is a response that answers no request; nil when there is none.
+	UnknownIDResponse *driver.Frame
+	// Blocked reports whether neither the request nor a later one was answered.
+	Blocked bool
 }
 
-// String says what came: the answer, or the response under another id that seems to be it.
+// String describes the response, or the response under another id that seems to be it.
 func (e IDProbeResult) String() string {
 	switch {
 	case !e.Reply.Answered() && e.UnknownIDResponse != nil:
@@ -35,7 +39,7 @@ func (e IDProbeResult) String() string {
 	return check.Got(e.Reply)
 }
 
-// Frames are the request and what came of it.
+// Frames are the request and its response.
 func (e IDProbeResult) Frames() []*driver.Frame {
 	frames := e.Reply.Frames()
 	if e.UnknownIDResponse != nil {
@@ -44,31 +48,33 @@ func (e IDProbeResult) Frames() []*driver.Frame {
 	return frames
 }
 
-// ProbeID sends the session's harmless request under an id.
+// ProbeID sends the no-op of the session with this id.
 func ProbeID(s *driver.Session, id any) IDProbeResult {
 	mark := s.Mark()
 	return AwaitWithBarrier(s, mark, protocol.SendNoOp(s, id), protocol.ShortWait)
 }
 
-// IDProbeResults are what came of requests with ids of a kind.
+// IDProbeResults are the outcomes of requests whose ids are of one kind.
 type IDProbeResults struct {
-	UsualReply driver.Reply    // that of a request with an id of the session's own
-	List       []IDProbeResult // up to the first without an answer
+	// UsualReply is the reply to the same request with an id of the session's own.
+	UsualReply driver.Reply
+	// List are the outcomes, up to the first request without a response.
+	List []IDProbeResult
 }
 
-// Served reports whether such ids are as good as the session's own, and are repeated.
+// AllServed reports whether requests with such ids are served like others, with their ids repeated.
 func (all IDProbeResults) AllServed() bool {
 	return !slices.ContainsFunc(all.List, func(e IDProbeResult) bool {
 		return !e.HasRequestID() || all.UsualReply.Result() != nil && e.Reply.Result() == nil
 	})
 }
 
-// IntegerIDs are the echoes of integers.
+// IntegerIDs are the outcomes with integers as ids.
 func IntegerIDs(t *check.T) IDProbeResults {
 	return stepOfIDProbes(t, "integer ids", 70007, -1, 1<<53-1)
 }
 
-// StringIDs are the echoes of strings. No other session asks under the numbers that they are.
+// StringIDs are the outcomes with strings as ids. No other session uses the numbers in them as ids.
 func StringIDs(t *check.T) IDProbeResults {
 	return stepOfIDProbes(t, "string ids", "70071", "0070072", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20))
 }
@@ -82,25 +88,27 @@ func stepOfIDProbes(t *check.T, name string, ids ...any) IDProbeResults {
 	})
 }
 
-// ProbeEachID is ProbeID with one id after the other up to the first without an answer, or in a hurry with all of them.
+// ProbeEachID runs ProbeID with one id after the other up to the first without a response. Where requests may be sent
+// concurrently, it sends all of them.
 func ProbeEachID(t *check.T, s *driver.Session, ids []any) []IDProbeResult {
 	ask := func(id any) driver.Pending { return protocol.SendNoOp(s, id) }
 	return probeIDsWith(t, s, ids, ask, protocol.ShortWait)
 }
 
-// probeIDsWith asks under ids and waits for what comes of it.
+// probeIDsWith sends a request with each id and awaits the outcomes. Patience is how much longer than for a later
+// request it waits for a response.
 func probeIDsWith(
 	t *check.T, s *driver.Session, ids []any, ask func(id any) driver.Pending, patience time.Duration,
 ) (all []IDProbeResult) {
 	mark, sent := s.Mark(), map[any]driver.Pending{}
-	hurry := check.SendsConcurrently(t)
-	if hurry {
+	concurrent := check.SendsConcurrently(t)
+	if concurrent {
 		for _, id := range ids {
 			sent[id] = ask(id)
 		}
 	}
 	for _, id := range ids {
-		if !hurry {
+		if !concurrent {
 			mark, sent[id] = s.Mark(), ask(id)
 		}
 		e := AwaitWithBarrier(s, mark, sent[id], patience)
@@ -111,16 +119,17 @@ func probeIDsWith(
 	return all
 }
 
-// StringIDOrDefault is a text as the id of a request or, where strings are not served as ids, nil: the default.
-func StringIDOrDefault(t *check.T, text string) any {
+// StringIDOrDefault is a string as the id of a request; nil, the default, where the server does not serve strings as
+// ids.
+func StringIDOrDefault(t *check.T, id string) any {
 	if !StringIDs(t).AllServed() {
 		return nil
 	}
-	return text
+	return id
 }
 
-// AwaitWithBarrier waits for the answer to what was sent after the mark. When none comes at once, it makes sure that a
-// later request is answered, and waits a while more.
+// AwaitWithBarrier waits for the response to p, which was sent after the mark. When none comes at once, it makes sure
+// that a later request is answered, and then waits for patience longer.
 func AwaitWithBarrier(s *driver.Session, mark int, p driver.Pending, patience time.Duration) IDProbeResult {
 	e := IDProbeResult{ID: p.ID, Reply: s.AwaitFor(p, 250*time.Millisecond)}
 	if e.Reply.Answered() || !s.IsAlive() {
@@ -141,8 +150,8 @@ func AwaitWithBarrier(s *driver.Session, mark int, p driver.Pending, patience ti
 	return e
 }
 
-// RequireNotBlocked ends a check whose request was not taken, since the server serves one at a time, or serves nothing
-// any more.
+// RequireNotBlocked ends a check whose request the server did not process, since it serves one at a time or nothing at
+// all any more.
 func (e IDProbeResult) RequireNotBlocked(t *check.T) {
 	var none *driver.NoResponseError
 	switch {
@@ -153,42 +162,40 @@ func (e IDProbeResult) RequireNotBlocked(t *check.T) {
 	}
 }
 
-// HasRequestID reports whether the answer has the id of the request, which that of HTTP need not have when it is an
-// error.
+// HasRequestID reports whether the response has the id of the request. The body of an HTTP error need not have it.
 func (e IDProbeResult) HasRequestID() bool {
 	return e.Reply.IsStatusOnly() || e.Reply.Answered() &&
 		(driver.SameID(text.CompactJSON(e.Reply.Message()["id"]), e.ID) || protocol.MayLackID(e.Reply.Frame))
 }
 
-// BeAnsweredUnder matches what was answered; id, under which it was asked, is named in the message.
+// BeAnsweredUnder matches probes with a response; id is the id of the request, for the message.
 func BeAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
 	return check.Satisfy("an answer with id "+driver.Brief(id),
 		func(e IDProbeResult) bool { return e.Reply.Answered() })
 }
 
-// HaveRequestID matches what was answered under the id with which it was asked.
+// HaveRequestID matches probes whose response has the id of the request.
 func HaveRequestID(id json.RawMessage) types.GomegaMatcher {
 	return check.Satisfy("an answer with id "+driver.Brief(id), IDProbeResult.HasRequestID)
 }
 
-// UnknownURI is a resource that no server has.
+// UnknownURI is the URI of a resource that no server has.
 const UnknownURI = "test://mcpcheck/no-such-resource"
 
-// NewCancellation sends the session's harmless request and returns the notification that cancels it, for who sends it
-// at once: the one notification that any client may send at any time. Whether the request is answered all the same is
-// for the server to decide.
+// NewCancellation sends the no-op of the session and returns the notification that cancels it, to be sent at once. It
+// is the one notification that any client may send at any time. The server may answer the request nonetheless.
 func NewCancellation(s *driver.Session) check.M {
 	params := check.M{"requestId": s.Request(s.NoOp()).ID, "reason": "mcpcheck"}
 	return check.M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 }
 
-// ExpectAlive wants the session to go on; err is why it does not.
+// ExpectAlive expects that the session goes on; err is why it does not.
 func ExpectAlive(t *check.T, err error) {
 	t.Expect(err == nil).To(check.BeTrue("the session to go on", "%v", err))
 }
 
-// ExpectNoReply wants no reply to the notification that was sent after the mark. One that comes late is for watches of
-// all responses.
+// ExpectNoReply expects no reply to the notification that was sent after the mark. A late one is left to watches, which
+// see all responses.
 func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
 	check.ObserveLate(t, time.Now())
 	replies, noisy := transcript.NotificationReplies(s, mark)
@@ -198,7 +205,8 @@ func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
 	}
 }
 
-// ExpectIgnored is ExpectNoReply for one kind of notification: that all of them are replied to, another check reports.
+// ExpectIgnored is ExpectNoReply for one kind of notification. It skips where the server replies to all of them, which
+// another check reports.
 func ExpectIgnored(t *check.T, s *driver.Session, mark int) {
 	if replies, _ := transcript.NotificationReplies(s, mark); len(replies) > 0 {
 		SkipIfRepliesToNotifications(t)
@@ -206,8 +214,8 @@ func ExpectIgnored(t *check.T, s *driver.Session, mark int) {
 	ExpectNoReply(t, s, mark)
 }
 
-// SkipIfRepliesToNotifications ends a check that has seen a reply to a notification if the server replies to a
-// cancellation as well.
+// SkipIfRepliesToNotifications ends a check that has seen a reply to a notification if the server also replies to a
+// cancellation.
 func SkipIfRepliesToNotifications(t *check.T) {
 	if check.Step(t, "replies to a cancellation", func(t *check.T) bool {
 		s := t.ExclusiveSession()
@@ -222,7 +230,7 @@ func SkipIfRepliesToNotifications(t *check.T) {
 	}
 }
 
-// frameBrief is the beginning of a frame, for messages; empty when there is none.
+// frameBrief is the beginning of a frame, for messages; empty when f is nil.
 func frameBrief(f *driver.Frame) string {
 	if f == nil {
 		return ""

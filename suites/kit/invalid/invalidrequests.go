@@ -14,21 +14,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Some servers refuse nothing: whatever is amiss with a request, they answer with the same result, or with silence.
-// That is one fault, which jsonrpc/unknown-method-is-error reports, and not one in each check of what is to be refused.
-
 // UnknownMethodName is a method that no server has.
 const UnknownMethodName = "mcpcheck" + unknownMethodSuffix
 
 const unknownMethodSuffix = "/no-such-method"
 
-// UnknownMethodOf is a method of a feature, such as tools, that no server has.
+// UnknownMethodOf is a method that no server has, in the namespace of a feature such as "tools".
 func UnknownMethodOf(feature string) string { return feature + unknownMethodSuffix }
 
-// IsUnknownMethod reports whether a method is one of those that no server has.
+// IsUnknownMethod reports whether method is UnknownMethodName or one of UnknownMethodOf.
 func IsUnknownMethod(method string) bool { return strings.HasSuffix(method, unknownMethodSuffix) }
 
-// SendUnknownMethod is what comes of a method that no server has.
+// SendUnknownMethod sends a request of a method that no server has.
 func SendUnknownMethod(t *check.T) IDProbeResult {
 	return check.Step(t, "unknown method", func(t *check.T) IDProbeResult {
 		s := t.Session()
@@ -37,8 +34,8 @@ func SendUnknownMethod(t *check.T) IDProbeResult {
 	})
 }
 
-// SendInvalid makes a request that may be refused, as s.Exchange does. It does not wait for long where the server is
-// known to leave such requests unanswered.
+// SendInvalid sends a request that may be refused. It does not wait long where the server is known to leave such
+// requests unanswered.
 func SendInvalid(t *check.T, s *driver.Session, method string, params check.M) (r driver.Reply) {
 	s.RetryWhileBusy(func() (busy bool) {
 		p := s.Request(method, params)
@@ -48,12 +45,13 @@ func SendInvalid(t *check.T, s *driver.Session, method string, params check.M) (
 	return r
 }
 
-// AwaitInvalidRoundTrip is the answer to a request that was made by hand and may be refused.
+// AwaitInvalidRoundTrip is the response to a manual request that may be refused.
 func AwaitInvalidRoundTrip(t *check.T, s *driver.Session, x *driver.RoundTrip) driver.Reply {
 	return AwaitInvalid(t, s, x.Pending(), x.AwaitReply)
 }
 
-// AwaitInvalid is wait, but where the server is known to leave unanswered what is to be refused: there not for long.
+// AwaitInvalid is the response to a request that may be refused: what wait returns, unless the server is known to leave
+// such requests unanswered.
 func AwaitInvalid(t *check.T, s *driver.Session, p driver.Pending, wait func() driver.Reply) driver.Reply {
 	if r := s.AwaitFor(p, max(protocol.ShortWait, 2*t.Server.Latency)); IsTimeout(r) && AcceptsAnything(t, r) {
 		return r
@@ -61,12 +59,12 @@ func AwaitInvalid(t *check.T, s *driver.Session, p driver.Pending, wait func() d
 	return wait()
 }
 
-// TryInvalid is t.Try with a request that may be refused, as SendInvalid makes it.
+// TryInvalid is SendInvalid for a check that needs the response of the server itself.
 func TryInvalid(t *check.T, s *driver.Session, method string, params check.M) driver.Reply {
 	return check.RequireServerReply(t, SendInvalid(t, s, method, params))
 }
 
-// RequestInvalid is t.Ask with a request that is to be refused. It ends the check when the server refuses nothing.
+// RequestInvalid sends a request that is to be refused. It ends the check when the server refuses nothing.
 func RequestInvalid(t *check.T, s *driver.Session, method string, params check.M) driver.Reply {
 	if check.KnownUnanswered(t, method) != nil {
 		return t.Request(s, method, params) // which does not wait for it
@@ -79,14 +77,14 @@ func RequestInvalid(t *check.T, s *driver.Session, method string, params check.M
 	return r
 }
 
-// SkipUnlessServerRejects ends a check of something that may be refused, and was not, when the server refuses nothing.
+// SkipUnlessServerRejects ends a check of a request that was not refused, when the server refuses nothing.
 func SkipUnlessServerRejects(t *check.T, r driver.Reply) {
 	if AcceptsAnything(t, r) {
 		t.Yield("an unknown method brings the same, %s", check.Got(r))
 	}
 }
 
-// SkipUnlessServed ends a check whose request has no answer at all, when an ordinary one of the method has none either.
+// SkipUnlessServed ends a check whose request has no response, when an ordinary request of the method has none either.
 func SkipUnlessServed(t *check.T, r driver.Reply, ordinary check.M) {
 	if !IsTimeout(r) && !protocol.IsConnectionLost(r) {
 		return
@@ -99,15 +97,15 @@ func SkipUnlessServed(t *check.T, r driver.Reply, ordinary check.M) {
 	}
 }
 
-// SkipUnlessAnswersInvalid ends a check of errors when the server leaves unanswered what is to be refused.
+// SkipUnlessAnswersInvalid ends a check of errors when the server leaves invalid requests unanswered.
 func SkipUnlessAnswersInvalid(t *check.T) {
 	if r := SendUnknownMethod(t).Reply; !r.Answered() {
 		SkipUnlessServerRejects(t, r)
 	}
 }
 
-// AcceptsAnything reports whether a reply is what comes of a method that no server has as well, though it is no
-// refusal: the same result, or silence.
+// AcceptsAnything reports whether a reply is the same non-error as for an unknown method: the same result, or none at
+// all. Then the server refuses nothing.
 func AcceptsAnything(t *check.T, r driver.Reply) bool {
 	switch {
 	case IsTimeout(r):
@@ -120,13 +118,13 @@ func AcceptsAnything(t *check.T, r driver.Reply) bool {
 		comparableContent(other.Result()))
 }
 
-// IsTimeout reports whether nothing came in place of an answer, in a session that goes on.
+// IsTimeout reports whether there was no response in a session that goes on.
 func IsTimeout(r driver.Reply) bool {
 	return errors.Is(r.Err, errIgnored) || errors.As(r.Err, new(*driver.TimeoutError))
 }
 
-// NeverAnswersWithErrors reports whether what is to be refused has no answer, as far as unknown methods tell. That the
-// server knew the session no more, once the client had ended it, is none.
+// NeverAnswersWithErrors reports whether the server leaves unknown methods unanswered, and so probably everything that
+// is to be refused. An error after the client ended the session does not count as a response.
 func NeverAnswersWithErrors(all []*transcript.Transcript) bool {
 	return slices.ContainsFunc(all, func(d *transcript.Transcript) bool {
 		return slices.ContainsFunc(d.CallsOf(UnknownMethodName), func(x *transcript.Call) bool {
@@ -135,7 +133,8 @@ func NeverAnswersWithErrors(all []*transcript.Transcript) bool {
 	})
 }
 
-// SameAsUnknownMethod tells results that came of a method that no server has as well, which is no refusal.
+// SameAsUnknownMethod returns a function that reports whether a result equals the one of an unknown method, and so is
+// not a real one.
 func SameAsUnknownMethod(w check.Wire) func(result check.M) bool {
 	known := map[string]bool{}
 	for _, m := range w.ResultsOf(UnknownMethodName).List {
@@ -148,7 +147,7 @@ func SameAsUnknownMethod(w check.Wire) func(result check.M) bool {
 	}
 }
 
-// comparableContent is a result without what may be in any, whatever was asked for.
+// comparableContent is a result without the members that any result may have.
 func comparableContent(result check.M) []byte {
 	own := maps.Clone(result)
 	for _, member := range []string{"_meta", "resultType", "ttlMs", "cacheScope"} {
@@ -157,7 +156,7 @@ func comparableContent(result check.M) []byte {
 	return text.CompactJSON(own)
 }
 
-// CallUnknownTool is the name of a tool that no server has, and the answer to a call of it.
+// CallUnknownTool calls a tool that no server has, and returns its name and the reply.
 func CallUnknownTool(t *check.T) (name string, r driver.Reply) {
 	RequireCallsAllowed(t)
 	name = protocol.UnknownToolName(t)
@@ -166,7 +165,7 @@ func CallUnknownTool(t *check.T) (name string, r driver.Reply) {
 	})
 }
 
-// RequireCallsAllowed ends a check that calls no tool that exists, when not even such calls may be made.
+// RequireCallsAllowed ends a check that calls an unknown tool, when not even such calls are allowed (--calls none).
 func RequireCallsAllowed(t *check.T) {
 	if !check.MayCallUnknown(t) {
 		t.WithReason(check.CallsOff).Inconclusive("tools are not called (--calls none)")

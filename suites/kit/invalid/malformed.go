@@ -15,8 +15,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// MalformedLines are lines, to be filled by ExpandLine, that are not a valid message, by what is wrong with them. They
-// go to hostile sessions; that those survive is robust/survives-malformed-json.
+// MalformedLines are lines for ExpandLine that are not valid messages, by what is wrong with them. They are sent in
+// sessions for invalid input; robust/survives-malformed-json checks that those survive.
 var MalformedLines = map[string]string{
 	NotJSON:                     `{"mcpcheck" !!}`,
 	"a request without jsonrpc": `{"id":70021,$harmless}`,
@@ -32,7 +32,7 @@ var MalformedLines = map[string]string{
 	ArrayWithoutMethod:          `[{"jsonrpc":"2.0","id":70066},{"jsonrpc":"2.0","id":70067,$harmless}]`,
 }
 
-// Names in MalformedLines that are used by more than one line of code.
+// Names in MalformedLines that are used in several places.
 const (
 	NotJSON            = "a line that is not JSON"
 	NumericMethod      = "a method that is a number"
@@ -42,21 +42,24 @@ const (
 	ArrayWithoutMethod = "an array with a message that has no method"
 )
 
-// Messages that are well formed, but that no client sends.
+// Well-formed messages that no conforming client sends, for ExpandLine.
 const (
 	RequestWithoutID   = `{"jsonrpc":"2.0",$harmless}`
 	NotificationWithID = `{"jsonrpc":"2.0","id":70011,"method":"notifications/initialized"}`
 )
 
-// MalformedReply is what came of a malformed line.
+// MalformedReply is the reply to a malformed line.
 type MalformedReply struct {
-	Name  string
-	ID    json.RawMessage // in the line; nil when there is none
+	// Name is the key of the line in MalformedLines.
+	Name string
+	// ID is the id in the line; nil when there is none.
+	ID json.RawMessage
+	// Reply is the response, or why there is none.
 	Reply driver.Reply
 }
 
-// MalformedReplies sends malformed lines. It leaves out those that the session does not survive, and ends the check
-// when none is left.
+// MalformedReplies sends malformed lines and returns the replies. It leaves out lines that the session does not
+// survive, and ends the check when none is left.
 func MalformedReplies(t *check.T, names ...string) (all []MalformedReply) {
 	for _, name := range names {
 		line := MalformedLines[name]
@@ -73,7 +76,7 @@ func MalformedReplies(t *check.T, names ...string) (all []MalformedReply) {
 
 var errIgnored = errors.New("no response (a later request was answered)")
 
-// ReplyToMalformed is the answer to a provocation: the response with the id or, for want of one, the first.
+// ReplyToMalformed is the reply to a malformed line: the response with this id or, without one, the first response.
 func ReplyToMalformed(p MalformedResult, id json.RawMessage) driver.Reply {
 	var responses []*driver.Frame
 	for _, f := range p.Received {
@@ -97,7 +100,7 @@ func ReplyToMalformed(p MalformedResult, id json.RawMessage) driver.Reply {
 	return driver.Reply{Request: p.Sent, Err: errIgnored}
 }
 
-// IDInLine is the id in a line; nil when it has none.
+// IDInLine is the id in a line; nil when there is none.
 func IDInLine(line string) json.RawMessage {
 	m, _ := driver.Decode([]byte(line)).(check.M)
 	if !check.HasMember(m, "id") {
@@ -106,48 +109,52 @@ func IDInLine(line string) json.RawMessage {
 	return text.CompactJSON(m["id"])
 }
 
-// HaveID matches frames with an id. The body of an HTTP error need not have it.
+// HaveID matches frames with this id. The body of an HTTP error need not have it.
 func HaveID(id json.RawMessage) types.GomegaMatcher {
 	return check.Satisfy("id "+driver.Brief(id),
 		func(f *driver.Frame) bool { return driver.SameID(f.ID, id) || protocol.MayLackID(f) })
 }
 
-// HaveNoID matches frames whose id says nothing.
+// HaveNoID matches frames whose id is absent or null.
 func HaveNoID() types.GomegaMatcher {
 	return check.Satisfy("no id, or null", func(f *driver.Frame) bool { return protocol.IsMissingID(f.ID) })
 }
 
-// BeAnswerFor matches replies of any kind, and names what they answer.
+// BeAnswerFor matches replies of any kind; what names the request in the message.
 func BeAnswerFor(what string) types.GomegaMatcher {
 	return check.Satisfy("an answer to "+what, driver.Reply.Answered)
 }
 
-// MalformedResult is what came of one message that a conforming client does not send.
+// MalformedResult is the outcome of a message that no conforming client sends.
 type MalformedResult struct {
-	Line      string          // as it was sent
-	Sent      *driver.Frame   // the line in the record
-	Received  []*driver.Frame // what the server said, up to the answer to a later request
-	HTTPError *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message
-	// why the session did not survive, or serves less than before; nil when it does as before
+	// Line is the line as it was sent.
+	Line string
+	// Sent is the line in the transcript.
+	Sent *driver.Frame
+	// Received are the messages of the server up to the response to a later request.
+	Received []*driver.Frame
+	// HTTPError is the HTTP error status without a message that answered the line; nil when there is none.
+	HTTPError *driver.Frame
+	// SessionErr is why the session did not survive or serves less than before; nil when it serves as before.
 	SessionErr error
 }
 
-// SendMalformed sends a line that breaks the protocol in an established session, filled by ExpandLine, and returns what
-// the server makes of it. Each line is sent once, whichever check needs it first.
+// SendMalformed sends a line, expanded by ExpandLine, that breaks the protocol in an established session, and returns
+// the outcome. Each line is sent once, by whichever check needs it first.
 func SendMalformed(t *check.T, line string) MalformedResult {
 	return check.Step(t, "line "+line, func(t *check.T) MalformedResult {
 		s := t.SessionForInvalidInput()
 		used := s.UseCount > 0 || s.SentMalformed
 		p := sendMalformedIn(t, s, line)
-		if p.SessionErr != nil && used { // something before it may have been the cause
+		if p.SessionErr != nil && used { // something sent before it may be the cause
 			p = sendMalformedIn(t, exclusiveInvalidSession(t), line)
 		}
 		return p
 	})
 }
 
-// SkipIfUnsolicitedResponses ends a check that would hold a response without id against the server for what was
-// provoked, when the server sends such responses to a client that keeps the protocol, too.
+// SkipIfUnsolicitedResponses ends a check that would take a response without an id for the answer to invalid input,
+// when the server sends such responses to a conforming client, too.
 func SkipIfUnsolicitedResponses(t *check.T, r driver.Reply) {
 	if !r.Answered() || r.IsStatusOnly() || !protocol.IsMissingID(r.Frame.ID) {
 		return
@@ -156,8 +163,8 @@ func SkipIfUnsolicitedResponses(t *check.T, r driver.Reply) {
 		s := t.Session()
 		mark := s.Mark()
 		check.RequestNoOp(t, s)
-		nameless := func(f *driver.Frame) bool { return f.IsResponse() && protocol.IsMissingID(f.ID) }
-		return slices.ContainsFunc(check.Barrier(t, s, mark), nameless)
+		lacksID := func(f *driver.Frame) bool { return f.IsResponse() && protocol.IsMissingID(f.ID) }
+		return slices.ContainsFunc(check.Barrier(t, s, mark), lacksID)
 	})
 	if noisy {
 		t.Yield("the server sends responses without id anyhow")
@@ -188,9 +195,8 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	return p
 }
 
-// WithoutStreamCopies leaves out what came over Streamable HTTP under an id of its own, and not as the answer to the
-// POST of a message: an answer belongs to its own POST, and http/get-stream-no-responses reports the copies on GET
-// streams.
+// WithoutStreamCopies leaves out responses over Streamable HTTP that have an id of their own and did not come in the
+// response to the POST of sent. http/get-stream-no-responses reports copies on GET streams.
 func WithoutStreamCopies(t *check.T, came []*driver.Frame, sent *driver.Frame) (rest []*driver.Frame) {
 	for _, f := range came {
 		apart := t.Server.Transport == "http" && f.RoundTrip != nil && f.RoundTrip != sent.RoundTrip
@@ -201,14 +207,14 @@ func WithoutStreamCopies(t *check.T, came []*driver.Frame, sent *driver.Frame) (
 	return rest
 }
 
-// IsOnGETStream reports whether a frame came on a GET stream of Streamable HTTP that resumes no answer.
+// IsOnGETStream reports whether a frame came on a GET stream of Streamable HTTP that does not resume a response.
 func IsOnGETStream(t *check.T, f *driver.Frame) bool {
 	return t.Server.Transport == "http" && f.RoundTrip != nil && f.RoundTrip.Method == http.MethodGet &&
 		f.RoundTrip.RequestID() == nil
 }
 
-// ConnectAfterInvalid establishes a session that began with what no conforming client says, for others to use, if it
-// serves as one that did not: where one process shows several things at a time.
+// ConnectAfterInvalid establishes a session that began with invalid input, so that others can use it. It does so where
+// several checks share a process, and only if the session serves like any other.
 func ConnectAfterInvalid(t *check.T, s *driver.Session) {
 	if !check.SharesProcess(t) || s.HasFault() {
 		return
@@ -218,8 +224,8 @@ func ConnectAfterInvalid(t *check.T, s *driver.Session) {
 	}
 }
 
-// checkServes asks for more than what proves that the session lives: a list that the server has served otherwise. A
-// session that does not serve it any more is given up.
+// checkServes requests a list that the server served before, which proves more than a no-op. A session that no longer
+// serves it is marked unusable.
 func checkServes(t *check.T, s *driver.Session) error {
 	method, served := protocol.ListMethod(t)
 	if !served {

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-// PredictablePattern says how the next id can be told from those before it; empty when that cannot be seen. It knows
-// numbers that count, and times of the clock.
+// PredictablePattern describes how the next id follows from earlier ones; empty when no pattern is found. It recognizes
+// counters and timestamps.
 func PredictablePattern(ids []string, now time.Time) string {
 	switch {
 	case isSequence(ids):
@@ -56,7 +56,7 @@ func isSequence(ids []string) bool {
 	return new(big.Int).Sub(greatest, least).Cmp(big.NewInt(close)) <= 0
 }
 
-// varyingParts is the ids without what all of them begin and end with.
+// varyingParts are the ids without their common prefix and suffix.
 func varyingParts(ids []string) []string {
 	rests := slices.Clone(ids)
 	common := func(at func(string) byte, cut func(string) string) {
@@ -78,8 +78,8 @@ func varyingParts(ids []string) []string {
 
 var timestampDigits = regexp.MustCompile(`[0-9]{9,19}`)
 
-// isTimestampSequence reports whether ids differ only in a number that is the present time, in seconds or in a fraction
-// of them.
+// isTimestampSequence reports whether ids differ only in a number that is the current time, in seconds or a fraction of
+// them.
 func isTimestampSequence(ids []string, now time.Time) bool {
 	const near = int64(24 * time.Hour / time.Second)
 	cut := map[string]bool{}
@@ -101,11 +101,10 @@ func isTimestampSequence(ids []string, now time.Time) bool {
 	return len(cut) == 1
 }
 
-// MinSecretBits is how much of a secret id nobody should know; OWASP asks for as much.
+// MinSecretBits is how many bits of a secret id must be unpredictable (OWASP Session Management Cheat Sheet).
 const MinSecretBits = 64
 
-// VaryingBits is about how many bits are not the same in all ids: for each place where some differ, those of one
-// character.
+// VaryingBits estimates how many bits differ between ids: the bits of one character for each position where ids differ.
 func VaryingBits(ids []string) int {
 	rests := varyingParts(ids)
 	long := slices.MinFunc(rests, func(a, b string) int { return len(a) - len(b) })
@@ -127,7 +126,7 @@ func VaryingBits(ids []string) int {
 	return int(float64(places) * math.Log2(float64(alphabetSize(seen.String()))))
 }
 
-// alphabetSize is how many characters those come from that were seen.
+// alphabetSize is the size of the alphabet that the characters come from.
 func alphabetSize(seen string) int {
 	digits, upper := "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	lower := strings.ToLower(upper)
@@ -142,7 +141,7 @@ func alphabetSize(seen string) int {
 	return 0x7E - 0x21 + 1
 }
 
-// IsJWT reports whether an id is a signed token (JWT).
+// IsJWT reports whether an id has the form of a signed token (JWT, RFC 7519).
 func IsJWT(id string) bool {
 	parts := strings.Split(id, ".")
 	head, err := base64.RawURLEncoding.DecodeString(parts[0])

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Session ids as servers make them: the first is that of discovery, the ten others were issued at once.
+// TestPredictablePattern has session ids of real kinds of servers: the first is of discovery, and the ten others were
+// issued at once.
 func TestPredictablePattern(t *testing.T) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	r := rand.New(rand.NewPCG(1, 2))

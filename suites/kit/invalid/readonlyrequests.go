@@ -13,15 +13,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// ReadOnlyRequest is a request that changes nothing, and how it is answered when nothing is special about it.
+// ReadOnlyRequest is a request that changes nothing, with the reply to it under ordinary circumstances.
 type ReadOnlyRequest struct {
 	Method     string
 	Params     check.M
 	UsualReply driver.Reply
 }
 
-// ReadOnlyRequests are requests of different kinds: the session's harmless one, a list, a call of an unknown tool; each
-// as far as the server declares what it is of, and answers it.
+// ReadOnlyRequests are requests of different kinds: the no-op of the session, a list, and a call of an unknown tool.
+// Those that the server does not declare or does not answer are left out.
 func ReadOnlyRequests(t *check.T, s *driver.Session) (all []ReadOnlyRequest) {
 	method, params := s.NoOp()
 	var others []ReadOnlyRequest
@@ -51,13 +51,13 @@ func ReadOnlyRequests(t *check.T, s *driver.Session) (all []ReadOnlyRequest) {
 		if q.UsualReply.Answered() {
 			all = append(all, q)
 		} else {
-			check.RequestNoOp(t, s) // what follows wants a session that goes on
+			check.RequestNoOp(t, s) // the checks need a session that goes on
 		}
 	}
 	return all
 }
 
-// Variant is the same kind of request as another: of a call, that of another tool, which is unknown as well.
+// Variant is another request of the same kind: a call has the name of another unknown tool.
 func (q ReadOnlyRequest) Variant(nth int) ReadOnlyRequest {
 	if name, isCall := q.Params["name"]; isCall {
 		q.Params = check.M{"name": fmt.Sprintf("%s_%02d", name, nth), "arguments": check.M{}}
@@ -65,12 +65,12 @@ func (q ReadOnlyRequest) Variant(nth int) ReadOnlyRequest {
 	return q
 }
 
-// maxPipelined is how many calls jsonrpc/pipelined-requests and OtherIDProbes have under way at a time.
+// maxPipelined is how many calls jsonrpc/pipelined-requests and OtherIDProbes have pending at a time.
 const maxPipelined = 4
 
-// UsualReplyDuring is what is usual by the time that an echo came. When it is an error in place of a result, the
-// request is made once more under an ordinary id and, since a server MUST limit calls of tools, these as many at a time
-// as echoes are asked for.
+// UsualReplyDuring is the usual reply at the time of a probe. Where the probe has an error and the usual reply a
+// result, it sends the request again with an ordinary id. It sends as many calls of tools at once as the probes do,
+// since servers MUST limit the rate of these.
 func (q ReadOnlyRequest) UsualReplyDuring(t *check.T, s *driver.Session, e IDProbeResult) driver.Reply {
 	if q.UsualReply.Result() == nil || e.Reply.Error() == nil {
 		return q.UsualReply
@@ -87,7 +87,7 @@ func (q ReadOnlyRequest) UsualReplyDuring(t *check.T, s *driver.Session, e IDPro
 	return q.UsualReply
 }
 
-// Mistaken says what shows that an answer is that to another request, one of others; empty when nothing does.
+// MismatchReason says why a reply must be the one to another request, one of others; empty when nothing shows that.
 func (q ReadOnlyRequest) MismatchReason(r driver.Reply, others []ReadOnlyRequest) string {
 	family, verb, _ := strings.Cut(q.Method, "/")
 	isList := func(r driver.Reply) bool { _, is := r.Result()[family].([]any); return is }
@@ -107,7 +107,7 @@ func (q ReadOnlyRequest) MismatchReason(r driver.Reply, others []ReadOnlyRequest
 	return ""
 }
 
-// idsByKind are ids of a kind for the nth of the requests that are not the harmless one.
+// idsByKind are the ids of a kind for the nth request besides the no-op.
 var idsByKind = map[string]func(n int) []any{
 	"integer": func(n int) []any { return []any{70008 + n, -2 - n, 1<<53 - 2 - n} },
 	"string": func(n int) []any {
@@ -120,7 +120,7 @@ var idsByKind = map[string]func(n int) []any{
 	"falsy":   func(n int) []any { return []any{0, ""}[n : n+1] },
 }
 
-// OtherIDProbes are the echoes of a list and of a call of an unknown tool, under ids of a kind.
+// OtherIDProbes are the outcomes of a list and of a call of an unknown tool, with ids of a kind.
 func OtherIDProbes(t *check.T, s *driver.Session, kind string) (all []IDProbeResults) {
 	for n, q := range ReadOnlyRequests(t, s)[1:] {
 		ask := func(id any) driver.Pending { return s.RequestWithID(id, q.Method, q.Params) }
@@ -133,11 +133,11 @@ func OtherIDProbes(t *check.T, s *driver.Session, kind string) (all []IDProbeRes
 	return all
 }
 
-// PipelinedIDPrefix is what the ids begin with that jsonrpc/pipelined-requests tries.
+// PipelinedIDPrefix is the prefix of the ids that jsonrpc/pipelined-requests uses.
 const PipelinedIDPrefix = "mcpcheck-pipelined-"
 
-// HasCheckIn reports whether an id was used for what comes of it, which the checks of ids judge: by OtherIDProbes, or
-// for one of many requests at a time.
+// IsProbeID reports whether an id is one that OtherIDProbes or jsonrpc/pipelined-requests uses. The checks of ids judge
+// the responses to these.
 func IsProbeID(id json.RawMessage) bool {
 	if content, _ := driver.Decode(id).(string); strings.HasPrefix(content, PipelinedIDPrefix) {
 		return true

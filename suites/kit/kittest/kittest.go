@@ -1,4 +1,5 @@
-// Package kittest makes messages for the tests of kit: frames of a transcript, and replies that no server has sent.
+// Package kittest makes messages for the tests of kit: the frames of a transcript (Frames), and replies that no server
+// sent (CallReply). It is imported by tests only, and has no behaviour that needs a session or a server.
 package kittest
 
 import (
@@ -11,7 +12,7 @@ import (
 // Frames is a transcript that grows frame by frame. The zero value is empty.
 type Frames []*driver.Frame
 
-// AddRequest adds a request of the client, initialize, under an id.
+// AddRequest adds an initialize request of the client with this id.
 func (d *Frames) AddRequest(id int) {
 	*d = append(*d, &driver.Frame{
 		Side: driver.FromClient, Raw: driver.Text("{}"), Kind: driver.Object,
@@ -20,14 +21,14 @@ func (d *Frames) AddRequest(id int) {
 	})
 }
 
-// AddResponse adds an error of the server under an id, which is JSON.
+// AddResponse adds an error response of the server; id is JSON.
 func (d *Frames) AddResponse(id string) {
 	*d = append(*d, &driver.Frame{
 		Side: driver.FromServer, Kind: driver.Object, HasJSONRPC: true, HasError: true, ID: json.RawMessage(id),
 	})
 }
 
-// CallReply is a reply to a call of the tool add; arguments and reply are JSON.
+// CallReply is a reply to a call of the tool "add"; arguments and reply are JSON.
 func CallReply(arguments, reply string) driver.Reply {
 	request := []byte(`{"method":"tools/call","params":{"name":"add","arguments":` + arguments + `}}`)
 	m, _ := driver.Decode([]byte(reply)).(driver.M)
@@ -38,7 +39,7 @@ func CallReply(arguments, reply string) driver.Reply {
 	}
 }
 
-// ToolErrorJSON is a response in which a tool reports an error with a text.
+// ToolErrorJSON is a response in which a tool reports an error with this text.
 func ToolErrorJSON(text string) string {
 	return `{"result":{"isError":true,"content":[{"type":"text","text":"` + text + `"}]}}`
 }

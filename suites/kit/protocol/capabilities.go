@@ -8,8 +8,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// WithCapabilities are params of a request whose client has these capabilities, and no others. In the modern era each
-// request says so for itself; where a whole session is to say so, its greeting does: driver.Session.Greet.
+// WithCapabilities returns params for a request whose client has these capabilities and no others. In modern revisions
+// each request declares them; a whole session declares them in the params of driver.Session.Connect.
 func WithCapabilities(params, capabilities check.M) check.M {
 	declaring, meta := check.M{}, check.M{}
 	maps.Copy(declaring, params)
@@ -20,7 +20,8 @@ func WithCapabilities(params, capabilities check.M) check.M {
 	return declaring
 }
 
-// ExtensionCapabilities are the capabilities of a client that knows extensions, without settings, and has nothing else.
+// ExtensionCapabilities are the capabilities of a client that supports these extensions, without settings, and nothing
+// else.
 func ExtensionCapabilities(extensions ...string) check.M {
 	declared := check.M{}
 	for _, extension := range extensions {
@@ -29,12 +30,12 @@ func ExtensionCapabilities(extensions ...string) check.M {
 	return check.M{"extensions": declared}
 }
 
-// UnpublishedVersions are versions that were never published: one between two that were, and one that is later than
-// any.
+// UnpublishedVersions are versions that were never published: one between two published ones, and one later than all of
+// them.
 var UnpublishedVersions = []string{"2025-05-05", "2099-12-31"}
 
-// AllCapabilities is what a client of a revision declares that a server may ask for all there is, and whose roots may
-// change.
+// AllCapabilities are the capabilities of a client that supports every server request of a revision, and whose roots
+// may change.
 func AllCapabilities(revision string) check.M {
 	roots := check.M{"listChanged": true}
 	switch {
@@ -51,14 +52,14 @@ func AllCapabilities(revision string) check.M {
 	return check.M{"sampling": check.M{}, "roots": roots}
 }
 
-// AllModernCapabilities is what a client declares that a server may ask for all there is, in a revision without server
-// requests.
+// AllModernCapabilities are the capabilities of a client that answers every kind of input request of a modern revision.
 var AllModernCapabilities = check.M{
 	"elicitation": check.M{"form": check.M{}, "url": check.M{}}, "sampling": check.M{"tools": check.M{}},
 	"roots": check.M{},
 }
 
-// TaskCapabilities is what such a client declares that samples, and can do no more with that.
+// TaskCapabilities are AllCapabilities of a client that also runs its sampling and elicitation as tasks. Its sampling
+// has no optional parts.
 func TaskCapabilities(revision string) check.M {
 	capabilities := maps.Clone(AllCapabilities(revision))
 	capabilities["sampling"] = check.M{}

@@ -10,9 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Compare tries another form of something whose usual form has brought want, and tells whether it makes a difference.
-// Where it seems to, both forms are tried once more: when equal requests are not answered alike, then time, a counter
-// or a limit may have made it, and the check ends as inconclusive.
+// Compare tries another form of a request whose usual form was answered with want, and reports whether both forms are
+// answered alike. Where they are not, it tries both again: if the same form is answered in two ways, then time, a
+// counter or a limit may be the reason, and the check ends as inconclusive.
 func Compare[V any](t *check.T, alike func(a, b V) bool, want V, usual, other func() V) (got V, same bool) {
 	if got = other(); alike(want, got) {
 		return got, true
@@ -25,21 +25,21 @@ func Compare[V any](t *check.T, alike func(a, b V) bool, want V, usual, other fu
 	return got, false
 }
 
-// AskFunc is a request for Compare, which can be made again.
+// AskFunc returns a function for Compare that sends the request each time.
 func AskFunc(t *check.T, s *driver.Session, method string, params check.M) func() driver.Reply {
 	return func() driver.Reply { return t.Request(s, method, params) }
 }
 
-// SameKind reports whether two calls were answered in the same way, whatever the words.
+// SameKind reports whether two calls have the same kind of answer, whatever the text.
 func SameKind(a, b driver.Reply) bool { return ReplyKind(a) == ReplyKind(b) }
 
-// SameSuccess reports whether two requests were both answered with a result, or neither.
+// SameSuccess reports whether both requests were answered with a result, or neither was.
 func SameSuccess(a, b driver.Reply) bool { return (a.Result() != nil) == (b.Result() != nil) }
 
 var wordPattern = regexp.MustCompile(`\pL+`)
 
-// SameText reports whether two calls of tools were answered in the same way and words. Numbers do not count, nor do the
-// words of either call's arguments and the names of the tools, which the texts may quote.
+// SameText reports whether two calls of tools have answers of the same kind and text. Numbers do not count, nor do the
+// words of the arguments and the names of the tools, which texts may quote.
 func SameText(a, b driver.Reply) bool {
 	asked := slices.Concat(requestWords(a), requestWords(b))
 	said := func(r driver.Reply) []string {
@@ -50,7 +50,7 @@ func SameText(a, b driver.Reply) bool {
 
 func words(text string) []string { return wordPattern.FindAllString(strings.ToLower(text), -1) }
 
-// requestWords are those of the name and the arguments with which a tool was called.
+// requestWords are the words in the name and the arguments of a tool call.
 func requestWords(r driver.Reply) []string {
 	if r.Request == nil {
 		return nil
@@ -59,7 +59,7 @@ func requestWords(r driver.Reply) []string {
 	return words(string(text.CompactJSON([]any{params["name"], params["arguments"]})))
 }
 
-// ReplyKind says how a call was answered: "error -32602", "isError", "success".
+// ReplyKind describes the kind of an answer: "error -32602", "isError" or "success".
 func ReplyKind(r driver.Reply) string {
 	switch {
 	case r.Member("error") != nil:

@@ -10,14 +10,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// List is a list that comes in pages.
+// PagedList is a list of the server that is returned in pages.
 type PagedList struct {
+	// Capability is the capability that offers the list, and Method the request for it.
 	Capability, Method string
-	Member             string // of its results, that holds the items
-	Key                string // of an item, that tells it from the others
+	// Member is the member of the result that holds the items.
+	Member string
+	// Key is the member of an item that identifies it.
+	Key string
 }
 
-// PagedLists are those that every revision has.
+// PagedLists are the lists that every revision has.
 var PagedLists = []PagedList{
 	{"tools", "tools/list", "tools", "name"},
 	{"prompts", "prompts/list", "prompts", "name"},
@@ -25,7 +28,7 @@ var PagedLists = []PagedList{
 	{"resources", "resources/templates/list", "resourceTemplates", "uriTemplate"},
 }
 
-// DeclaredLists are those of the capabilities that the server declares.
+// DeclaredLists are the lists whose capability the server declares.
 func DeclaredLists(t *check.T) []PagedList {
 	return slices.DeleteFunc(slices.Clone(PagedLists),
 		func(l PagedList) bool { return !t.Server.Declares(l.Capability) })
@@ -34,10 +37,10 @@ func DeclaredLists(t *check.T) []PagedList {
 // Subject names the list by its method.
 func (l PagedList) Subject() check.Subject { return check.NamedSubject(l.Method) }
 
-// ChangedMethod is the method of the notification that the list has changed.
+// ChangedMethod is the method of the notification that the list changed.
 func (l PagedList) ChangedMethod() string { return "notifications/" + l.Capability + "/list_changed" }
 
-// Keys are what identifies the items of a page, in their order; of one without a key, all that it is.
+// Keys are the keys of the items of a page, in their order. An item without a key is represented by its JSON.
 func (l PagedList) Keys(page check.M) (keys []string) {
 	items, _ := page[l.Member].([]any)
 	for _, item := range items {
@@ -51,14 +54,14 @@ func (l PagedList) Keys(page check.M) (keys []string) {
 	return keys
 }
 
-// names are what the list has on all pages, when it is asked for with params.
+// names are the keys of all pages, sorted, when the list is requested with these params.
 func (l PagedList) names(t *check.T, s *driver.Session, params check.M) (names []string) {
 	check.FollowPagesWith(t, s, l.Method, l.Member, params,
 		func(page check.M) { names = append(names, l.Keys(page)...) })
 	return slices.Compact(Sorted(names))
 }
 
-// ExpectParamsOptional wants the list to be the same in whatever of the forms without a cursor it is asked for.
+// ExpectParamsOptional expects the same list for every form of params without a cursor: {}, none, and only _meta.
 func ExpectParamsOptional(t *check.T, l PagedList) {
 	s := t.Session()
 	forms := []check.M{{}, nil, {"_meta": UnknownMeta}}
@@ -87,8 +90,8 @@ func ExpectParamsOptional(t *check.T, l PagedList) {
 	}
 }
 
-// ListMethod is the list method of a family that the server declared, and whether it served it; empty when the server
-// declares no list, and then none must be asked for, or is known to answer none.
+// ListMethod is a list method that the server declared and is not known to leave unanswered, and whether discovery
+// received items. It is empty when there is none.
 func ListMethod(t *check.T) (method string, served bool) {
 	for _, family := range []struct {
 		name  string
@@ -102,7 +105,7 @@ func ListMethod(t *check.T) (method string, served bool) {
 	return "", false
 }
 
-// RequireListMethod is ListMethod for a check that cannot do without one.
+// RequireListMethod is ListMethod for a check that needs one; it ends the check where there is none.
 func RequireListMethod(t *check.T) string {
 	method, _ := ListMethod(t)
 	for _, declared := range ListMethods(t.Server.Capabilities) {
@@ -116,7 +119,7 @@ func RequireListMethod(t *check.T) string {
 	return method
 }
 
-// Ordinary is a request like most that a server gets: for a list that it declared, or else the session's harmless one.
+// OrdinaryRequest is a typical request: for a list that the server declares or, without one, the no-op of the session.
 func OrdinaryRequest(t *check.T, s *driver.Session) (method string, params check.M) {
 	if method, _ = ListMethod(t); method != "" {
 		return method, nil
@@ -124,20 +127,20 @@ func OrdinaryRequest(t *check.T, s *driver.Session) (method string, params check
 	return s.NoOp()
 }
 
-// UnknownMeta is a _meta that any request may have, with a key that no server knows.
+// UnknownMeta is a valid _meta for any request, with a key that no server knows.
 var UnknownMeta = check.M{"com.example/mcpcheck": check.M{"a": 1}, "progressToken": "t"}
 
-// UnknownCapabilities are what a client may declare that no server knows.
+// UnknownCapabilities are valid client capabilities that no server knows.
 var UnknownCapabilities = check.M{"experimental": check.M{"com.example/mcpcheck": check.M{}},
 	"mcpcheckFuture": check.M{"a": 1}}
 
-// ObjectsIn are the members of a list that are objects; none when it is not a list.
+// ObjectsIn are the elements of a list that are objects; there are none when v is not a list.
 func ObjectsIn(v any) []check.M {
 	list, _ := v.([]any)
 	return check.Objects(list)
 }
 
-// Difference says in a few words how two lists of names differ that are not equal.
+// Difference names one item by which two lists that are not equal differ.
 func Difference(before, after []string) string {
 	if name, ok := firstNotIn(before, after); ok {
 		return name + " came"
@@ -148,7 +151,7 @@ func Difference(before, after []string) string {
 	return "another number of items"
 }
 
-// firstNotIn is the first of some names that is not among those known.
+// firstNotIn is the first name that is not among the known ones.
 func firstNotIn(known, names []string) (name string, ok bool) {
 	all := make(map[string]bool, len(known))
 	for _, name := range known {
@@ -161,10 +164,10 @@ func firstNotIn(known, names []string) (name string, ok bool) {
 	return names[i], true
 }
 
-// ListKeys is what identifies an item of a list.
+// ListKeys are the members that identify the items of a list, by the name of the list.
 var ListKeys = map[string]string{"tools": "name", "prompts": "name", "resources": "uri"}
 
-// ListMethods are the list methods of the families that are declared.
+// ListMethods are the list methods of the declared capabilities.
 func ListMethods(capabilities check.M) (methods []string) {
 	for _, family := range []string{"tools", "prompts", "resources"} {
 		if capabilities[family] != nil {
@@ -174,7 +177,7 @@ func ListMethods(capabilities check.M) (methods []string) {
 	return methods
 }
 
-// AskLists asks for each list that the server declares, so that there are answers to judge.
+// AskLists requests each list that the server declares, so that watches have responses to judge.
 func AskLists(t *check.T) {
 	for _, method := range ListMethods(t.Server.Capabilities) {
 		if check.KnownUnanswered(t, method) == nil {
@@ -183,16 +186,16 @@ func AskLists(t *check.T) {
 	}
 }
 
-// ToolNames are the names of the tools.
+// ToolNames are the names of the tools on all pages, when the list is requested with these params.
 func ToolNames(t *check.T, s *driver.Session, params check.M) []string {
 	return ItemNames(t, s, "tools", params)
 }
 
-// Sorted are the names in ascending order.
+// Sorted returns the names in ascending order.
 func Sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
 
-// ItemNames are the names of a family of all pages, in their order, when they are asked for with params. What has none
-// is known by its place.
+// ItemNames are the names of the items on all pages, in their order, when the list of a family such as "tools" is
+// requested with these params. An item without a name is represented by its position.
 func ItemNames(t *check.T, s *driver.Session, family string, params check.M) (names []string) {
 	check.FollowPagesWith(t, s, family+"/list", family, params, func(page check.M) {
 		for _, item := range NamedSubjects(ObjectsIn(page[family])) {
@@ -202,7 +205,7 @@ func ItemNames(t *check.T, s *driver.Session, family string, params check.M) (na
 	return names
 }
 
-// NamedSubjects names the items of a list; one without a name is known by its place.
+// NamedSubjects names the items of a list. An item without a name is represented by its position.
 func NamedSubjects(items []check.M) (subjects []check.Subject) {
 	for i, item := range items {
 		name, ok := item["name"].(string)
@@ -214,7 +217,7 @@ func NamedSubjects(items []check.M) (subjects []check.Subject) {
 	return subjects
 }
 
-// UnknownToolName is a name that no tool has, the same one for the same seed.
+// UnknownToolName is a name that no tool has. It depends on the seed only.
 func UnknownToolName(t *check.T) string {
 	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }

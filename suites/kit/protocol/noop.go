@@ -9,28 +9,28 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// SendNoOp sends the session's harmless request under an id.
+// SendNoOp sends the no-op of the session with this id.
 func SendNoOp(s *driver.Session, id any) driver.Pending {
 	method, params := s.NoOp()
 	return s.RequestWithID(id, method, params)
 }
 
-// NewNoOp is the session's harmless request as it is sent, for who sends it in another way: in a batch, in pieces.
+// NewNoOp builds the no-op of the session without sending it, for checks that send it in a batch or in pieces.
 func NewNoOp(s *driver.Session, id any) (driver.Pending, check.M) {
 	method, params := s.NoOp()
 	return s.NewPending(id, method), s.NewRequest(id, method, params)
 }
 
-// ExpandLine puts the session's harmless request into a line that is written by hand, as the era of the session has it:
-// $method stands for its method, $harmless for method and params, members of the request. $meta stands for the members
-// of _meta that requests of the session have, each with a comma after it.
+// ExpandLine puts the no-op of the session into a line that is written by hand: $method stands for its method, and
+// $harmless for the members method and params. $meta stands for the members of _meta that requests of the session have,
+// each followed by a comma.
 func ExpandLine(s *driver.Session, line string) string {
 	method, params := s.NoOp()
 	message := s.NewRequest(0, method, params)
 	delete(message, "jsonrpc")
 	delete(message, "id")
-	dressed, _ := message["params"].(check.M)
-	meta, _ := dressed["_meta"].(check.M)
+	sentParams, _ := message["params"].(check.M)
+	meta, _ := sentParams["_meta"].(check.M)
 	common := membersText(meta)
 	if common != "" {
 		common += ","
@@ -40,7 +40,7 @@ func ExpandLine(s *driver.Session, line string) string {
 	).Replace(line)
 }
 
-// membersText is an object as text, without its braces.
+// membersText is the JSON of an object without its braces.
 func membersText(object check.M) string {
 	if len(object) == 0 {
 		return ""
@@ -49,9 +49,9 @@ func membersText(object check.M) string {
 	return content[1 : len(content)-1]
 }
 
-// RepeatConcurrently makes a request so many times at once, and waits for the answers. It is the control of a call that
-// may have been refused for a limit: one that counts what comes in a while may take a single call again by now, however
-// long the tool takes. What is refused because of the others is made once more, in its turn.
+// RepeatConcurrently sends a request several times at once and returns the responses. It is the control for a call that
+// may have hit a rate limit: one over a period may admit a single call again by now, however long the tool runs. A
+// request that is refused because of the others is sent again after them.
 func RepeatConcurrently(t *check.T, s *driver.Session, times int, method string, params check.M) (all []driver.Reply) {
 	var sent []driver.Pending
 	for range times {
@@ -67,5 +67,5 @@ func RepeatConcurrently(t *check.T, s *driver.Session, times int, method string,
 	return all
 }
 
-// ShortWait is how much longer than a later request a request is waited for that takes no time.
+// ShortWait is how much longer than for a later request the client waits for one that takes the server no time.
 const ShortWait = 500 * time.Millisecond

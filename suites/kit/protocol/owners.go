@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// OwnerOf is the id of the one entry that reports a violation of a message's schema in a revision, as the key owns of
-// the catalogue has it. Null at an optional member is never what is left of a message, but has an entry of its own.
+// OwnerOf is the id of the one requirement that reports a violation of a message's schema in a revision, by the key
+// owns of the catalogue. Null at an optional member has a requirement of its own where no specific one owns the member.
 func OwnerOf(v schemas.Violation, revision string) string {
 	id, isRest := catalogue.All().Owner(revision, v.Definition, memberPath(v))
 	if isRest && v.NullOptional {
@@ -19,8 +19,8 @@ func OwnerOf(v schemas.Violation, revision string) string {
 	return id
 }
 
-// memberPath is where a violation is: a missing member counts at its own path, and a value that an enum does not list
-// is one more step.
+// memberPath is the JSON pointer at which a violation counts: a missing member counts at its own path, and a value that
+// an enum does not list adds a step with the value.
 func memberPath(v schemas.Violation) string {
 	name := ""
 	switch v.Keyword {
@@ -35,17 +35,17 @@ func memberPath(v schemas.Violation) string {
 	return v.Path + "/" + pointerEscaper.Replace(name)
 }
 
-// pointerEscaper writes a name as a step of a JSON pointer.
+// pointerEscaper escapes a name as a step of a JSON pointer (RFC 6901, section 3).
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// firstQuoted is the string in quotes that a text begins with; empty when it does not.
+// firstQuoted is the quoted string at the beginning of a text; empty when there is none.
 func firstQuoted(text string) string {
 	quoted, _ := strconv.QuotedPrefix(text)
 	name, _ := strconv.Unquote(quoted)
 	return name
 }
 
-// Broken are the rules of a schema that a value breaks and that the entry of that id reports.
+// Violations are the rules of a definition that a value violates and that the requirement with this id reports.
 func Violations(t *check.T, id, definition string, value any) (rules []string) {
 	for _, v := range schemas.ValidateMessage(t.Revision, definition, value) {
 		if OwnerOf(v, t.Revision) == id {

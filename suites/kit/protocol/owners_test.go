@@ -69,7 +69,7 @@ func TestOwnerOf(t *testing.T) {
 	}
 }
 
-// TestOwnerOfByRevision: what is said of a member differs from one revision to the next, and so does who owns it.
+// TestOwnerOfByRevision proves that the owner of a violation depends on the revision.
 func TestOwnerOfByRevision(t *testing.T) {
 	const legacy, modern = "2025-11-25", "2026-07-28"
 	output := schemas.Violation{Definition: "ListToolsResult", Path: "/tools/0/outputSchema", Keyword: "type"}

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// AwaitResponse waits for the answer to a request by hand: all of it or, of an event stream, its head.
+// AwaitResponse waits for the response to a manual request: for all of it or, of an event stream, for the headers.
 func AwaitResponse(x *driver.RoundTrip) driver.HTTPResponse {
 	if a := x.AwaitHeaders(); a.StatusCode == 0 || a.IsStream {
 		return a
@@ -24,27 +24,27 @@ func AwaitResponse(x *driver.RoundTrip) driver.HTTPResponse {
 	return x.AwaitEnd()
 }
 
-// IsAccepted reports whether an answer is that to a message that wants none.
+// IsAccepted reports whether a response has status 202, as the response to a notification has.
 func IsAccepted(a driver.HTTPResponse) bool { return a.StatusCode == http.StatusAccepted }
 
-// IsClientError reports whether an answer says that the client is at fault.
+// IsClientError reports whether a response has a 4xx status.
 func IsClientError(a driver.HTTPResponse) bool { return a.StatusCode >= 400 && a.StatusCode < 500 }
 
-// IsAcceptedOrError reports whether an answer is one of those that a message may get which wants none: it is accepted,
-// or refused with any status of an error.
+// IsAcceptedOrError reports whether a response is one that a notification or response may get: 202, or any error
+// status.
 func IsAcceptedOrError(a driver.HTTPResponse) bool { return IsAccepted(a) || a.StatusCode >= 400 }
 
-// HasEmptyBody reports whether an answer has no body, and is not an event stream.
+// HasEmptyBody reports whether a response has no body and is not an event stream.
 func HasEmptyBody(a driver.HTTPResponse) bool {
 	return !a.IsStream && len(bytes.TrimSpace(a.Body.Bytes())) == 0
 }
 
-// IsStreamOr405 reports whether an answer to GET is one of the two that there are.
+// IsStreamOr405 reports whether a response to GET is one of the two that the specification allows.
 func IsStreamOr405(a driver.HTTPResponse) bool {
 	return a.IsStream || a.StatusCode == http.StatusMethodNotAllowed
 }
 
-// Bodies are where messages may be in an answer: its body, its events.
+// Bodies are the parts of a response that may hold messages: its body and the data of its events.
 func Bodies(a driver.HTTPResponse) [][]byte {
 	all := [][]byte{a.Body.Bytes()}
 	for _, e := range a.Events {
@@ -53,14 +53,14 @@ func Bodies(a driver.HTTPResponse) [][]byte {
 	return all
 }
 
-// DecodeObject is a body that is a JSON object; nil when it is not.
+// DecodeObject decodes a body; nil when it is not a JSON object.
 func DecodeObject(body []byte) check.M {
 	m, _ := driver.Decode(body).(check.M)
 	return m
 }
 
-// RequireHTTPResponse is the answer to a request by hand. It ends a check that has none to judge: there is no HTTP
-// answer, or it is not the server's own (driver.Answer.Foreign).
+// RequireHTTPResponse returns the response to a manual request. It ends a check that has nothing to judge: there is no
+// HTTP response, or an intermediary sent it (driver.HTTPResponse.IsFromIntermediary).
 func RequireHTTPResponse(t *check.T, a driver.HTTPResponse) driver.HTTPResponse {
 	if a.StatusCode == 0 {
 		t.Retry("%s", a)
@@ -69,29 +69,29 @@ func RequireHTTPResponse(t *check.T, a driver.HTTPResponse) driver.HTTPResponse 
 	return a
 }
 
-// RequireNotFromIntermediary ends a check whose request was answered, but not by the server itself.
+// RequireNotFromIntermediary ends a check whose request was answered by a proxy or the like instead of the server.
 func RequireNotFromIntermediary(t *check.T, a driver.HTTPResponse) {
 	if a.IsFromIntermediary() {
 		t.Inconclusive("%s", a)
 	}
 }
 
-// IsFromServer reports whether there is an answer, and it is the server's own.
+// IsFromServer reports whether there is a response and the server itself sent it.
 func IsFromServer(a driver.HTTPResponse) bool { return a.StatusCode != 0 && !a.IsFromIntermediary() }
 
-// SkipIfUnauthorized ends a check whose request lacked authorization.
+// SkipIfUnauthorized ends a check whose request was refused for lack of authorization.
 func SkipIfUnauthorized(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
 		t.WithReason(check.NotGiven).Skip("it wants authorization: %s", a)
 	}
 }
 
-// Standing is the answer to the GET with which a session opens its standing stream.
+// ListeningResponse is the response to the GET with which a session opens its stream for server messages.
 func ListeningResponse(t *check.T, s *driver.Session) driver.HTTPResponse {
 	return ListeningStream(t, s).AwaitHeaders()
 }
 
-// ListeningStream is that GET.
+// ListeningStream is the GET with which a session opens its stream for server messages.
 func ListeningStream(t *check.T, s *driver.Session) *driver.RoundTrip {
 	x := s.HTTP().ListeningStream()
 	if x == nil {
@@ -100,19 +100,19 @@ func ListeningStream(t *check.T, s *driver.Session) *driver.RoundTrip {
 	return x
 }
 
-// IsNotFound reports whether an answer says that there is no such session, or URL.
+// IsNotFound reports whether a response has status 404.
 func IsNotFound(a driver.HTTPResponse) bool { return a.StatusCode == http.StatusNotFound }
 
-// FormatStatus is the status of an answer as messages show it.
+// FormatStatus formats the status of a response for messages.
 func FormatStatus(a driver.HTTPResponse) string { return fmt.Sprintf("HTTP %d", a.StatusCode) }
 
-// AwaitHeaders is the answer; of a stream only its beginning, and then it is dropped.
+// AwaitHeaders waits for the response and closes it: an event stream is closed after its headers.
 func AwaitHeaders(x *driver.RoundTrip) driver.HTTPResponse {
 	defer x.Abort()
 	return AwaitResponse(x)
 }
 
-// AwaitCondition waits until an exchange has brought what is wanted, or has ended, at most for d.
+// AwaitCondition waits until enough reports true for the response, or the response has ended, for at most d.
 func AwaitCondition(x *driver.RoundTrip, d time.Duration, enough func(driver.HTTPResponse) bool) driver.HTTPResponse {
 	const interval = 10 * time.Millisecond
 	for begin := time.Now(); ; {
@@ -123,8 +123,8 @@ func AwaitCondition(x *driver.RoundTrip, d time.Duration, enough func(driver.HTT
 	}
 }
 
-// ResponseInEvents is the response to a request among events, be its id of another type; it is not answered when there
-// is none.
+// ResponseInEvents is the response to a request among events, even if its id has another type. The reply is not
+// answered when there is none.
 func ResponseInEvents(events []driver.StreamEvent, id []byte) driver.Reply {
 	for _, e := range events {
 		members, isArray := driver.Decode(e.Data.Bytes()).([]any)
@@ -142,7 +142,7 @@ func ResponseInEvents(events []driver.StreamEvent, id []byte) driver.Reply {
 
 var errNoResponse = errors.New("no response")
 
-// MutatedID is another key of the same form; of a short one, which may be a number that counts up, a longer one.
+// MutatedID is another session id of the same form. A short one, which may be a counter, becomes longer.
 func MutatedID(key string) string {
 	const short, changed = 8, 8
 	if len(key) < short {
@@ -161,12 +161,12 @@ func MutatedID(key string) string {
 	}, tail)
 }
 
-// BeHTTPError matches answers that came, and do not say success.
+// BeHTTPError matches responses with an error status.
 func BeHTTPError() types.GomegaMatcher {
 	return check.Satisfy("a status of 4xx", func(a driver.HTTPResponse) bool { return a.StatusCode != 0 && !a.OK() })
 }
 
-// ServerURL is the URL of the server.
+// ServerURL is the URL of the server's endpoint.
 func ServerURL(t *check.T) *url.URL {
 	u, err := url.Parse(t.Site().URL())
 	if err != nil {

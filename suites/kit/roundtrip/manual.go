@@ -8,30 +8,35 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// The media types of an answer with messages.
+// Media types of a response with messages.
 const (
 	JSONType        = "application/json"
 	EventStreamType = "text/event-stream"
 )
 
-// The headers that say which session a request belongs to, and which version that has negotiated.
+// Headers of Streamable HTTP that name the session of a request and its negotiated version.
 const (
 	SessionIDHeader = "Mcp-Session-Id"
 	VersionHeader   = "Mcp-Protocol-Version"
 )
 
-// Request is a JSON-RPC request over HTTP that a check makes by hand, beside the messages of a session: watches leave
-// it out.
+// ManualRequest is a JSON-RPC request over HTTP that a check makes by hand. Watches leave it out.
 type ManualRequest struct {
-	ID     any         // default: the next one of the session
-	Method string      // default: the harmless request of the session
-	Params check.M     // nil: none
-	Header http.Header // laid over the usual ones; a nil value leaves a header out
-	URL    string      // default: the endpoint
-	Host   string      // of the header Host; default: that of the URL
+	// ID is the id of the request; nil is the next one of the session.
+	ID any
+	// Method is the method; empty is the no-op of the session, and then Params is not read.
+	Method string
+	// Params are the params; nil is none.
+	Params check.M
+	// Header is added to the usual headers; a nil value removes a header.
+	Header http.Header
+	// URL is where the request is sent; empty is the endpoint.
+	URL string
+	// Host is the header Host; empty is the host of the URL.
+	Host string
 }
 
-// PostRequest posts a request; the answer is had from the exchange.
+// PostRequest posts a request. The round trip that it returns gives access to the response.
 func PostRequest(s *driver.Session, r ManualRequest) *driver.RoundTrip {
 	if r.Method == "" {
 		r.Method, r.Params = s.NoOp()
@@ -43,8 +48,8 @@ func PostRequest(s *driver.Session, r ManualRequest) *driver.RoundTrip {
 	return s.HTTP().Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: body})
 }
 
-// RetryWhileBusy makes a request of a session by hand and waits for the answer as AwaitResponse does. It is made in its
-// turn.
+// RetryWhileBusy makes a manual request of a session and waits for the response as AwaitResponse does. It makes the
+// request again as long as the server is busy with others.
 func RetryWhileBusy(s *driver.Session, make func() *driver.RoundTrip) (x *driver.RoundTrip) {
 	s.RetryWhileBusy(func() (busy bool) {
 		x = make()
@@ -60,18 +65,18 @@ func PostInitialized(s *driver.Session, header http.Header) *driver.RoundTrip {
 	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: text.CompactJSON(note)})
 }
 
-// Post posts a text by hand, whatever it is.
+// Post posts a body by hand, valid or not.
 func Post(s *driver.Session, body string) *driver.RoundTrip {
 	return s.HTTP().Do(driver.HTTPRequest{Body: []byte(body)})
 }
 
-// NamedRoundTrip is an HTTP request that is judged as one of several, under a name.
+// NamedRoundTrip is one of several HTTP requests that a check judges, with its name.
 type NamedRoundTrip struct {
 	*driver.RoundTrip
 	Subject check.Subject
 }
 
-// NewNamedRoundTrip names a request of a session. Reports show what is in the record of it by now.
+// NewNamedRoundTrip names a request of a session. Reports show what the transcript holds of it by now.
 func NewNamedRoundTrip(s *driver.Session, name string, x *driver.RoundTrip) NamedRoundTrip {
 	a := NamedRoundTrip{RoundTrip: x, Subject: check.Subject{Name: name}}
 	for _, f := range s.FramesSince(0) {
@@ -82,27 +87,27 @@ func NewNamedRoundTrip(s *driver.Session, name string, x *driver.RoundTrip) Name
 	return a
 }
 
-// EachNamedRoundTrip tries a check on requests. What fails is named as they are.
+// EachNamedRoundTrip runs a check on each request. Failures are reported under its name.
 func EachNamedRoundTrip(t *check.T, attempts []NamedRoundTrip, run func(*check.T, NamedRoundTrip)) {
 	check.Each(t, attempts, func(a NamedRoundTrip) check.Subject { return a.Subject }, run)
 }
 
-// NewManualSession begins a session by hand, without the standing stream that others have. It returns the headers of
-// requests in it; the id is empty when the server issues none.
+// NewManualSession begins a session by hand, without a GET stream. It returns the headers of requests in the session.
+// They have no session id when the server issues none.
 func NewManualSession(t *check.T, s *driver.Session) http.Header {
-	hello := PostConnect(t, s, Header(SessionIDHeader))
-	if r := hello.AwaitReply(); r.Result() == nil {
-		t.Retry("no session: initialize was answered with %s", hello.Response())
+	connect := PostConnect(t, s, Header(SessionIDHeader))
+	if r := connect.AwaitReply(); r.Result() == nil {
+		t.Retry("no session: initialize was answered with %s", connect.Response())
 	}
 	h := Header(VersionHeader, t.Revision)
-	if id := hello.Response().Header.Get(SessionIDHeader); id != "" {
+	if id := connect.Response().Header.Get(SessionIDHeader); id != "" {
 		h.Set(SessionIDHeader, id)
 	}
 	PostInitialized(s, h).AwaitEnd()
 	return h
 }
 
-// ConnectRequest is the request that a client begins with: initialize or, where there is no handshake, server/discover.
+// ConnectRequest is the request that a client begins with: initialize, or server/discover in a modern revision.
 func ConnectRequest(t *check.T) (method string, params check.M) {
 	if t.IsModern() {
 		return "server/discover", nil
@@ -110,14 +115,14 @@ func ConnectRequest(t *check.T) (method string, params check.M) {
 	return "initialize", driver.ConnectParams(t.Revision)
 }
 
-// PostConnect posts the greeting, best in a session in which nothing was said. If the server takes it, the session that
-// it issues ends with s.
+// PostConnect posts the request that a client begins with, best in a session in which nothing was sent yet. If the
+// server accepts it, the session that it issues ends with s.
 func PostConnect(t *check.T, s *driver.Session, header http.Header) *driver.RoundTrip {
 	method, params := ConnectRequest(t)
 	return PostRequest(s, ManualRequest{Method: method, Params: params, Header: header})
 }
 
-// RequiredConnectHeaders are the headers with which the server takes an initialize request that it refuses without
+// RequiredConnectHeaders names the headers with which the server serves an initialize request that it refuses without
 // them.
 func RequiredConnectHeaders(t *check.T, s *driver.Session) (with []string) {
 	const made = "mcpcheck-0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -131,11 +136,11 @@ func RequiredConnectHeaders(t *check.T, s *driver.Session) (with []string) {
 		{"with Mcp-Session-Id", Header(SessionIDHeader, made)},
 		{"with both", both},
 	}
-	var hellos []*driver.RoundTrip
+	var sent []*driver.RoundTrip
 	for _, try := range tries {
-		hellos = append(hellos, PostConnect(t, s, try.header))
+		sent = append(sent, PostConnect(t, s, try.header))
 	}
-	for i, x := range hellos {
+	for i, x := range sent {
 		if x.AwaitReply().Result() != nil {
 			with = append(with, "served "+tries[i].with)
 		}
@@ -143,19 +148,19 @@ func RequiredConnectHeaders(t *check.T, s *driver.Session) (with []string) {
 	return with
 }
 
-// MayRequireSession reports whether an answer may say that a session id is lacking.
+// MayRequireSession reports whether a response may mean that the session id is missing.
 func MayRequireSession(a driver.HTTPResponse) bool {
 	return a.StatusCode == http.StatusBadRequest || IsNotFound(a)
 }
 
-// Poll opens an event stream by hand, with other headers than usual. It stays open until the session ends or Abort is
-// called.
+// Get opens an event stream by hand, with this header added to the usual ones. It stays open until the session ends or
+// Abort is called.
 func Get(s *driver.Session, header http.Header) *driver.RoundTrip {
 	return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, Header: header})
 }
 
-// Header is one header; without a value it says that the header is to be left out.
+// Header is a single header; without a value, it removes the header from a request.
 func Header(name string, values ...string) http.Header { return http.Header{name: values} }
 
-// BearerHeader is the Authorization header with a token.
+// BearerHeader is the Authorization header with a bearer token.
 func BearerHeader(token string) http.Header { return Header("Authorization", "Bearer "+token) }

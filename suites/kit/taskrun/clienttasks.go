@@ -16,9 +16,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// ClientTask is a task of the client: what a server of 2025-11-25 has asked it for as such.
+// ClientTask is a task of the client: a server of 2025-11-25 sent it a request to run as a task.
 type ClientTask struct {
-	Polls     []*driver.Frame // by which the server has asked after it
+	// Polls are the tasks/get requests of the server for it.
+	Polls     []*driver.Frame
 	Cancelled bool
 
 	id      string
@@ -26,21 +27,21 @@ type ClientTask struct {
 	request *driver.Frame
 }
 
-// ClientTaskPollInterval is how often a server may ask after a task of the client, which is kept as long as
-// clientTaskTTL, in milliseconds, and is done once it was asked after so often.
+// ClientTaskPollInterval is how often a server may poll a task of the client. Such a task is kept for clientTaskTTL
+// milliseconds, and completed after pollsUntilCompleted polls.
 const (
 	ClientTaskPollInterval = time.Second
 	clientTaskTTL          = 60_000
 	pollsUntilCompleted    = 2
 )
 
-// Subject is the task, with what the server has asked of it.
+// Subject shows the request for the task and the polls.
 func (c *ClientTask) Subject() check.Subject {
 	return check.Subject{Name: c.request.Method, Frames: append([]*driver.Frame{c.request}, c.Polls...)}
 }
 
-// CancelNotification is the notification by which the server has cancelled the request that the task answered; nil when
-// it has not.
+// CancelNotification is the notification by which the server cancelled the request that created the task; nil when it
+// did not.
 func (c *ClientTask) CancelNotification() *driver.Frame {
 	for _, f := range c.session.FramesSince(0) {
 		if f.Side == driver.FromServer && transcript.CancelledID(f) == driver.IDKey(c.request.ID) {
@@ -50,7 +51,7 @@ func (c *ClientTask) CancelNotification() *driver.Frame {
 	return nil
 }
 
-// state is the task as the server is told of it.
+// state is the task as the client reports it to the server.
 func (c *ClientTask) state() check.M {
 	status := "working"
 	switch {
@@ -66,61 +67,62 @@ func (c *ClientTask) state() check.M {
 	}
 }
 
-// CollectClientTasks sees to it that a client that runs tasks was asked for something.
+// CollectClientTasks runs ClientTasks for watches.
 func CollectClientTasks(t *check.T) { ClientTasks(t) }
 
-// ClientTasks calls the tools that may be called, each once, as a client that runs what it is asked for as tasks, and
-// returns those in the order in which they were made.
+// ClientTasks calls each tool that may be called once, as a client that runs server requests as tasks, and returns
+// these tasks in the order of their creation.
 func ClientTasks(t *check.T) []*ClientTask {
-	return slices.Clone(check.Step(t, "client with tasks", func(t *check.T) (chores []*ClientTask) {
+	return slices.Clone(check.Step(t, "client with tasks", func(t *check.T) (tasks []*ClientTask) {
 		for _, client := range callAsTaskClients(t) {
-			chores = append(chores, client.tasks()...)
+			tasks = append(tasks, client.tasks()...)
 		}
-		return chores
+		return tasks
 	}))
 }
 
-// callAsTaskClients are the clients that have called the tools. The first one samples, and can do no more with that, so
-// that its session shows what a server asks such a one for as well. Tools that are seen by clients that can be asked
-// are among those which are called: those that it did not call, and where its session does not last, or a call that was
-// given up keeps it busy, those that have not answered there, are called in another one.
+// callAsTaskClients are the clients that called the tools. The first one declares sampling without options, so that its
+// session also shows what a server requests of such a client. Another one calls the tools that only clients with
+// capabilities see and the first did not call, as well as those that did not answer where the session of the first
+// ended or is blocked by a cancelled call.
 //
-// Servers may ask a client for less that has asked for a later version, or that samples and can do no more. What others
-// are asked for and the client was not, a further one may be: one that has asked for the revision and, where it is not
-// asked to sample, one that can do all.
+// Servers may request less of a client that requested a later version, or that has sampling without options. If a
+// server requested something of other clients but not of this one, a further one calls the tools: it requests the
+// tested revision and, if sampling is missing, declares all options.
 func callAsTaskClients(t *check.T) []*taskClient {
 	first := check.Step(t, "first client with tasks", callAsFirstTaskClient)
-	var inquiries []*client.InteractiveCall
-	check.Deferred(t, func() { inquiries = client.CallInteractively(t).List }) // others say why there are none
+	var calls []*client.InteractiveCall
+	check.Deferred(t, func() { calls = client.CallInteractively(t).List }) // other checks say why there are none
 	clients, tools := []*taskClient{first.taskClient}, toolcall.ToolsInCallOrder(t)
-	unseen := askersNotIn(tools, inquiries)
+	unseen := askersNotIn(tools, calls)
 	all := slices.Concat(tools, unseen)
-	anew := func(capabilities check.M, tools []check.Subject) {
+	addClient := func(capabilities check.M, tools []check.Subject) {
 		another := newTaskClient(t, capabilities)
 		another.callTools(tools)
 		clients = append(clients, another)
 	}
 	if !first.isUsable {
-		unseen = askersNotIn(first.answered, inquiries)
+		unseen = askersNotIn(first.answered, calls)
 	}
 	if len(unseen) > 0 {
-		anew(protocol.TaskCapabilities(t.Revision), unseen)
+		addClient(protocol.TaskCapabilities(t.Revision), unseen)
 	}
 	const sample, elicit = "sampling/createMessage", "elicitation/create"
-	if first.requestedLaterVersion && isAnyNotAsked(clients, inquiries, sample, elicit) {
-		anew(protocol.TaskCapabilities(t.Revision), all)
+	if first.requestedLaterVersion && isAnyNotAsked(clients, calls, sample, elicit) {
+		addClient(protocol.TaskCapabilities(t.Revision), all)
 	}
-	if isAnyNotAsked(clients, inquiries, sample) {
+	if isAnyNotAsked(clients, calls, sample) {
 		able := protocol.TaskCapabilities(t.Revision)
 		able["sampling"] = protocol.AllCapabilities(t.Revision)["sampling"]
-		anew(able, all)
+		addClient(able, all)
 	}
 	return clients
 }
 
-// isAnyNotAsked reports whether some tool asks others for one of the methods, and none of the clients during its calls.
-func isAnyNotAsked(clients []*taskClient, inquiries []*client.InteractiveCall, methods ...string) bool {
-	return slices.ContainsFunc(inquiries, func(i *client.InteractiveCall) bool {
+// isAnyNotAsked reports whether during the calls of some tool others received a request of one of the methods, and none
+// of the clients did.
+func isAnyNotAsked(clients []*taskClient, calls []*client.InteractiveCall, methods ...string) bool {
+	return slices.ContainsFunc(calls, func(i *client.InteractiveCall) bool {
 		return slices.ContainsFunc(methods, func(method string) bool {
 			asked := func(r *taskClient) bool { return r.asked[askedMethod{method, i.Tool.Name}] }
 			return i.AsksFor(method) && !slices.ContainsFunc(clients, asked)
@@ -128,9 +130,9 @@ func isAnyNotAsked(clients []*taskClient, inquiries []*client.InteractiveCall, m
 	})
 }
 
-// askersNotIn are the tools that have asked and are not among some.
-func askersNotIn(tools []check.Subject, inquiries []*client.InteractiveCall) (unseen []check.Subject) {
-	for _, i := range inquiries {
+// askersNotIn are the tools with server requests that are not among these tools.
+func askersNotIn(tools []check.Subject, calls []*client.InteractiveCall) (unseen []check.Subject) {
+	for _, i := range calls {
 		if !slices.ContainsFunc(tools, func(tool check.Subject) bool { return tool.Name == i.Tool.Name }) {
 			unseen = append(unseen, i.Tool)
 		}
@@ -138,20 +140,21 @@ func askersNotIn(tools []check.Subject, inquiries []*client.InteractiveCall) (un
 	return unseen
 }
 
-// taskClient is a client that runs what it is asked for as tasks.
+// taskClient is a client that runs server requests as tasks.
 type taskClient struct {
-	s     *driver.Session
-	t     *check.T
-	asked map[askedMethod]bool // that it was asked, also where the tool was called among others
+	s *driver.Session
+	t *check.T
+	// asked are the methods that the server requested during calls, also where several calls were pending.
+	asked map[askedMethod]bool
 
 	mu      sync.Mutex
 	created []*ClientTask
 }
 
-// askedMethod is what a client was asked for during the call of a tool.
+// askedMethod is the method of a server request during the call of a tool.
 type askedMethod struct{ method, tool string }
 
-// newTaskClient is such a client with these capabilities.
+// newTaskClient is a task client with these capabilities and a new session.
 func newTaskClient(t *check.T, capabilities check.M) *taskClient {
 	r := &taskClient{t: t, asked: map[askedMethod]bool{}}
 	r.s = client.NewClient(t, capabilities).Session
@@ -159,12 +162,15 @@ func newTaskClient(t *check.T, capabilities check.M) *taskClient {
 	return r
 }
 
-// firstTaskClient are the calls of the first such client.
+// firstTaskClient is the first task client after its calls.
 type firstTaskClient struct {
 	*taskClient
-	requestedLaterVersion bool            // it has asked for a later version
-	answered              []check.Subject // tools
-	isUsable              bool            // its session serves others
+	// requestedLaterVersion reports whether it requested a later version than the tested one.
+	requestedLaterVersion bool
+	// answered are the tools that answered.
+	answered []check.Subject
+	// isUsable reports whether its session can serve others.
+	isUsable bool
 }
 
 func callAsFirstTaskClient(t *check.T) (first firstTaskClient) {
@@ -174,8 +180,8 @@ func callAsFirstTaskClient(t *check.T) (first firstTaskClient) {
 	return first
 }
 
-// newFirstTaskClient is such a client that samples, and can do no more with that. Unless the check is tried alone, it
-// may be one that has asked for a later version, in the session of an opening.
+// newFirstTaskClient is the first task client, whose sampling has no options. Unless the check is being confirmed, it
+// may use the session of a scenario that requested a later version, which later reports.
 func newFirstTaskClient(t *check.T) (r *taskClient, later bool) {
 	check.Deferred(t, func() {
 		if t.IsConfirmation() {
@@ -198,7 +204,7 @@ func newFirstTaskClient(t *check.T) (r *taskClient, later bool) {
 	return r, later
 }
 
-// call calls tools as the client, and returns those that answered.
+// callTools calls tools as the client, and returns those that answered.
 func (r *taskClient) callTools(tools []check.Subject) (answered []check.Subject) {
 	mark := r.s.Mark()
 	for _, c := range toolcall.CallsWithCapabilities(r.t, r.s, nil, tools).List {
@@ -214,14 +220,14 @@ func (r *taskClient) callTools(tools []check.Subject) (answered []check.Subject)
 	return answered
 }
 
-// tasks are those of the client, in the order in which they were made.
+// tasks are the tasks of the client, in the order of their creation.
 func (r *taskClient) tasks() []*ClientTask {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.created)
 }
 
-// take answers a request of the server.
+// answer answers a request of the server, unless it is of another method.
 func (r *taskClient) answer(request *driver.Frame) (taken bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -270,7 +276,8 @@ func (r *taskClient) answerTaskRequest(request *driver.Frame, params check.M) ch
 	return check.M{"result": c.state()}
 }
 
-// AcceptedResponse is what a user who agrees to all answers to a request, for a task; empty: for none.
+// AcceptedResponse is the response of a user who accepts a request; id is that of the task it belongs to, empty when
+// there is none.
 func AcceptedResponse(t *check.T, request *driver.Frame, id string) check.M {
 	params, _ := request.JSON()["params"].(check.M)
 	answer := client.AcceptAll(t)(client.ServerRequest{Method: request.Method, Params: params})

@@ -17,38 +17,49 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// TaskRun is a task that a call was answered by, and what was heard of it until its end. Revision 2025-11-25 has tasks,
-// and so has the extension of tasks: what members a task has there, and how it is given what it asks for, whoever makes
-// a course says.
+// TaskRun is a task that a call created, with what the server reported of it until its end. It serves the tasks of
+// revision 2025-11-25 and of the extension: the creator of a TaskRun says which members a task has there and how it is
+// given input.
 type TaskRun struct {
-	ToolCall         toolcall.ToolCall
-	CreateReply      driver.Reply // to the call, which was made at StartTime
-	StartTime        time.Time
-	Session          *driver.Session
-	ID               string
-	GetReplies       []driver.Reply // to tasks/get
-	FinalStatus      string         // the status in which it ended; empty: it has not
-	IncompleteReason string         // why not, once that is known
+	ToolCall toolcall.ToolCall
+	// CreateReply is the reply to the call, which was sent at StartTime.
+	CreateReply driver.Reply
+	StartTime   time.Time
+	Session     *driver.Session
+	ID          string
+	// GetReplies are the replies to tasks/get.
+	GetReplies []driver.Reply
+	// FinalStatus is the terminal status of the task; empty while it has none.
+	FinalStatus string
+	// IncompleteReason is why the task was not followed to its end; empty when it was, or while it is followed.
+	IncompleteReason string
 
-	// how long it has for what it does next; 0: as long as an answer may take
-	Timeout                 time.Duration
-	PollIntervalKey, TTLKey string                // the members that say when to ask again, and how long it is kept
-	TaskIn                  func(check.M) check.M // the task in the result of the call; nil: that is the result
-	Send                    func(method string, more check.M) driver.Reply
-	ProvideInput            func() // gives it what it asks for in status input_required
+	// Timeout is how long the task has until its next step; 0 is the timeout of a response.
+	Timeout time.Duration
+	// PollIntervalKey and TTLKey are the members with the poll interval and the lifetime.
+	PollIntervalKey, TTLKey string
+	// TaskIn returns the task in the result of the call; nil when the result is the task.
+	TaskIn func(check.M) check.M
+	// Send sends a request about the task, with more members in its params.
+	Send func(method string, more check.M) driver.Reply
+	// ProvideInput sends what the task requires in status input_required.
+	ProvideInput func()
 
-	nextPoll time.Time // when it may be asked after again
-	deadline time.Time // how long it has
+	// nextPoll is when the server may be polled again.
+	nextPoll time.Time
+	// deadline is when the time for the next step ends.
+	deadline time.Time
 }
 
-// How long to wait before a task is asked after again, unless the server says so; and at the least.
+// Poll intervals: the default, and the shortest one even if the server asks for less.
 const (
 	defaultPollInterval = 100 * time.Millisecond
 	minPollInterval     = 5 * time.Millisecond
-	quickTaskTimeout    = 500 * time.Millisecond // for which a quick run waits for what a task does next
+	// quickTaskTimeout is how long a quick run waits for the next step of a task.
+	quickTaskTimeout = 500 * time.Millisecond
 )
 
-// RelatedTaskKey is the key by which messages of 2025-11-25 say what task they belong to.
+// RelatedTaskKey is the key in _meta by which messages of 2025-11-25 name the task that they belong to.
 const RelatedTaskKey = "io.modelcontextprotocol/related-task"
 
 // UnknownTaskID is the id of a task that no server has.
@@ -57,12 +68,12 @@ const UnknownTaskID = "mcpcheck-unknown"
 // TerminalStatuses are the statuses that a task ends in.
 var TerminalStatuses = []string{"completed", "failed", "cancelled"}
 
-// ExtendDeadline gives the task time for what it does next, and no more than that: a task may last for days.
+// ExtendDeadline gives the task time for its next step. It is not more than that, since a task may last for days.
 func (c *TaskRun) ExtendDeadline() {
 	c.deadline = time.Now().Add(cmp.Or(c.Timeout, c.Session.ReplyTimeout()))
 }
 
-// TaskTimeout is the patience with tasks: in a quick run that of a moment.
+// TaskTimeout is the timeout of tasks: a short one in a quick run, otherwise 0 for the default.
 func TaskTimeout(t *check.T) time.Duration {
 	if t.IsQuick() {
 		return quickTaskTimeout
@@ -70,18 +81,17 @@ func TaskTimeout(t *check.T) time.Duration {
 	return 0
 }
 
-// HasTime reports whether there is some of that time left.
+// HasTime reports whether the time for the next step has not ended.
 func (c *TaskRun) HasTime() bool { return time.Now().Before(c.deadline) }
 
-// Poll asks after the task, as soon as the server wants to be asked, and returns what it tells; nil when that is
-// nothing.
+// Poll sends tasks/get as soon as the poll interval allows, and returns the result; nil when there is none.
 func (c *TaskRun) Poll() (state check.M) {
 	r := c.PollUnrecorded()
 	c.GetReplies = append(c.GetReplies, r)
 	return r.Result()
 }
 
-// PollUnrecorded is Poll for an answer that is none of those heard.
+// PollUnrecorded is Poll for a reply that is not added to GetReplies.
 func (c *TaskRun) PollUnrecorded() driver.Reply {
 	c.Session.Sleep(time.Until(c.nextPoll))
 	r := c.Send("tasks/get", nil)
@@ -89,7 +99,7 @@ func (c *TaskRun) PollUnrecorded() driver.Reply {
 	return r
 }
 
-// Last is the last answer to tasks/get; none came when the task was never asked after.
+// LastReply is the last reply to tasks/get; it is not answered when the task was never polled.
 func (c *TaskRun) LastReply() driver.Reply {
 	if len(c.GetReplies) == 0 {
 		return driver.Reply{Err: errors.New("the task was not asked after")}
@@ -97,7 +107,7 @@ func (c *TaskRun) LastReply() driver.Reply {
 	return c.GetReplies[len(c.GetReplies)-1]
 }
 
-// pollInterval is how long the server wants the client to wait, as far as there is time for that.
+// pollInterval is the poll interval that the server asks for, bounded by the deadline.
 func (c *TaskRun) pollInterval(state check.M) time.Duration {
 	pause := defaultPollInterval
 	if n, isNumber := state[c.PollIntervalKey].(json.Number); isNumber {
@@ -108,7 +118,7 @@ func (c *TaskRun) pollInterval(state check.M) time.Duration {
 	return max(minPollInterval, min(pause, time.Until(c.deadline)))
 }
 
-// Took is how long the task took, as far as it was followed.
+// Duration is how long the task took, as far as it was followed.
 func (c *TaskRun) Duration() time.Duration {
 	if at := c.LastReply().Frame; at != nil {
 		return c.Session.TimeOf(at).Sub(c.StartTime)
@@ -116,16 +126,16 @@ func (c *TaskRun) Duration() time.Duration {
 	return 0
 }
 
-// Over reports whether nothing more is to be heard.
+// IsDone reports whether the task is not followed any further.
 func (c *TaskRun) IsDone() bool { return c.FinalStatus != "" || c.IncompleteReason != "" }
 
-// IsUnknownTask reports whether an answer says that there is no such task.
+// IsUnknownTask reports whether a reply is the error for an unknown task.
 func IsUnknownTask(r driver.Reply) bool {
 	code, _ := r.Code()
 	return code == errcode.InvalidParams
 }
 
-// advance asks after the task, and gives it what it asks for.
+// advance polls the task, and provides the input that it requires.
 func (c *TaskRun) advance() {
 	state := c.Poll()
 	switch status, _ := state["status"].(string); {
@@ -144,7 +154,7 @@ func (c *TaskRun) advance() {
 	}
 }
 
-// timeoutText is how long it had, in words.
+// timeoutText is the timeout for messages.
 func (c *TaskRun) timeoutText() string {
 	if c.Timeout > 0 {
 		return c.Timeout.String()
@@ -152,11 +162,11 @@ func (c *TaskRun) timeoutText() string {
 	return c.Session.ReplyTimeout().String() + " (--timeout)"
 }
 
-// taskRunner is a course, and what an area knows of the task beside that.
+// taskRunner is a TaskRun, or a type of an area that has one.
 type taskRunner interface{ Run() *TaskRun }
 
-// NextSession is a session for one more task like it: the usual one or, where tasks take long, one of its own, so that
-// nobody waits for that.
+// NextSession is a session for a further task of the kind: the usual one or, where tasks take long, an exclusive one,
+// so that no other check has to wait.
 func (c *TaskRun) NextSession(t *check.T, usual func() *driver.Session) *driver.Session {
 	const long = time.Second
 	if c.Duration() > long && !t.IsConfirmation() && !t.IsQuick() {
@@ -165,27 +175,27 @@ func (c *TaskRun) NextSession(t *check.T, usual func() *driver.Session) *driver.
 	return usual()
 }
 
-// Plain is the course alone.
+// Run returns the receiver; it implements taskRunner.
 func (c *TaskRun) Run() *TaskRun { return c }
 
-// runsOf are the courses alone.
-func runsOf[C taskRunner](courses []C) (all []*TaskRun) {
-	for _, c := range courses {
+// runsOf are the runs of task runners.
+func runsOf[C taskRunner](runs []C) (all []*TaskRun) {
+	for _, c := range runs {
 		all = append(all, c.Run())
 	}
 	return all
 }
 
-// FollowTasks follows tasks to their end, each as often as the server wants it. What has not ended by the end of its
-// time is cancelled: nobody waits for it any more.
-func FollowTasks[C taskRunner](courses ...C) {
-	all := runsOf(courses)
+// FollowTasks polls tasks until they end, each at its own interval. It cancels those that do not end in time, since
+// nobody waits for them any more.
+func FollowTasks[C taskRunner](runs ...C) {
+	all := runsOf(runs)
 	open := slices.DeleteFunc(slices.Clone(all), func(c *TaskRun) bool { return c.ID == "" })
-	for allowance := toolcall.NewCallBudget(); len(open) > 0; open = slices.DeleteFunc(open, (*TaskRun).IsDone) {
+	for budget := toolcall.NewCallBudget(); len(open) > 0; open = slices.DeleteFunc(open, (*TaskRun).IsDone) {
 		next := slices.MinFunc(open, func(a, b *TaskRun) int { return a.nextPoll.Compare(b.nextPoll) })
-		if next.IncompleteReason = allowance.ExhaustedReason(); next.IncompleteReason == "" {
+		if next.IncompleteReason = budget.ExhaustedReason(); next.IncompleteReason == "" {
 			next.advance()
-			allowance.Charge(next.LastReply())
+			budget.Charge(next.LastReply())
 		}
 	}
 	for _, c := range all {
@@ -195,9 +205,10 @@ func FollowTasks[C taskRunner](courses ...C) {
 	}
 }
 
-// SkipNotObservedInTasks is SkipNotObserved where a task may have shown what was not seen.
-func SkipNotObservedInTasks[C taskRunner](t *check.T, what string, courses []C, uncalled []toolcall.Uncalled) {
-	for _, c := range runsOf(courses) {
+// SkipNotObservedInTasks is SkipNotObserved for checks whose subject might still have come from a task that did not
+// end.
+func SkipNotObservedInTasks[C taskRunner](t *check.T, what string, runs []C, uncalled []toolcall.Uncalled) {
+	for _, c := range runsOf(runs) {
 		if c.FinalStatus == "" {
 			check.RequireTime(t)
 			t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.ToolCall.Tool.Name,
@@ -207,16 +218,16 @@ func SkipNotObservedInTasks[C taskRunner](t *check.T, what string, courses []C, 
 	toolcall.SkipNotObserved(t, what, uncalled, toolcall.AnyTool)
 }
 
-// CaveatUnfinished has the result of a check tell of tasks that were not followed to their end.
-func CaveatUnfinished[C taskRunner](t *check.T, courses []C) {
-	for _, c := range runsOf(courses) {
+// CaveatUnfinished adds a caveat for each task that was not followed to its end.
+func CaveatUnfinished[C taskRunner](t *check.T, runs []C) {
+	for _, c := range runsOf(runs) {
 		if c.FinalStatus == "" {
 			t.Caveat("the task of %s was not followed to its end: %s", c.ToolCall.Tool.Name, c.IncompleteReason)
 		}
 	}
 }
 
-// CancelCall takes back the call that has made the task, which was answered with that.
+// CancelCall cancels the call that created the task, although it was answered with the task.
 func (c *TaskRun) CancelCall(t *check.T) {
 	mark := c.Session.Mark()
 	c.Session.Notify("notifications/cancelled",
@@ -224,16 +235,16 @@ func (c *TaskRun) CancelCall(t *check.T) {
 	check.Barrier(t, c.Session, mark)
 }
 
-// SkipIfExpired ends a check with an answer that there is no such task when the time of the task may have been over.
-func (c *TaskRun) SkipIfExpired(t *check.T, told driver.Reply) {
-	if IsUnknownTask(told) && c.MayBeExpired(told) {
+// SkipIfExpired ends a check with a reply that the task is unknown, when its lifetime may have ended.
+func (c *TaskRun) SkipIfExpired(t *check.T, reply driver.Reply) {
+	if IsUnknownTask(reply) && c.MayBeExpired(reply) {
 		t.WithReason(check.NotObserved).Skip("its time was over")
 	}
 }
 
-// MayBeExpired reports whether the time of the task, as it was told last, may have been over when something was told of
-// it. A little less than the server says is sure.
-func (c *TaskRun) MayBeExpired(told driver.Reply) bool {
+// MayBeExpired reports whether the lifetime of the task, as reported last, may have ended by the time of a reply. It
+// allows for a tenth less than the server says.
+func (c *TaskRun) MayBeExpired(reply driver.Reply) bool {
 	life, limited := 0.0, false // milliseconds
 	for _, state := range c.states() {
 		if n, ok := state[c.TTLKey].(json.Number); check.HasMember(state, c.TTLKey) {
@@ -241,11 +252,11 @@ func (c *TaskRun) MayBeExpired(told driver.Reply) bool {
 			limited = ok
 		}
 	}
-	lasted := c.Session.TimeOf(told.Frame).Sub(c.StartTime)
+	lasted := c.Session.TimeOf(reply.Frame).Sub(c.StartTime)
 	return limited && float64(lasted.Milliseconds()) >= life*0.9
 }
 
-// states are the task as it was told of, first by the answer to the call.
+// states are the reports of the task, beginning with the one in the reply to the call.
 func (c *TaskRun) states() []check.M {
 	made := c.CreateReply.Result()
 	if c.TaskIn != nil {
@@ -258,7 +269,7 @@ func (c *TaskRun) states() []check.M {
 	return all
 }
 
-// Subject is the task as one of several, named by its tool.
+// Subject shows the task as one of several, named by its tool.
 func (c *TaskRun) Subject() check.Subject {
 	frames := []*driver.Frame{c.CreateReply.Request, c.CreateReply.Frame}
 	if len(c.GetReplies) > 0 {
@@ -267,21 +278,21 @@ func (c *TaskRun) Subject() check.Subject {
 	return check.Subject{Name: c.ToolCall.Tool.Name, Frames: frames}
 }
 
-// TaskSnapshot is what was told of a task at one time.
+// TaskSnapshot is one reply to tasks/get with the run that it belongs to.
 type TaskSnapshot struct {
 	*TaskRun
 	driver.Reply
 }
 
-// State is the task as it was then.
+// State is the task at that time.
 func (m TaskSnapshot) State() check.M { return m.Result() }
 
-// Subject shows the question and the answer.
+// Subject shows the request and the reply.
 func (m TaskSnapshot) Subject() check.Subject {
 	return check.Subject{Name: m.ToolCall.Tool.Name, Frames: []*driver.Frame{m.Request, m.Frame}}
 }
 
-// Snapshots are all that tasks/get has told of the task, with a certain status.
+// Snapshots are the results of tasks/get with one of these statuses; without any, all of them.
 func (c *TaskRun) Snapshots(status ...string) (all []TaskSnapshot) {
 	for _, r := range c.GetReplies {
 		is, _ := r.Result()["status"].(string)
@@ -292,9 +303,9 @@ func (c *TaskRun) Snapshots(status ...string) (all []TaskSnapshot) {
 	return all
 }
 
-// Snapshots are all that tasks/get has told of tasks, with a certain status.
-func Snapshots[C taskRunner](courses []C, status ...string) (all []TaskSnapshot) {
-	for _, c := range runsOf(courses) {
+// Snapshots are the results of tasks/get of several tasks with one of these statuses; without any, all of them.
+func Snapshots[C taskRunner](runs []C, status ...string) (all []TaskSnapshot) {
+	for _, c := range runsOf(runs) {
 		all = append(all, c.Snapshots(status...)...)
 	}
 	return all
@@ -305,8 +316,8 @@ var TimestampPattern = regexp.MustCompile(
 	`^\d{4}(-?)\d{2}(-?)\d{2}T\d{2}(:?\d{2}){0,2}([.,]\d+)?(Z|[+-]\d{2}(:?\d{2})?)?$`,
 )
 
-// RequireAnswer ends a check that has no answer to judge: none came, or one that says nothing of what was asked, since
-// the session was over, or the server busy or such that it answers anything so.
+// RequireAnswer ends a check without a reply to judge: there is none, or one that does not depend on the request, since
+// the session was terminated, or the server is busy or answers every request alike.
 func RequireAnswer(t *check.T, r driver.Reply) {
 	if r.Err != nil {
 		t.Retry("%v", check.Explain(r.Err))

@@ -11,40 +11,41 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// CallGroup is calls of tools that are made side by side in one session. Most tools are done in a moment, and have the
-// server for themselves; those that take longer cost the run what the slowest of them takes, and not the sum. Each has
-// the time of one answer, which begins anew with whatever the server answers in the session, so that one which serves
-// them one after the other has time for each.
+// CallGroup are calls of tools that run concurrently in one session. A quick call has the server for itself; slow ones
+// take the run as long as the slowest of them, and not their sum. Each has the timeout of a response, which begins anew
+// with every response in the session, so that a server that serves one call after the other has time for each.
 type CallGroup struct {
-	T          *check.T
-	Session    *driver.Session
-	Budget     *CallBudget
-	Calls      []*ToolCall // in the order in which they were made
-	pingFailed bool        // a ping had no answer while calls ran
+	T       *check.T
+	Session *driver.Session
+	Budget  *CallBudget
+	// Calls are in the order in which they were made.
+	Calls []*ToolCall
+	// pingFailed reports whether a ping was left unanswered while calls ran.
+	pingFailed bool
 }
 
 const (
-	launchInterval = 20 * time.Millisecond  // for which a call has the server for itself
-	longCallTime   = 300 * time.Millisecond // after which a ping is tried while it runs
-	maxRunning     = 10                     // calls side by side
+	launchInterval = 20 * time.Millisecond  // how long a call has the server for itself
+	longCallTime   = 300 * time.Millisecond // after which a ping is sent while the call runs
+	maxRunning     = 10                     // how many calls run concurrently
 )
 
 // isHealthy reports whether more calls can be made in the session.
 func (f *CallGroup) isHealthy() bool { return f.Session.IsUsable() && !f.pingFailed }
 
-// start makes a call.
+// start makes a call. It waits first while too many run.
 func (f *CallGroup) start(c *ToolCall) {
 	for f.isFull() {
 		f.waitForSlot()
 	}
 	c.Session, c.startTime = f.Session, time.Now()
-	c.IsLong, c.PingAnsweredFirst, c.timedOut = false, false, false // if it is made once more
+	c.IsLong, c.PingAnsweredFirst, c.timedOut = false, false, false // for a call that is repeated
 	params := c.Params(f.Session)
 	c.InputLoop = &InputLoop{Method: "tools/call", Params: params}
 	c.Pending = f.Session.Request("tools/call", params)
 	f.Calls = append(f.Calls, c)
 	f.await(c, func() driver.Reply { return f.Session.AwaitFor(c.Pending, launchInterval) })
-	if c.Reply.IsBusy() { // with those that run
+	if c.Reply.IsBusy() { // because of other calls that run
 		f.waitAll()
 		if f.recordReply(c, f.Session.Call("tools/call", params)) {
 			f.finish(c)
@@ -52,14 +53,14 @@ func (f *CallGroup) start(c *ToolCall) {
 	}
 }
 
-// await waits for what becomes of a call, and again as often as it asks for input.
+// await waits for the reply to a call, and again after each input request in it.
 func (f *CallGroup) await(c *ToolCall, wait func() driver.Reply) {
 	for again := true; again; {
 		again = f.recordReply(c, wait())
 	}
 }
 
-// take notes what became of a call so far. When it asks for input, it is made again, and goes on to run.
+// recordReply records the reply to a call so far. When it requires input, the call is made again with that and goes on.
 func (f *CallGroup) recordReply(c *ToolCall, r driver.Reply) (again bool) {
 	c.Reply, c.Duration = r, time.Since(c.startTime)
 	if !r.Answered() {
@@ -74,7 +75,7 @@ func (f *CallGroup) recordReply(c *ToolCall, r driver.Reply) (again bool) {
 	return again
 }
 
-// running are the calls without an answer.
+// runningCalls are the calls without a response.
 func (f *CallGroup) runningCalls() (calls []*ToolCall) {
 	for _, c := range f.Calls {
 		if c.isRunning() {
@@ -84,7 +85,7 @@ func (f *CallGroup) runningCalls() (calls []*ToolCall) {
 	return calls
 }
 
-// waitingCalls are the calls that run and may be answered yet, the oldest first.
+// waitingCalls are the running calls whose time is not up, the oldest first.
 func (f *CallGroup) waitingCalls() []*ToolCall {
 	return slices.DeleteFunc(f.runningCalls(), func(c *ToolCall) bool { return c.timedOut })
 }
@@ -92,8 +93,7 @@ func (f *CallGroup) waitingCalls() []*ToolCall {
 // isFull reports whether no more calls may run.
 func (f *CallGroup) isFull() bool { return len(f.waitingCalls()) >= maxRunning }
 
-// waitForSlot waits until one of the calls is answered, whichever that is, or else for the oldest ones as long as an
-// answer may take.
+// waitForSlot waits until any of the calls is answered, or else until the time of the oldest ones is up.
 func (f *CallGroup) waitForSlot() {
 	waiting := f.waitingCalls()
 	f.awaitOrPing(waiting[0])
@@ -110,14 +110,14 @@ func (f *CallGroup) waitForSlot() {
 	if f.poll(waiting); !f.isFull() {
 		return
 	}
-	for _, c := range waiting { // the oldest, and those that are hardly younger
+	for _, c := range waiting { // the oldest, and those that are not much younger
 		if c == waiting[0] || time.Since(c.startTime) > f.Session.ReplyTimeout()/2 {
 			f.finish(c)
 		}
 	}
 }
 
-// poll takes the answers that have come to some calls.
+// poll collects the responses that have come for some calls.
 func (f *CallGroup) poll(calls []*ToolCall) {
 	for _, c := range calls {
 		if c.isRunning() {
@@ -126,10 +126,10 @@ func (f *CallGroup) poll(calls []*ToolCall) {
 	}
 }
 
-// waitAll waits for the calls that run.
+// waitAll waits for all running calls.
 func (f *CallGroup) waitAll() {
 	for _, c := range f.runningCalls() {
-		f.awaitOrPing(c) // before any is waited for longer: what is answered meanwhile gives all of them more time
+		f.awaitOrPing(c) // ping for each before waiting longer for any: each response extends the time of all
 	}
 	for _, c := range f.runningCalls() {
 		f.finish(c)
@@ -137,8 +137,9 @@ func (f *CallGroup) waitAll() {
 	f.waitPastTimeout()
 }
 
-// waitPastTimeout waits longer for the call while which nothing is answered. A server that serves one at a time may
-// only be slow: its answer is then on the record before the call is given up, and nobody says that none comes.
+// waitPastTimeout waits longer for the call during which nothing is answered. A server that serves one call at a time
+// may only be slow: its response is then in the transcript before the call is cancelled, and no check reports it as
+// missing.
 func (f *CallGroup) waitPastTimeout() {
 	running := f.runningCalls()
 	if !f.pingFailed || len(running) == 0 {
@@ -149,7 +150,7 @@ func (f *CallGroup) waitPastTimeout() {
 	}
 }
 
-// watch waits for the answer to a call. Once it has run for long, a ping is tried meanwhile.
+// awaitOrPing waits for the response to a call. Once it has run for longCallTime, it sends a ping meanwhile.
 func (f *CallGroup) awaitOrPing(c *ToolCall) {
 	if !c.isRunning() {
 		return
@@ -162,7 +163,7 @@ func (f *CallGroup) awaitOrPing(c *ToolCall) {
 	}
 }
 
-// finish waits for the answer to a call, as long as one may take.
+// finish waits for the response to a call until its time is up.
 func (f *CallGroup) finish(c *ToolCall) {
 	f.awaitOrPing(c)
 	if c.isRunning() && !c.timedOut {
@@ -171,7 +172,7 @@ func (f *CallGroup) finish(c *ToolCall) {
 	}
 }
 
-// awaitLong is for the answer to a call that runs for long. A quick run does so for a moment only.
+// awaitLong waits for the response to a call that takes long. A quick run waits only briefly.
 func (f *CallGroup) awaitLong(c *ToolCall) driver.Reply {
 	if f.T.IsQuick() {
 		return f.Session.AwaitFor(c.Pending, longCallTime)
@@ -179,8 +180,8 @@ func (f *CallGroup) awaitLong(c *ToolCall) driver.Reply {
 	return f.Session.AwaitLongRunning(c.Pending)
 }
 
-// firstPing finds out whether the session is served while a call runs. It tells of all calls that are still running
-// then: each ping that is answered gives them more time.
+// ping finds out whether the server answers while a call runs. The result counts for all calls that are still running
+// then, and a response extends their time.
 func (f *CallGroup) ping(c *ToolCall) {
 	while := max(2*time.Second, 2*f.T.Server.Latency)
 	pong := f.Session.Call(f.Session.NoOp())
@@ -191,13 +192,13 @@ func (f *CallGroup) ping(c *ToolCall) {
 		case f.pingFailed:
 		case other.isRunning() || other.Reply.Frame.At > pong.Frame.At:
 			other.IsLong, other.PingAnsweredFirst = true, true
-		case other == c: // other calls may have kept it waiting, too
+		case other == c: // other calls may have delayed it, too
 			c.IsLong = c.Reply.Frame.At-pong.Request.At > while
 		}
 	}
 }
 
-// end gives up the calls that have no answer, and the session with them.
+// CancelUnanswered cancels the calls without a response, and marks the session unusable.
 func (f *CallGroup) CancelUnanswered() {
 	for _, c := range f.runningCalls() {
 		f.Session.Cancel(c.Pending, "mcpcheck waits no longer")
@@ -207,8 +208,8 @@ func (f *CallGroup) CancelUnanswered() {
 	}
 }
 
-// unserved are the calls to be made in another session: where the server has died or serves nothing while a call runs,
-// those that were made after the one that it hangs in, and that one itself once more.
+// callsToRepeat are the calls to make in another session after the server ended or stopped responding during a call:
+// all that were made after that call, and that call itself once.
 func (f *CallGroup) callsToRepeat() (calls []*ToolCall) {
 	running := f.runningCalls()
 	if len(running) == 0 || f.isHealthy() {
@@ -223,9 +224,9 @@ func (f *CallGroup) callsToRepeat() (calls []*ToolCall) {
 	return calls
 }
 
-// retrySmaller reports whether a call that took too long is made once more, with the least numbers that its schema
-// allows: they may say how long it runs, or how much it does. Nobody else has to wait for the tool as it was called
-// first. Of a tool that changes something that would be twice as much.
+// retrySmaller reports whether a call that timed out is repeated with the smallest numbers that its schema allows,
+// since these may say how long it runs. It prepares the call, and remembers the arguments for other checks. Tools that
+// change something are not repeated.
 func (f *CallGroup) retrySmaller(c *ToolCall) bool {
 	if !c.timedOut || c.Counterexample != nil || c.isMinimized || !report.IsReadOnly(c.Tool.Value) || !f.isHealthy() ||
 		f.T.IsQuick() {
@@ -240,10 +241,10 @@ func (f *CallGroup) retrySmaller(c *ToolCall) bool {
 	return true
 }
 
-// running reports whether a call has no answer.
+// isRunning reports whether a call has no response.
 func (c *ToolCall) isRunning() bool { return !c.Reply.Answered() }
 
-// isUnanswered reports whether a call has no answer, and is not waited for any more.
+// isUnanswered reports whether a call has no response and is not waited for any more.
 func (c *ToolCall) isUnanswered() bool {
 	return c.isRunning() && (c.timedOut || !invalid.IsTimeout(c.Reply))
 }

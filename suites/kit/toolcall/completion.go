@@ -12,14 +12,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// CompletionArgument is what a server may complete: an argument of a prompt, a variable of a template.
+// CompletionArgument is something that a server may complete: an argument of a prompt or a variable of a URI template.
 type CompletionArgument struct {
-	Ref        check.M
-	Name       string
-	otherNames []string // the other blanks of the same reference
+	Ref  check.M
+	Name string
+	// otherNames are the other arguments of the same reference.
+	otherNames []string
 }
 
-// String is the blank as reports call it.
+// String is the argument as reports call it.
 func (b CompletionArgument) String() string {
 	of, _ := b.Ref["name"].(string)
 	if uri, ok := b.Ref["uri"].(string); ok {
@@ -28,7 +29,7 @@ func (b CompletionArgument) String() string {
 	return of + " " + b.Name
 }
 
-// Params are those of a request to complete a value.
+// Params are the params of a request to complete a value.
 func (b CompletionArgument) Params(value string) check.M {
 	return check.M{"ref": b.Ref, "argument": check.M{"name": b.Name, "value": value}}
 }
@@ -48,10 +49,10 @@ func CompletionArguments(t *check.T) (all []CompletionArgument) {
 	return all
 }
 
-// PromptRef refers to a prompt.
+// PromptRef is a reference to a prompt.
 func PromptRef(name string) check.M { return check.M{"type": "ref/prompt", "name": name} }
 
-// TemplateRef refers to a template.
+// TemplateRef is a reference to a resource template.
 func TemplateRef(uri string) check.M { return check.M{"type": "ref/resource", "uri": uri} }
 
 func newCompletionArguments(ref check.M, names []string) (all []CompletionArgument) {
@@ -62,7 +63,7 @@ func newCompletionArguments(ref check.M, names []string) (all []CompletionArgume
 	return all
 }
 
-// uniqueNames are the names of the items of a list, as far as they have one.
+// uniqueNames are the names of the items of a list, without duplicates.
 func uniqueNames(list any) (names []string) {
 	for _, item := range protocol.ObjectsIn(list) {
 		if name, ok := item["name"].(string); ok && !slices.Contains(names, name) {
@@ -72,10 +73,10 @@ func uniqueNames(list any) (names []string) {
 	return names
 }
 
-// templateExpression is a part of a URI template (RFC 6570) that stands for values.
+// templateExpression is an expression of a URI template (RFC 6570, section 2.2).
 var templateExpression = regexp.MustCompile(`\{[+#./;?&]?([^{}]*)\}`)
 
-// templateVariables are those of a template.
+// templateVariables are the names of the variables of a template.
 func templateVariables(template string) (names []string) {
 	for _, part := range templateExpression.FindAllStringSubmatch(template, -1) {
 		for _, spec := range strings.Split(part[1], ",") {
@@ -88,19 +89,19 @@ func templateVariables(template string) (names []string) {
 	return names
 }
 
-// Completion is what came of completing a value.
+// Completion is a value to complete, with the reply.
 type Completion struct {
 	CompletionArgument
 	Value string
 	Reply driver.Reply
 }
 
-// Subject is the completion as one of several, named by what was to be completed.
+// Subject shows the completion as one of several, named by its argument.
 func (c Completion) Subject() check.Subject {
 	return check.Subject{Name: c.String(), Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 }
 
-// Values are those that came; nil when none did.
+// Values are the completed values; nil when there are none.
 func (c Completion) Values() []string {
 	completion, _ := c.Reply.Result()["completion"].(check.M)
 	list, _ := completion["values"].([]any)
@@ -113,19 +114,20 @@ func (c Completion) Values() []string {
 	return values
 }
 
-// Completions are those of the run.
+// Completions are the completions of the run.
 type Completions struct {
-	List             []Completion
-	IncompleteReason string // why there are no more of them; empty: all were asked for
+	List []Completion
+	// IncompleteReason is why not everything was requested; empty when it was.
+	IncompleteReason string
 }
 
-// mayComplete reports whether completion may be asked for: it is declared, or the revision has no capability for it.
+// mayComplete reports whether completion may be requested: it is declared, or the revision has no capability for it.
 func mayComplete(t *check.T) bool {
 	return t.Server.Declares("completions") || t.Revision < "2025-03-26"
 }
 
-// completionSession is a session in which a server may be asked to complete. One that has no way to declare that it
-// does may not know the request, and nothing is judged by that.
+// completionSession is a session for completion. In revisions without the capability the server may not know the
+// method, so it is one for invalid input there.
 func completionSession(t *check.T) *driver.Session {
 	if t.Server.Declares("completions") {
 		return t.Session()
@@ -133,7 +135,7 @@ func completionSession(t *check.T) *driver.Session {
 	return t.SessionForInvalidInput()
 }
 
-// CompleteAll completes all that the server lists, as far as there is time: from nothing, then from a letter.
+// CompleteAll completes everything that the server lists, as far as time permits: first the empty value, then a letter.
 func CompleteAll(t *check.T) Completions {
 	return check.Step(t, "completions", func(t *check.T) (all Completions) {
 		if !mayComplete(t) {
@@ -141,13 +143,13 @@ func CompleteAll(t *check.T) Completions {
 		}
 		var queue []Completion
 		for _, value := range []string{"", "a"} {
-			for _, blank := range CompletionArguments(t) {
-				queue = append(queue, Completion{CompletionArgument: blank, Value: value})
+			for _, argument := range CompletionArguments(t) {
+				queue = append(queue, Completion{CompletionArgument: argument, Value: value})
 			}
 		}
-		s, allowance := completionSession(t), NewCallBudget()
+		s, budget := completionSession(t), NewCallBudget()
 		for batch := range slices.Chunk(queue, concurrency(t)) {
-			if all.IncompleteReason = allowance.ExhaustedReason(); all.IncompleteReason == "" {
+			if all.IncompleteReason = budget.ExhaustedReason(); all.IncompleteReason == "" {
 				all.IncompleteReason = all.unservedReason(t)
 			}
 			if all.IncompleteReason != "" {
@@ -156,7 +158,7 @@ func CompleteAll(t *check.T) Completions {
 			params := func(i int) check.M { return batch[i].Params(batch[i].Value) }
 			for i, r := range requestConcurrently(t, s, "completion/complete", len(batch), params) {
 				batch[i].Reply = r
-				allowance.Charge(r)
+				budget.Charge(r)
 			}
 			all.List = append(all.List, batch...)
 		}
@@ -164,7 +166,8 @@ func CompleteAll(t *check.T) Completions {
 	})
 }
 
-// unserved is why no more has to be asked for: nothing is served, or silence is known.
+// unservedReason is why no more is requested: the method is unknown, or known to be left unanswered; empty when there
+// is no such reason.
 func (c Completions) unservedReason(t *check.T) string {
 	const tried = 3
 	if err := check.KnownUnanswered(t, "completion/complete"); err != nil {
@@ -177,8 +180,8 @@ func (c Completions) unservedReason(t *check.T) string {
 	return ""
 }
 
-// RequireAny ends a check of completions when there is nothing to complete, or the server has no method for it in a
-// revision in which it need not.
+// RequireAny ends a check when there is nothing to complete, or the server lacks the method in a revision that does not
+// require it. Otherwise it adds a caveat for what was left out.
 func (c Completions) RequireAny(t *check.T) Completions {
 	served := func(c Completion) bool { code, _ := c.Reply.Code(); return code != errcode.MethodNotFound }
 	switch {
@@ -197,7 +200,7 @@ func (c Completions) RequireAny(t *check.T) Completions {
 	return c
 }
 
-// Served are the completions from nothing that brought a result. It ends a check that cannot do without one.
+// RequireServed are the completions of the empty value with a result. It ends a check when there is none.
 func (c Completions) RequireServed(t *check.T) (served []Completion) {
 	c.RequireAny(t)
 	for _, one := range c.List {
@@ -211,7 +214,7 @@ func (c Completions) RequireServed(t *check.T) (served []Completion) {
 	return served
 }
 
-// Context are values of the other arguments, as they were completed; it may be empty.
+// Context are values for the other arguments of the same reference, as the server completed them; it may be empty.
 func (c Completions) Context(b CompletionArgument) check.M {
 	resolved := check.M{}
 	for _, one := range c.List {
@@ -223,7 +226,7 @@ func (c Completions) Context(b CompletionArgument) check.M {
 	return resolved
 }
 
-// ValueFor is a value that the server has for an argument of a prompt; empty when it has none.
+// ValueFor is a completed value for an argument of a prompt; empty when there is none.
 func (c Completions) ValueFor(prompt, argument string) string {
 	for _, one := range c.List {
 		values := one.Values()
@@ -234,7 +237,7 @@ func (c Completions) ValueFor(prompt, argument string) string {
 	return ""
 }
 
-// concurrency is how many requests that need not come one after the other are made side by side.
+// concurrency is how many requests are sent at the same time if their order does not matter.
 func concurrency(t *check.T) int {
 	if check.SendsConcurrently(t) {
 		return maxRunning
@@ -242,8 +245,7 @@ func concurrency(t *check.T) int {
 	return 1
 }
 
-// requestConcurrently makes n requests, at the same time if there are several, and returns what comes of each, be it
-// nothing.
+// requestConcurrently sends n requests at the same time and returns their replies, answered or not.
 func requestConcurrently(
 	t *check.T, s *driver.Session, method string, n int, params func(i int) check.M,
 ) (replies []driver.Reply) {

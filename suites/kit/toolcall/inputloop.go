@@ -14,27 +14,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// MaxInputRounds is how often mcpcheck answers what one request asks for.
+// MaxInputRounds is how often mcpcheck answers the input requests of one request.
 const MaxInputRounds = 8
 
-// InputLoop is a request that a server may answer by asking for input, and that comes again with the answers until
-// the server has what it needs.
+// InputLoop is a request that a server may answer with input requests, and that is sent again with the input until the
+// server has what it needs.
 type InputLoop struct {
-	Method       string
-	Params       check.M        // of the first request
-	InputReplies []driver.Reply // that asked for input
-	LastReply    driver.Reply   // which is final, unless it was given up
-	AbortReason  string         // why; empty: it was not
+	Method string
+	// Params are the params of the first request.
+	Params check.M
+	// InputReplies are the replies with input requests.
+	InputReplies []driver.Reply
+	// LastReply is the last reply, which is final unless the loop was aborted.
+	LastReply driver.Reply
+	// AbortReason is why the loop was aborted; empty when it was not.
+	AbortReason string
 }
 
-// RunInputLoop carries on a conversation to its end, as a real client would.
+// RunInputLoop sends a request and its retries until the end, as a real client does.
 func RunInputLoop(t *check.T, s *driver.Session, method string, params check.M) *InputLoop {
 	c := &InputLoop{Method: method, Params: params}
 	c.Continue(t, s, params)
 	return c
 }
 
-// RunInvalidInputLoop is RunInputLoop with a request that may be refused, as TryInvalid makes it.
+// RunInvalidInputLoop is RunInputLoop with a request that may be refused (invalid.TryInvalid).
 func RunInvalidInputLoop(t *check.T, s *driver.Session, method string, params check.M) *InputLoop {
 	c := &InputLoop{Method: method, Params: params}
 	for again := true; again; {
@@ -43,15 +47,15 @@ func RunInvalidInputLoop(t *check.T, s *driver.Session, method string, params ch
 	return c
 }
 
-// Continue is RunInputLoop from a further request on.
+// Continue continues the loop with these params.
 func (c *InputLoop) Continue(t *check.T, s *driver.Session, params check.M) {
 	for again := true; again; {
 		params, again = c.onReply(t, t.TryRequest(s, c.Method, params))
 	}
 }
 
-// hear takes a reply, and says with which params the request is to be made again. When there is nothing to answer, it
-// waits first: the server may be busy.
+// onReply records a reply, and returns the params of the next request, if there is one. It waits before a retry without
+// input, since the server may be busy.
 func (c *InputLoop) onReply(t *check.T, r driver.Reply) (params check.M, again bool) {
 	const pause = 10 * time.Millisecond
 	c.LastReply = r
@@ -75,13 +79,12 @@ func (c *InputLoop) onReply(t *check.T, r driver.Reply) (params check.M, again b
 	return RetryParams(c.Params, r, responses), true
 }
 
-// IsInputRequired reports whether a request is not served yet, but to come again with what its result asks for.
+// IsInputRequired reports whether a reply requires input before the request is served.
 func IsInputRequired(t *check.T, r driver.Reply) bool {
 	return t.IsModern() && r.Result()["resultType"] == "input_required"
 }
 
-// ResultType is the type of a result. One that does not say it, which result/type-present judges, is of the type of
-// which its members are.
+// ResultType is the type of a result. If the type is missing, which result/type-present reports, its members show it.
 func ResultType(result check.M) string {
 	kind, typed := result["resultType"].(string)
 	switch {
@@ -93,8 +96,7 @@ func ResultType(result check.M) string {
 	return "complete"
 }
 
-// RetryParams are params of a request that comes again with responses to what its answer has asked for, and with the
-// state that this has given it.
+// RetryParams are the params of a retry, with the responses to input requests and the request state of the reply.
 func RetryParams(params check.M, asked driver.Reply, responses check.M) check.M {
 	again := maps.Clone(params)
 	if len(responses) > 0 {
@@ -106,7 +108,7 @@ func RetryParams(params check.M, asked driver.Reply, responses check.M) check.M 
 	return again
 }
 
-// RequestState is the state that a reply gives a request, as it was written; nil when it gives none.
+// RequestState is the requestState in a reply, as it was sent; nil when there is none.
 func RequestState(r driver.Reply) json.RawMessage {
 	if r.Frame == nil {
 		return nil
@@ -114,7 +116,7 @@ func RequestState(r driver.Reply) json.RawMessage {
 	return driver.Members(driver.Members(r.Frame.TextToMaxDepth())["result"])["requestState"]
 }
 
-// InputResponses are what a real client answers to all that a reply asks for; err says why there are none.
+// InputResponses are the responses of a real client to all input requests of a reply; err says why there are none.
 func InputResponses(t *check.T, r driver.Reply) (responses check.M, err error) {
 	v, has := r.Result()["inputRequests"]
 	requests, isObject := v.(check.M)
@@ -131,7 +133,7 @@ func InputResponses(t *check.T, r driver.Reply) (responses check.M, err error) {
 	return responses, nil
 }
 
-// ClientResult is what a client answers to one request; nil when it knows no such request.
+// ClientResult is the result of a client for one input request; nil when its method is unknown.
 func ClientResult(t *check.T, request check.M) any {
 	params, _ := request["params"].(check.M)
 	switch request["method"] {
@@ -145,8 +147,8 @@ func ClientResult(t *check.T, request check.M) any {
 	return nil
 }
 
-// elicitResult is what a user answers: all fields of a form, if they can be made, and yes to what is to be confirmed:
-// many servers ask until they hear that. A URL is not opened.
+// elicitResult is the result of a user for an elicitation: it fills in all fields of a form if possible, and confirms
+// what is to be confirmed, since many servers ask until then. It declines to open a URL.
 func elicitResult(t *check.T, params check.M) check.M {
 	form, isObject := params["requestedSchema"].(check.M)
 	if !isObject || params["mode"] == "url" {
@@ -160,7 +162,7 @@ func elicitResult(t *check.T, params check.M) check.M {
 	return check.M{"action": "decline"}
 }
 
-// completeForm is the schema of a form that is filled in wholly, with yes wherever that is the question.
+// completeForm is the schema of a form with all fields required and all booleans true.
 func completeForm(form check.M) check.M {
 	properties, _ := form["properties"].(check.M)
 	answered, fields := check.M{}, []any{}
@@ -176,7 +178,7 @@ func completeForm(form check.M) check.M {
 	return filled
 }
 
-// samplingResult is what a model answers: a text, or the use of a tool where it has to use one.
+// samplingResult is the result of a model: a text, or the use of a tool where that is required.
 func samplingResult(t *check.T, params check.M) check.M {
 	var content any = check.M{"type": "text", "text": "mcpcheck"}
 	stop := "endTurn"
@@ -187,7 +189,7 @@ func samplingResult(t *check.T, params check.M) check.M {
 	return modelMessage(content, stop)
 }
 
-// ToolUseResult is what a model answers that uses the first tool that it is offered, so many times at once.
+// ToolUseResult is the result of a model that uses the first tool that it is offered, several times at once.
 func ToolUseResult(t *check.T, params check.M, times int) check.M {
 	return modelMessage(toolUses(t, params, times), "toolUse")
 }
@@ -196,7 +198,7 @@ func modelMessage(content any, stop string) check.M {
 	return check.M{"role": "assistant", "content": content, "model": "mcpcheck", "stopReason": stop}
 }
 
-// toolUses are uses of the first tool, each with an id that no other one of the same conversation has.
+// toolUses are uses of the first tool, with ids that are unique in the conversation with the model.
 func toolUses(t *check.T, params check.M, times int) (uses []any) {
 	tool := protocol.ObjectsIn(params["tools"])[0]
 	input, err := instance(t, tool["inputSchema"])
@@ -211,7 +213,7 @@ func toolUses(t *check.T, params check.M, times int) (uses []any) {
 	return uses
 }
 
-// instance is an object that a schema allows.
+// instance is an object that is valid by a schema.
 func instance(t *check.T, schema any) (check.M, error) {
 	compiled, err := schemas.Compile(schema, t.Revision)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// ExpectDeclared is the check that a server declares a family whose list it serves.
+// ExpectDeclared expects that a server that serves the list of a family, such as "tools", declares the capability.
 func ExpectDeclared(t *check.T, family string) {
-	if check.HasMember(t.Server.Capabilities, family) { // as what, schema/capability-shapes judges
+	if check.HasMember(t.Server.Capabilities, family) { // schema/capability-shapes judges the value
 		return
 	}
 	handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
@@ -24,7 +24,7 @@ func ExpectDeclared(t *check.T, family string) {
 	t.ExpectShould(r).To(check.BeError())
 }
 
-// ExpectList is the check that a family is listed. An error of the server's own is a lesser deviation.
+// ExpectList expects that the list of a family is served. An internal error is a minor violation.
 func ExpectList(t *check.T, family string) {
 	r := t.TryRequest(t.Session(), family+"/list", check.M{})
 	if code, _ := r.Code(); code == errcode.InternalError {
@@ -35,7 +35,7 @@ func ExpectList(t *check.T, family string) {
 	t.Expect(check.Member(r.Result(), family)).To(check.BeArray())
 }
 
-// SkipUnlessCanNotify ends a check of announcements when the server has no way to make any.
+// SkipUnlessCanNotify ends a check of notifications when the server has no stream to send any.
 func SkipUnlessCanNotify(t *check.T) {
 	if !t.Server.CanNotify() {
 		t.WithReason(check.NotOffered).
@@ -43,8 +43,8 @@ func SkipUnlessCanNotify(t *check.T) {
 	}
 }
 
-// ExpectListChangeNotified is the check that changes of a list of prompts or resources are announced which calls of
-// tools have made.
+// ExpectListChangeNotified expects a notification for each change of a list of prompts or resources that calls of tools
+// caused.
 func ExpectListChangeNotified(t *check.T, family string) {
 	if capability, _ := t.Server.Capabilities[family].(check.M); capability["listChanged"] != true {
 		t.WithReason(check.NotDeclared).Skip("the server does not declare %s.listChanged", family)
@@ -67,7 +67,7 @@ func ExpectListChangeNotified(t *check.T, family string) {
 	}
 }
 
-// Duplicates are the names that come after the same one.
+// Duplicates are the repetitions of names that occurred before.
 func Duplicates(names []string) (again []string) {
 	known := map[string]bool{}
 	for _, name := range names {

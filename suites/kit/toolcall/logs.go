@@ -9,26 +9,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// LogLevels are the levels of log messages, the least one first.
+// LogLevels are the levels of log messages, the lowest first (RFC 5424, section 6.2.1).
 var LogLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// IsLogMessage reports whether a message is one that is logged.
+// IsLogMessage reports whether a frame is a log message.
 func IsLogMessage(f *driver.Frame) bool { return f.Method == "notifications/message" }
 
-// LogLevelIndex is the level of a log message as a place in LogLevels; -1 when it is none of them.
+// LogLevelIndex is the index in LogLevels of the level of a log message; -1 when it is not one of these.
 func LogLevelIndex(f *driver.Frame) int {
 	params, _ := f.JSON()["params"].(check.M)
 	level, _ := params["level"].(string)
 	return slices.Index(LogLevels, level)
 }
 
-// RequestedLogLevel is the level from which on a request wants log messages; nil when it does not say so.
+// RequestedLogLevel is the log level that a modern request asks for; nil when it asks for none.
 func RequestedLogLevel(request *driver.Frame) any {
 	params, _ := request.JSON()["params"].(check.M)
 	return protocol.MetaOf(params)[driver.MetaLogLevel]
 }
 
-// enableLogging asks for all that is logged in a session, where a session is asked.
+// enableLogging asks for all log messages in a legacy session.
 func enableLogging(t *check.T, s *driver.Session) {
 	const method = "logging/setLevel"
 	if !t.IsModern() && s.Capabilities["logging"] != nil && check.KnownUnanswered(t, method) == nil {
@@ -36,8 +36,8 @@ func enableLogging(t *check.T, s *driver.Session) {
 	}
 }
 
-// LoggingCalls are calls of tools that may be made again, the quickest ones first, while which something was logged,
-// be it by another one that ran beside it. It ends a check that finds none.
+// LoggingCalls are calls of tools that may be repeated, the quickest first, during which a log message came, possibly
+// of another call. It ends a check when there is none.
 func LoggingCalls(t *check.T) []ToolCall {
 	const most = 5
 	calls := ValidCalls(t)
@@ -51,8 +51,8 @@ func LoggingCalls(t *check.T) []ToolCall {
 	return loggers[:min(len(loggers), most)]
 }
 
-// messagesDuring are the messages of the server that came while the call was under way: where each has a stream of its
-// own, not those on that of another one.
+// messagesDuring are the messages of the server that came during the call. Messages on the streams of other calls are
+// left out.
 func (c ToolCall) messagesDuring() (came []*driver.Frame) {
 	began := false
 	for _, f := range c.Session.FramesSince(0) {

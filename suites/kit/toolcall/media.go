@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// ExpectMedia wants a block with base64 data of a type that begins so.
+// ExpectMedia expects a content block with base64 data of a media type with this prefix.
 func ExpectMedia(t *check.T, block check.M, prefix string) {
 	t.Expect(check.Member(block, "data")).To(check.BeString())
 	t.Expect(check.Member(block, "mimeType")).To(check.BeString())
@@ -18,7 +18,7 @@ func ExpectMedia(t *check.T, block check.M, prefix string) {
 	}))
 }
 
-// ExpectBase64 wants base64. The URL-safe alphabet and missing padding are lesser deviations.
+// ExpectBase64 expects base64. The URL-safe alphabet and missing padding are minor violations.
 func ExpectBase64(t *check.T, data any) {
 	standard := strings.NewReplacer("-", "+", "_", "/")
 	t.Expect(data).To(check.Satisfy("base64", func(data string) bool {
@@ -31,7 +31,7 @@ func ExpectBase64(t *check.T, data any) {
 	}))
 }
 
-// ExpectEmbeddedResource wants a block to embed a resource: a URI, and a text or base64.
+// ExpectEmbeddedResource expects an embedded resource with a URI and a text or blob.
 func ExpectEmbeddedResource(t *check.T, block check.M) (resource check.M) {
 	t.Expect(check.Member(block, "resource")).To(check.BeObject())
 	resource = block["resource"].(check.M)
@@ -45,7 +45,7 @@ func ExpectEmbeddedResource(t *check.T, block check.M) (resource check.M) {
 	return resource
 }
 
-// IsAbsoluteURI reports whether a text has the scheme that a URI begins with.
+// IsAbsoluteURI reports whether a text begins with the scheme of a URI.
 func IsAbsoluteURI(uri string) bool { return schemePattern.MatchString(uri) }
 
 var schemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)

@@ -12,21 +12,23 @@ import (
 // ListedPrompts are the prompts that discovery found.
 func ListedPrompts(t *check.T) []check.Subject { return protocol.NamedSubjects(t.Server.Prompts) }
 
-// UnknownPromptName is a name that no prompt has, the same one for the same seed.
+// UnknownPromptName is a name that no prompt has. It depends on the seed only.
 func UnknownPromptName(t *check.T) string {
 	return strings.Replace(protocol.UnknownToolName(t), "tool", "prompt", 1)
 }
 
-// FetchedPrompt is a prompt that was asked for, and what came of it.
+// FetchedPrompt is a prompt that was requested, with the replies.
 type FetchedPrompt struct {
 	*InputLoop
-	Prompt         check.Subject
-	HasPlaceholder bool // a value of an argument was made up: it may not be one that the prompt takes
+	Prompt check.Subject
+	// HasPlaceholder reports whether a value of an argument is Placeholder, which the prompt may not accept.
+	HasPlaceholder bool
 
-	requireComplete func() // ends who looks at it as asking for it has ended
+	// requireComplete ends a check in the way in which requesting the prompt ended.
+	requireComplete func()
 }
 
-// Result is what the prompt came to; nil when it has none. It ends a check when that could not be found out.
+// Result is the final result; nil when there is none. It ends a check when the request was not carried to its end.
 func (g *FetchedPrompt) Result(t *check.T) check.M {
 	if g.requireComplete(); g.AbortReason != "" {
 		t.Inconclusive("%s", g.AbortReason)
@@ -40,7 +42,7 @@ func (g *FetchedPrompt) Result(t *check.T) check.M {
 	return nil
 }
 
-// Subject is the prompt as one of several.
+// Subject shows the prompt as one of several.
 func (g *FetchedPrompt) Subject() check.Subject {
 	if g.InputLoop == nil {
 		return g.Prompt
@@ -50,12 +52,12 @@ func (g *FetchedPrompt) Subject() check.Subject {
 
 // FetchedPrompts are the prompts of the run.
 type FetchedPrompts struct {
-	List             []*FetchedPrompt
-	IncompleteReason string // why not all that are listed were asked for; empty: they were
+	List []*FetchedPrompt
+	// IncompleteReason is why not all listed prompts were requested; empty when they were.
+	IncompleteReason string
 }
 
-// GetPrompts asks for the prompts that the server lists, each once and with the arguments that it requires, as far as
-// there is time.
+// GetPrompts requests each listed prompt once with its required arguments, as far as time permits.
 func GetPrompts(t *check.T) FetchedPrompts {
 	return check.Step(t, "prompts", func(t *check.T) (all FetchedPrompts) {
 		var queue []*FetchedPrompt
@@ -64,11 +66,11 @@ func GetPrompts(t *check.T) FetchedPrompts {
 				queue = append(queue, newFetchedPrompt(t, prompt))
 			}
 		}
-		allowance := NewCallBudget()
+		budget := NewCallBudget()
 		for batch := range slices.Chunk(queue, concurrency(t)) {
-			allowance.Pause()
-			s := t.Session() // which may take a process
-			if all.IncompleteReason = allowance.ExhaustedReason(); all.IncompleteReason == "" {
+			budget.Pause()
+			s := t.Session() // this may start a process
+			if all.IncompleteReason = budget.ExhaustedReason(); all.IncompleteReason == "" {
 				if err := check.KnownUnanswered(t, "prompts/get"); err != nil {
 					all.IncompleteReason = err.Error()
 				}
@@ -79,7 +81,7 @@ func GetPrompts(t *check.T) FetchedPrompts {
 			params := func(i int) check.M { return batch[i].Params }
 			for i, r := range requestConcurrently(t, s, "prompts/get", len(batch), params) {
 				batch[i].finish(t, s, r)
-				allowance.Charge(batch[i].LastReply)
+				budget.Charge(batch[i].LastReply)
 			}
 			all.List = append(all.List, batch...)
 		}
@@ -87,7 +89,7 @@ func GetPrompts(t *check.T) FetchedPrompts {
 	})
 }
 
-// newFetchedPrompt is a prompt to be asked for.
+// newFetchedPrompt is a prompt to request.
 func newFetchedPrompt(t *check.T, prompt check.Subject) *FetchedPrompt {
 	arguments, made := promptArguments(t, prompt)
 	params := WithAllCapabilities(t, check.M{"name": prompt.Name, "arguments": arguments})
@@ -95,7 +97,7 @@ func newFetchedPrompt(t *check.T, prompt check.Subject) *FetchedPrompt {
 		HasPlaceholder: made}
 }
 
-// finish takes the first reply, and answers what it asks for.
+// finish records the first reply, and answers its input requests.
 func (g *FetchedPrompt) finish(t *check.T, s *driver.Session, r driver.Reply) {
 	g.LastReply = r
 	g.requireComplete = check.Deferred(t, func() {
@@ -105,11 +107,11 @@ func (g *FetchedPrompt) finish(t *check.T, s *driver.Session, r driver.Reply) {
 	})
 }
 
-// Placeholder is the value of an argument that the server completes with nothing.
+// Placeholder is the value of an argument for which the server completes nothing.
 const Placeholder = "mcpcheck"
 
-// promptArguments are those with which a prompt is asked for: of what it requires, values that the server has
-// completed. What is left is made up.
+// promptArguments are values for the required arguments of a prompt, completed by the server if possible; made reports
+// whether one is Placeholder.
 func promptArguments(t *check.T, prompt check.Subject) (arguments check.M, made bool) {
 	arguments = check.M{}
 	for _, name := range RequiredArguments(prompt) {
@@ -135,7 +137,7 @@ func RequiredArguments(prompt check.Subject) (names []string) {
 	return names
 }
 
-// RequireAny ends a check of prompts when none was asked for; else the result tells what was left out.
+// RequireAny ends a check when no prompt was requested. Otherwise it adds a caveat for what was left out.
 func (all FetchedPrompts) RequireAny(t *check.T) FetchedPrompts {
 	switch {
 	case len(all.List) == 0 && all.IncompleteReason != "":

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// CallWithProgress is a call of a tool that may be made again, as QuickestCall has it, and has reported its progress.
+// CallWithProgress is the QuickestCall for which the server reported progress.
 func CallWithProgress(t *check.T) ToolCall {
 	calls := ValidCalls(t)
 	return QuickestCall(t, calls, "progress was reported", func(c ToolCall) bool {
@@ -21,15 +21,15 @@ func CallWithProgress(t *check.T) ToolCall {
 	})
 }
 
-// CompareBySpeed orders calls such that the same one comes first in each run. A busy machine makes any call somewhat
-// slower: only one that takes twice as long comes later, and the names of the tools decide between the others.
+// CompareBySpeed orders calls in the same way in each run. On a busy machine any call may be somewhat slower, so only a
+// call that takes twice as long comes later; otherwise the name of the tool decides.
 func CompareBySpeed(a, b ToolCall) int {
 	steps := func(c ToolCall) int { return bits.Len64(uint64(c.Duration / longCallTime)) }
 	return cmp.Or(cmp.Compare(steps(a), steps(b)), strings.Compare(a.Tool.Name, b.Tool.Name))
 }
 
-// QuickestCall is the first call in the order of CompareBySpeed, of those that are plain, and of a kind. It ends a
-// check that finds none; what says what it lacks.
+// QuickestCall is the first call by CompareBySpeed of those that succeeded without input and for which is reports true.
+// It ends a check when there is none; what names in the reason what was not observed.
 func QuickestCall(t *check.T, calls ToolCalls, what string, is func(ToolCall) bool) ToolCall {
 	plain := slices.DeleteFunc(slices.Clone(calls.List),
 		func(c ToolCall) bool { return !c.IsDirectSuccess() || !is(c) })
@@ -39,12 +39,12 @@ func QuickestCall(t *check.T, calls ToolCalls, what string, is func(ToolCall) bo
 	return slices.MinFunc(plain, CompareBySpeed)
 }
 
-// IsDirectSuccess reports whether the call was answered with success, and asked for no input before.
+// IsDirectSuccess reports whether the call succeeded without input.
 func (c ToolCall) IsDirectSuccess() bool {
 	return c.Reply.Result() != nil && !c.Reply.IsFailure() && len(c.InputLoop.InputReplies) == 0
 }
 
-// Again sends the call once more with other members of _meta, none of those that it had before.
+// Repeat sends the call again with these members of _meta instead of its own progress token and log level.
 func (c ToolCall) Repeat(s *driver.Session, meta check.M) driver.Pending {
 	params := c.Params(s)
 	all, _ := params["_meta"].(check.M)

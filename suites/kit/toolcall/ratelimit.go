@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// detectRateLimit calls an unknown tool before other calls, and again after them. When the server has come to answer
-// that in another way, its limit for calls is likely to be reached; limits then returns the second answer.
+// detectRateLimit calls an unknown tool before other calls; limits calls it again after them. If the reply is a
+// different one then, the server probably limits the rate of calls, and limits returns that reply.
 func detectRateLimit(t *check.T, s *driver.Session) (limits func(s *driver.Session) driver.Reply) {
 	if !check.MayCallUnknown(t) {
 		return func(*driver.Session) (none driver.Reply) { return none }
@@ -28,8 +28,8 @@ func detectRateLimit(t *check.T, s *driver.Session) (limits func(s *driver.Sessi
 	}
 }
 
-// dropRateLimited takes out calls that the server would not serve, since there were too many: those that it says so of,
-// and those that were refused in the words of reached, the answer to any call by then.
+// dropRateLimited moves calls to Uncalled that the server refused for their rate: those whose replies say so, and those
+// with the same reply as reached, which is that of an unknown tool by then.
 func (c *ToolCalls) dropRateLimited(reached driver.Reply) {
 	served := c.List[:0]
 	for _, call := range c.List {
@@ -42,9 +42,8 @@ func (c *ToolCalls) dropRateLimited(reached driver.Reply) {
 	c.List = served
 }
 
-// RequireNotRateLimited ends a check whose call was refused as the server refuses any call by now, whatever it is of:
-// there were too many. To find that out, a tool is called in the session that is served otherwise. It is not where the
-// call was refused with one of the codes that the check wants.
+// RequireNotRateLimited ends a check whose call was refused in the same words as any call by now, since there were too
+// many. It calls a tool to find that out, unless the call was refused with one of the wanted codes.
 func RequireNotRateLimited(t *check.T, s *driver.Session, r driver.Reply, wanted ...int) {
 	if code, isError := r.Code(); !r.IsFailure() || isError && slices.Contains(wanted, code) {
 		return
@@ -62,8 +61,8 @@ func RequireNotRateLimited(t *check.T, s *driver.Session, r driver.Reply, wanted
 	}
 }
 
-// ordinaryCall is a call of a tool that was served at once or, when none was, of any that may be called; nil without
-// one.
+// ordinaryCall is a call of a tool that was served without input or, if none was, of any tool that may be called;
+// params is nil when there is none.
 func ordinaryCall(t *check.T) (tool string, params check.M) {
 	calls := ValidCalls(t).List
 	served := func(c ToolCall) bool {

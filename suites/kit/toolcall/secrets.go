@@ -4,7 +4,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Secrets are the credentials that the server was given, but for short ones, which any text may have in it.
+// Secrets are the credentials that the server was given. Short ones are left out, since any text may contain them.
 func Secrets(t *check.T) (secrets []string) {
 	const short = 8
 	c := t.Credentials

@@ -11,27 +11,30 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// MaxSubscribedResources is how many resources are subscribed to.
+// MaxSubscribedResources is how many resources mcpcheck subscribes to.
 const MaxSubscribedResources = 3
 
-// Watched is a resource whose updates were asked for before tools were called, and what came of that.
+// SubscribedResource is a resource with a subscription during the calls of tools.
 type SubscribedResource struct {
-	URI      string
-	Changed  bool               // its contents are others than before
-	Notified bool               // the server has said so
-	LimitErr *driver.LimitError // why that may have come and was not kept; nil: it was not
+	URI string
+	// Changed reports whether its contents changed.
+	Changed bool
+	// Notified reports whether the server sent a notification of that.
+	Notified bool
+	// LimitErr is why a notification may have come but was not kept; nil when everything was kept.
+	LimitErr *driver.LimitError
 
 	before driver.Reply
 	after  driver.Reply
 }
 
-// Subject names the resource, and shows it before and after.
+// Subject shows the contents before and after.
 func (x SubscribedResource) Subject() check.Subject {
 	return check.Subject{Name: x.URI, Frames: []*driver.Frame{x.before.Frame, x.after.Frame}}
 }
 
-// watch asks for the updates of the first resources that are listed, as far as the server declares that it sends them.
-// Without a handshake that is what the subscriptions of the session are for.
+// subscribeResources subscribes to the first listed resources if the server declares that. In modern revisions the
+// subscriptions of the session include them.
 func subscribeResources(t *check.T, s *driver.Session) (watched []SubscribedResource) {
 	capability, _ := s.Capabilities["resources"].(check.M)
 	if capability["subscribe"] != true || !t.Server.CanNotify() || check.KnownUnanswered(t, "resources/read") != nil {
@@ -51,7 +54,7 @@ func subscribeResources(t *check.T, s *driver.Session) (watched []SubscribedReso
 	return watched
 }
 
-// isSubscribedToResource reports whether a subscription of the session is open that is for updates of a resource.
+// isSubscribedToResource reports whether an open subscription of the session includes updates of a resource.
 func isSubscribedToResource(s *driver.Session, uri string) bool {
 	return slices.ContainsFunc(transcript.SessionSubscriptions(s).List, func(u *transcript.Subscription) bool {
 		uris, _ := u.AcknowledgedFilter()["resourceSubscriptions"].([]any)
@@ -59,8 +62,8 @@ func isSubscribedToResource(s *driver.Session, uri string) bool {
 	})
 }
 
-// observe is the resource with what became of it since the mark. One that is another each time it is read has not
-// changed.
+// observe returns the resource with what happened to it since the mark. One that differs each time it is read does not
+// count as changed.
 func (x SubscribedResource) observe(s *driver.Session, mark int) SubscribedResource {
 	says := func(f *driver.Frame) bool { return f.Side == driver.FromServer && x.isUpdate(f) }
 	if x.Notified = slices.ContainsFunc(s.ReceivedSince(mark), says); x.Notified || contentsOf(x.before) == nil {
@@ -77,7 +80,7 @@ func (x SubscribedResource) observe(s *driver.Session, mark int) SubscribedResou
 	return x
 }
 
-// isUpdate reports whether a message says that the resource, or a part of it, has changed.
+// isUpdate reports whether a frame is a notification that the resource or a part of it was updated.
 func (x SubscribedResource) isUpdate(f *driver.Frame) bool {
 	if f.Method != "notifications/resources/updated" {
 		return false
@@ -87,7 +90,7 @@ func (x SubscribedResource) isUpdate(f *driver.Frame) bool {
 	return strings.HasPrefix(uri, x.URI)
 }
 
-// contentsOf are what was read, as it was written; nil when nothing was.
+// contentsOf is the JSON of the contents that were read; nil when there are none.
 func contentsOf(r driver.Reply) []byte {
 	if contents, isList := r.Result()["contents"].([]any); isList {
 		return text.CompactJSON(contents)

@@ -19,15 +19,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// CallTools sees to it that the tools have been called that may be: what the server says meanwhile is what some watches
-// judge.
+// CallTools runs ValidCalls for watches, which see what the server sends meanwhile.
 func CallTools(t *check.T) {
 	if len(t.Server.Tools) > 0 {
 		ValidCalls(t)
 	}
 }
 
-// CallToolsAndObserveLate is CallTools for who judges what comes late as well.
+// CallToolsAndObserveLate is CallTools for watches that also judge late messages.
 func CallToolsAndObserveLate(t *check.T) {
 	if len(t.Server.Tools) > 0 {
 		check.ObserveLate(t, ValidCalls(t).EndTime)
@@ -36,60 +35,84 @@ func CallToolsAndObserveLate(t *check.T) {
 
 // ToolCall is one call of a listed tool.
 type ToolCall struct {
-	Tool               check.Subject
-	Arguments          check.M
-	Counterexample     *schemas.Counterexample // what is wrong with the arguments; nil: nothing
-	ClientCapabilities check.M                 // what the client declares, where each request says so; nil: Able
-	InputLoop          *InputLoop              // what it was asked for before its reply, which is the final one
-	Reply              driver.Reply
-	Duration           time.Duration
-	IsLong             bool // it ran for so long that a ping could be tried meanwhile
-	PingAnsweredFirst  bool // that ping was answered before the call
+	Tool      check.Subject
+	Arguments check.M
+	// Counterexample says how the arguments violate the schema; nil when they are valid.
+	Counterexample *schemas.Counterexample
+	// ClientCapabilities are the capabilities that a modern request declares; nil is protocol.AllModernCapabilities.
+	ClientCapabilities check.M
+	// InputLoop are the input requests before the final reply.
+	InputLoop *InputLoop
+	Reply     driver.Reply
+	Duration  time.Duration
+	// IsLong reports whether the call ran for so long that a ping was sent meanwhile.
+	IsLong bool
+	// PingAnsweredFirst reports whether that ping was answered before the call.
+	PingAnsweredFirst bool
 
-	Session     *driver.Session
-	Pending     driver.Pending
-	startTime   time.Time
-	timedOut    bool // it had no answer in time
-	isRetried   bool // it was made once more
-	isMinimized bool // with the least numbers, since it took too long
-	overBudget  bool // there was no room left for its answer
+	Session   *driver.Session
+	Pending   driver.Pending
+	startTime time.Time
+	// timedOut reports whether there was no response in time.
+	timedOut bool
+	// isRetried reports whether the call was repeated in another session.
+	isRetried bool
+	// isMinimized reports whether the call was repeated with the smallest numbers.
+	isMinimized bool
+	// overBudget reports whether there was no space left to keep the response.
+	overBudget bool
 }
 
-// ToolCalls are calls of the run, and what they did to the lists.
+// ToolCalls are calls of the run, with the changes of lists that they caused.
 type ToolCalls struct {
-	List            []ToolCall
-	EndTime         time.Time // when the last of them was over
-	Uncalled        []Uncalled
-	UnfinishedLoops []ToolCall // that asked for input, and did not come to an end; they are among the uncalled ones
-	ToolsBefore     []string   // names of the tools before the calls and after them, sorted
-	ToolsAfter      []string
-	Notified        bool               // notifications/tools/list_changed came meanwhile
-	LimitErr        *driver.LimitError // why it may have come and was not kept; nil: it was not
-	NoStream        bool               // there was no stream on which it could come
+	List []ToolCall
+	// EndTime is when the last of them ended.
+	EndTime  time.Time
+	Uncalled []Uncalled
+	// UnfinishedLoops are calls whose input loop was aborted. They are in Uncalled as well.
+	UnfinishedLoops []ToolCall
+	// ToolsBefore are the sorted names of the tools before the calls, and ToolsAfter those after them.
+	ToolsBefore []string
+	ToolsAfter  []string
+	// Notified reports whether notifications/tools/list_changed came meanwhile.
+	Notified bool
+	// LimitErr is why that may have come but was not kept; nil when everything was kept.
+	LimitErr *driver.LimitError
+	// NoStream reports whether there was no stream for that.
+	NoStream bool
 
-	ListChanges         []ListChange         // of the other lists
-	SubscribedResources []SubscribedResource // resources whose updates were asked for
+	// ListChanges are the changes of the other lists.
+	ListChanges []ListChange
+	// SubscribedResources are the resources with subscriptions.
+	SubscribedResources []SubscribedResource
 
-	IsRepetition     bool                 // the tools have been called before, and need not all be called
-	currentResources []SubscribedResource // in the session of now
-	// what else was listed before them whose changes the server announces, by family
+	// IsRepetition reports whether the tools were called before, so that not all of them have to be called.
+	IsRepetition bool
+	// currentResources are the resources with subscriptions in the current session.
+	currentResources []SubscribedResource
+	// otherLists are the names in the other lists before the calls, if the server announces their changes, by family.
 	otherLists map[string][]string
 }
 
-// Uncalled is a call of a tool that was not made, or not served for a reason of its own.
+// Uncalled is a call of a tool that was not made, or was made but cannot be judged.
 type Uncalled struct {
-	Tool       check.Subject
-	Keyword    string // of the schema that its arguments were to break; empty: none, or any
-	Detail     string
-	Forbidden  bool // it may not be called, which the operator knows
-	Unanswered bool // it was called, or was not since others were in vain, and no tool has answered
-	TaskOnly   bool // it only runs as a task: what comes of that is for the area tasks
+	Tool check.Subject
+	// Keyword is the keyword that the arguments were to violate; empty is none, or any.
+	Keyword string
+	// Detail says why, for messages.
+	Detail string
+	// Forbidden reports whether the tool may not be called, which the user knows.
+	Forbidden bool
+	// Unanswered reports whether the tool was left out because no tool has answered, or did not answer itself.
+	Unanswered bool
+	// TaskOnly reports whether the tool runs only as a task, which the area tasks checks.
+	TaskOnly bool
 }
 
-// String says which tool was not called, and why.
+// String names the tool and the reason.
 func (u Uncalled) String() string { return u.Tool.Name + ": " + u.Detail }
 
-// Reason is what it is for a check that wants the call.
+// Reason is the reason for a check that needs the call.
 func (u Uncalled) Reason() report.Reason {
 	switch {
 	case u.Forbidden:
@@ -100,82 +123,24 @@ func (u Uncalled) Reason() report.Reason {
 	return check.Undecided
 }
 
-// CallBudget is what calls of one kind may take together: so much that tools that answer quickly, and briefly, are all
-// tried. Its time begins with the first question whether any is left, so that what is done before the calls, such as
-// the start of a process, does not count.
-type CallBudget struct {
-	elapsed   time.Duration // until it was stopped
-	startTime time.Time     // when it began to run; zero while it does not
-	bytesLeft int           // bytes
-}
-
-// NewCallBudget is a whole one.
-func NewCallBudget() *CallBudget { return &CallBudget{bytesLeft: maxCallsBytes} }
-
-// What an allowance bounds.
-const (
-	maxCallsTime  = 10 * time.Second
-	maxCallsBytes = 8 << 20
-	bytesPerCall  = 2 << 10 // to keep the messages of a call as they were read
-	maxCalls      = maxCallsBytes / bytesPerCall
-)
-
-const (
-	reasonNoTime  = "the time for tool calls was used up"
-	reasonNoBytes = "there was no room left for more answers"
-)
-
-// Charge notes a call that was made, with what it takes to keep its messages as they were read, and reports whether
-// there is room for that.
-func (a *CallBudget) Charge(r driver.Reply) (kept bool) {
-	a.bytesLeft -= bytesPerCall
-	for _, f := range []*driver.Frame{r.Request, r.Frame} {
-		if f != nil {
-			a.bytesLeft -= f.Raw.Len()
-		}
-	}
-	return a.bytesLeft >= 0
-}
-
-// ExhaustedReason is why no more calls are made; empty when they are.
-func (a *CallBudget) ExhaustedReason() string {
-	if a.startTime.IsZero() {
-		a.startTime = time.Now()
-	}
-	switch {
-	case a.bytesLeft < 0:
-		return reasonNoBytes
-	case a.elapsed+time.Since(a.startTime) > maxCallsTime:
-		return reasonNoTime
-	}
-	return ""
-}
-
-// Pause stops the time until the next call.
-func (a *CallBudget) Pause() {
-	if !a.startTime.IsZero() {
-		a.elapsed, a.startTime = a.elapsed+time.Since(a.startTime), time.Time{}
-	}
-}
-
-// ValidCallsName is who uses the sessions of ValidCalls, as their records have it.
+// ValidCallsName is the name of the step ValidCalls in the records of its sessions.
 const ValidCallsName = "valid calls"
 
-// ValidCalls calls the tools that may be called, each once with arguments that its schema allows. They have a session
-// of their own, so that nothing has to be confirmed alone: calling tools twice would do twice what they do.
+// ValidCalls calls each tool that may be called once with valid arguments. It uses exclusive sessions, so that nothing
+// has to be confirmed: a second call of each tool would have its effects twice.
 func ValidCalls(t *check.T) ToolCalls {
 	if !t.Server.Declares("tools") {
 		return ToolCalls{}
 	}
 	if !t.IsModern() && !t.IsConfirmation() && !t.IsQuick() && !t.Server.IsSlow() && t.Site() == nil {
-		handshake.PrepareUnusedSession(t) // in the session of which they are made
+		handshake.PrepareUnusedSession(t) // the calls are made in its session
 	}
 	return check.Step(t, ValidCallsName, func(t *check.T) (calls ToolCalls) {
 		s, mark := calls.prepareSession(t, check.ExclusiveUnlessQuick(t))
 		limits := detectRateLimit(t, s)
-		queue, allowance := calls.NewValidCalls(t, ToolsInCallOrder(t)), NewCallBudget()
+		queue, budget := calls.NewValidCalls(t, ToolsInCallOrder(t)), NewCallBudget()
 		for ; ; s, mark = calls.prepareSession(t, t.ExclusiveSession()) {
-			f := &CallGroup{T: t, Session: s, Budget: allowance}
+			f := &CallGroup{T: t, Session: s, Budget: budget}
 			queue = calls.RunCalls(f, queue)
 			if f.isHealthy() {
 				calls.recordChanges(t, s, mark)
@@ -191,8 +156,8 @@ func ValidCalls(t *check.T) ToolCalls {
 	})
 }
 
-// CallsWithCapabilities calls tools as ValidCalls does, but in a session that the caller has, and as a client with
-// these capabilities where each request says so.
+// CallsWithCapabilities calls tools as ValidCalls does, but in a session of the caller, and in modern revisions with
+// these capabilities.
 func CallsWithCapabilities(
 	t *check.T, s *driver.Session, capabilities check.M, tools []check.Subject,
 ) (calls ToolCalls) {
@@ -209,7 +174,7 @@ func CallsWithCapabilities(
 	return calls
 }
 
-// uncalledTools are the tools that were not called with valid arguments, each with the first reason for that.
+// uncalledTools are the tools that were not called with valid arguments, each with its first reason.
 func (c *ToolCalls) uncalledTools() (tools []report.UncalledTool) {
 	for _, u := range c.Uncalled {
 		called := func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name }
@@ -221,16 +186,16 @@ func (c *ToolCalls) uncalledTools() (tools []report.UncalledTool) {
 	return slices.CompactFunc(tools, func(a, b report.UncalledTool) bool { return a.Name == b.Name })
 }
 
-// hear finds out whether any call was answered.
+// markUnanswered sets Unanswered where no call was answered at all.
 func (c *ToolCalls) markUnanswered() {
-	heard := len(AnsweredCalls(c.List)) > 0
+	anyAnswered := len(AnsweredCalls(c.List)) > 0
 	for i, u := range c.Uncalled {
 		called := func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name }
-		c.Uncalled[i].Unanswered = !heard && (u.Unanswered || slices.ContainsFunc(c.List, called))
+		c.Uncalled[i].Unanswered = !anyAnswered && (u.Unanswered || slices.ContainsFunc(c.List, called))
 	}
 }
 
-// NewValidCalls are calls of tools to be made with arguments that their schemas allow.
+// NewValidCalls are calls of tools to make with valid arguments.
 func (c *ToolCalls) NewValidCalls(t *check.T, tools []check.Subject) (calls []*ToolCall) {
 	for _, tool := range tools {
 		if args, not := ValidArguments(t, tool); not != nil {
@@ -242,19 +207,19 @@ func (c *ToolCalls) NewValidCalls(t *check.T, tools []check.Subject) (calls []*T
 	return calls
 }
 
-// RunCalls makes calls side by side, and returns those that are to be made in another session.
+// RunCalls makes calls concurrently, and returns those to make in another session.
 func (c *ToolCalls) RunCalls(f *CallGroup, queue []*ToolCall) (rest []*ToolCall) {
 	defer f.Budget.Pause()
 	for len(queue) > 0 && (f.Calls == nil || f.isHealthy()) {
 		call := queue[0]
 		queue = queue[1:]
-		switch mute, spent := check.KnownUnanswered(f.T, "tools/call"), f.Budget.ExhaustedReason(); {
-		case mute != nil:
-			c.addUncalled(*call, "no call was answered: "+mute.Error())
+		switch unanswered, exhausted := check.KnownUnanswered(f.T, "tools/call"), f.Budget.ExhaustedReason(); {
+		case unanswered != nil:
+			c.addUncalled(*call, "no call was answered: "+unanswered.Error())
 			c.Uncalled[len(c.Uncalled)-1].Unanswered = true
-		case spent == reasonNoBytes && !call.isMinimized, spent == reasonNoTime && !call.isMinimized && !c.mustCall(f,
-			call.Tool):
-			c.addUncalled(*call, spent)
+		case exhausted == reasonNoBytes && !call.isMinimized,
+			exhausted == reasonNoTime && !call.isMinimized && !c.mustCall(f, call.Tool):
+			c.addUncalled(*call, exhausted)
 		case c.hasUnansweredCall(f, call):
 			c.addUncalled(*call, "it has left another call unanswered")
 		default:
@@ -270,7 +235,7 @@ func (c *ToolCalls) RunCalls(f *CallGroup, queue []*ToolCall) (rest []*ToolCall)
 		case f.retrySmaller(call):
 			again = append(again, call)
 			continue
-		case call.overBudget && call.Counterexample != nil: // that is kept of a valid call only
+		case call.overBudget && call.Counterexample != nil: // only valid calls are worth keeping without space
 			c.addUncalled(*call, reasonNoBytes)
 			continue
 		case call.InputLoop.AbortReason != "":
@@ -285,7 +250,7 @@ func (c *ToolCalls) RunCalls(f *CallGroup, queue []*ToolCall) (rest []*ToolCall)
 	return append(queue, again...)
 }
 
-// startedCalls are the calls so far, with those of a flight.
+// startedCalls are all calls so far, with those of a group.
 func (c *ToolCalls) startedCalls(f *CallGroup) []*ToolCall {
 	all := slices.Clone(f.Calls)
 	for i := range c.List {
@@ -294,8 +259,8 @@ func (c *ToolCalls) startedCalls(f *CallGroup) []*ToolCall {
 	return all
 }
 
-// mustCall reports whether a tool has its first call to come, whatever the time: not where as many calls as run side by
-// side have had no answer.
+// mustCall reports whether a tool was not called yet, and so is called even when the time is up. It is not once
+// maxRunning calls were left unanswered.
 func (c *ToolCalls) mustCall(f *CallGroup, tool check.Subject) bool {
 	if c.IsRepetition {
 		return false
@@ -312,14 +277,15 @@ func (c *ToolCalls) mustCall(f *CallGroup, tool check.Subject) bool {
 	return unanswered < maxRunning
 }
 
-// hasUnansweredCall reports whether the tool of a call has left another one unanswered.
+// hasUnansweredCall reports whether the tool of a call left another call unanswered.
 func (c *ToolCalls) hasUnansweredCall(f *CallGroup, call *ToolCall) bool {
 	return slices.ContainsFunc(c.startedCalls(f), func(made *ToolCall) bool {
 		return made.Tool.Name == call.Tool.Name && made.isUnanswered()
 	})
 }
 
-// begin notes the list of a session in which calls are going to be made.
+// prepareSession records the lists of a session before calls are made in it, and returns the mark since which changes
+// count.
 func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Session, int) {
 	if t.Server.Transport == "http" && !t.IsModern() {
 		roundtrip.Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
@@ -341,9 +307,9 @@ func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Sessi
 	return s, mark
 }
 
-// currentNames are the names of a family as a session lists it now, as far as it does.
+// currentNames are the keys of the items that a session lists now, as far as it does.
 func currentNames(s *driver.Session, family string) (names []string) {
-	check.EachPage(s, family+"/list", family, check.M{}, func(page check.M) { // what fails with it, its own checks say
+	check.EachPage(s, family+"/list", family, check.M{}, func(page check.M) { // other checks report errors of the list
 		for _, item := range protocol.ObjectsIn(page[family]) {
 			name, _ := item[protocol.ListKeys[family]].(string)
 			names = append(names, name)
@@ -352,20 +318,21 @@ func currentNames(s *driver.Session, family string) (names []string) {
 	return names
 }
 
-// ListChangedTimeout is how long a server may take to announce that a list has changed: it may collect changes for a
-// while.
+// ListChangedTimeout is how long a server may take to announce a change of a list: it may collect changes for a while.
 const ListChangedTimeout = 5 * time.Second
 
-// ListChange is a change of a list that calls have brought about.
+// ListChange is a change of a list that calls caused.
 type ListChange struct {
 	Kind          string
 	Before, After []string
 	Notified      bool
-	LimitErr      *driver.LimitError // why the notification may have come and was not kept; nil: it was not
-	NoStream      bool               // there was no stream on which it could come
+	// LimitErr is why the notification may have come but was not kept; nil when everything was kept.
+	LimitErr *driver.LimitError
+	// NoStream reports whether there was no stream for the notification.
+	NoStream bool
 }
 
-// end notes what the calls did to the lists, and to resources.
+// recordChanges records how the lists and resources changed since the mark.
 func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 	for _, family := range slices.Sorted(maps.Keys(c.otherLists)) {
 		change := ListChange{Kind: family, Before: c.otherLists[family],
@@ -376,7 +343,7 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 		change.NoStream = t.IsModern() && !transcript.IsSubscribedToList(s, family+"ListChanged")
 		if change.Notified, change.LimitErr = awaitListChanged(s, mark,
 			family), s.UnsolicitedLimitErr(mark); !change.Notified {
-			change.After = protocol.Sorted(currentNames(s, family)) // as it stays
+			change.After = protocol.Sorted(currentNames(s, family)) // the list may have changed back
 		}
 		if change.Notified || !slices.Equal(change.Before, change.After) {
 			c.ListChanges = append(c.ListChanges, change)
@@ -391,16 +358,16 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 	}
 	c.NoStream = t.IsModern() && !transcript.IsSubscribedToList(s, "toolsListChanged")
 	if c.Notified, c.LimitErr = awaitListChanged(s, mark, "tools"), s.UnsolicitedLimitErr(mark); !c.Notified {
-		c.ToolsAfter = protocol.Sorted(protocol.ToolNames(t, s, check.M{})) // as it stays
+		c.ToolsAfter = protocol.Sorted(protocol.ToolNames(t, s, check.M{})) // the list may have changed back
 		return
 	}
 	if t.IsModern() && t.Site() != nil && len(transcript.SessionSubscriptions(s).List) > 1 {
 		s.Sleep(protocol.ShortWait)
-		s.Barrier(s.Mark()) // its answer tells which subscriptions were not told: subscriptions/concurrent
+		s.Barrier(s.Mark()) // its response shows which subscriptions were not notified: subscriptions/concurrent
 	}
 }
 
-// awaitListChanged reports whether the server says within ListChangedTimeout that the list of a family has changed
+// awaitListChanged reports whether the server announces within ListChangedTimeout that the list of a family changed
 // since the mark.
 func awaitListChanged(s *driver.Session, mark int, family string) bool {
 	_, err := s.Wait(mark, ListChangedTimeout, func(f *driver.Frame) bool {
@@ -409,8 +376,8 @@ func awaitListChanged(s *driver.Session, mark int, family string) bool {
 	return err == nil
 }
 
-// Params are those of the call in a session. As clients do, valid ones ask for progress, and for what is logged; each
-// tool has a token of its own in each session. Where servers ask for input by their results, they may.
+// Params are the params of the call in a session. Valid calls ask for progress and log messages, as clients do, with a
+// token for each tool in each session. In modern revisions the server may ask for input.
 func (c ToolCall) Params(s *driver.Session) check.M {
 	params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if c.Counterexample == nil {
@@ -429,8 +396,8 @@ func (c ToolCall) Params(s *driver.Session) check.M {
 	return protocol.WithCapabilities(params, protocol.AllModernCapabilities)
 }
 
-// WithAllCapabilities are params of a client that a server may ask for all there is: where there is a handshake, that
-// says so.
+// WithAllCapabilities are params with all capabilities of a client in a modern revision. In legacy ones, whose
+// handshake declares them, the params are unchanged.
 func WithAllCapabilities(t *check.T, params check.M) check.M {
 	if t.IsModern() {
 		return protocol.WithCapabilities(params, protocol.AllModernCapabilities)
@@ -438,8 +405,8 @@ func WithAllCapabilities(t *check.T, params check.M) check.M {
 	return params
 }
 
-// hear takes the reply to a call, and says with which params it is to be made again. Nothing is made up for a call with
-// arguments that its schema forbids.
+// nextParams returns the params of the next request when the reply to a call requires input. No input is given for a
+// call with invalid arguments.
 func (c *ToolCall) nextParams(t *check.T, a *CallBudget) (params check.M, again bool) {
 	switch why := a.ExhaustedReason(); {
 	case !IsInputRequired(t, c.Reply):
@@ -454,15 +421,15 @@ func (c *ToolCall) nextParams(t *check.T, a *CallBudget) (params check.M, again 
 	return nil, false
 }
 
-// InvalidCalls calls tools with arguments that their schemas forbid, as many as there is time for: of each keyword that
-// can be broken first one, then another, and so on.
+// InvalidCalls calls tools with invalid arguments, as many as time permits: first one for each keyword that can be
+// violated, then another one for each, and so on.
 func InvalidCalls(t *check.T) ToolCalls {
 	return check.Step(t, "invalid calls", func(t *check.T) (calls ToolCalls) {
 		s := t.Session()
 		limits := detectRateLimit(t, s)
-		queue, allowance := calls.newInvalidCalls(t), NewCallBudget()
+		queue, budget := calls.newInvalidCalls(t), NewCallBudget()
 		for ; ; s = t.ExclusiveSession() {
-			f := &CallGroup{T: t, Session: s, Budget: allowance}
+			f := &CallGroup{T: t, Session: s, Budget: budget}
 			queue = calls.RunCalls(f, queue)
 			if f.isHealthy() {
 				calls.dropRateLimited(limits(s))
@@ -475,11 +442,11 @@ func InvalidCalls(t *check.T) ToolCalls {
 	})
 }
 
-// newInvalidCalls are calls to be made with arguments that schemas forbid: of each keyword the first, then the second
-// of each. Once there are more of them than an allowance has room for, the tools that are left are not looked at.
+// newInvalidCalls are calls to make with invalid arguments: first one for each keyword, then a second one for each, and
+// so on. Once there are more than a budget allows, the remaining tools are left out.
 func (c *ToolCalls) newInvalidCalls(t *check.T) (calls []*ToolCall) {
 	var rounds [][]*ToolCall
-	times := map[string]int{} // that a keyword was broken
+	times := map[string]int{} // how often a keyword is violated so far
 	all := 0
 	for _, tool := range ToolsInCallOrder(t) {
 		if all > maxCalls {
@@ -502,7 +469,7 @@ func (c *ToolCalls) newInvalidCalls(t *check.T) (calls []*ToolCall) {
 	return slices.Concat(rounds...)
 }
 
-// invalidInput is how many tools were called with invalid arguments, and how many may not be.
+// invalidInput counts the tools that were called with invalid arguments, and those that may not be.
 func (c *ToolCalls) invalidInput(t *check.T) (n report.InvalidCallCounts) {
 	tried := map[string]bool{}
 	for _, call := range c.List {
@@ -521,7 +488,7 @@ func (c *ToolCalls) invalidInput(t *check.T) (n report.InvalidCallCounts) {
 	return n
 }
 
-// addUncalled notes a call that is not made.
+// addUncalled adds a call that was not made.
 func (c *ToolCalls) addUncalled(call ToolCall, why string) {
 	not := Uncalled{Tool: call.Tool, Detail: why}
 	if call.Counterexample != nil {
@@ -530,7 +497,7 @@ func (c *ToolCalls) addUncalled(call ToolCall, why string) {
 	c.Uncalled = append(c.Uncalled, not)
 }
 
-// AnsweredCalls keeps the calls that were.
+// AnsweredCalls are the calls with a response.
 func AnsweredCalls(calls []ToolCall) (list []ToolCall) {
 	for _, c := range calls {
 		if c.Reply.Answered() {
@@ -540,18 +507,18 @@ func AnsweredCalls(calls []ToolCall) (list []ToolCall) {
 	return list
 }
 
-// EachToolCall tries a check on calls. What fails is named by its tool.
+// EachToolCall runs a check on each call. Failures are reported under the name of the tool.
 func EachToolCall(t *check.T, calls []ToolCall, run func(*check.T, ToolCall)) {
 	check.Each(t, calls, ToolCall.Subject, run)
 }
 
-// Subject is the call as one of several, named by its tool.
+// Subject shows the call as one of several, named by its tool.
 func (c ToolCall) Subject() check.Subject {
 	return check.Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 }
 
-// RequireObserved is for checks of what tools do, n of which were seen. Without any the check ends as SkipNotObserved;
-// else its result tells what was left out.
+// RequireObserved is for checks of n observations during calls. Without any it ends the check by SkipNotObserved;
+// otherwise it adds a caveat for calls that might have shown more.
 func RequireObserved(t *check.T, n int, what string, uncalled []Uncalled, might func(tool check.M) bool) {
 	if n == 0 {
 		SkipNotObserved(t, what, uncalled, might)
@@ -567,7 +534,7 @@ func RequireObserved(t *check.T, n int, what string, uncalled []Uncalled, might 
 	}
 }
 
-// mostCommon is the first of those that were not called for the reason that most of them have.
+// mostCommon is the first call with the most common reason.
 func mostCommon(uncalled []Uncalled) Uncalled {
 	times := map[string]int{}
 	for _, u := range uncalled {
@@ -576,9 +543,9 @@ func mostCommon(uncalled []Uncalled) Uncalled {
 	return slices.MaxFunc(uncalled, func(a, b Uncalled) int { return times[a.Detail] - times[b.Detail] })
 }
 
-// SkipNotObserved ends a check that found nothing to judge. It does not apply, unless a tool that was not called might
-// have shown something; one that only runs as a task shows nothing when it is called plainly. The reason is always
-// worded alike: reports put equal reasons together.
+// SkipNotObserved ends a check that found nothing to judge. The check is skipped, unless a tool that was not called
+// might have shown something; one that runs only as a task shows nothing in a plain call. The reason is always worded
+// alike, since reports merge equal reasons.
 func SkipNotObserved(t *check.T, what string, uncalled []Uncalled, might func(tool check.M) bool) {
 	if i := slices.IndexFunc(uncalled, func(u Uncalled) bool { return u.Unanswered && might(u.Tool.Value) }); i >= 0 {
 		check.NoAnswer(t, "no tool that was called has answered (%v)", uncalled[i])
@@ -591,5 +558,5 @@ func SkipNotObserved(t *check.T, what string, uncalled []Uncalled, might func(to
 	t.WithReason(check.NotObserved).Skip("no %s", what)
 }
 
-// AnyTool is for SkipNotObserved: whatever tool was not called might have shown it.
+// AnyTool is the argument for SkipNotObserved when any tool might have shown something.
 func AnyTool(check.M) bool { return true }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Which tools are tried first does not depend on the order in which they are listed, but on the seed.
+// TestToolsInCallOrder proves that the order in which tools are called depends on the seed, and not on the list.
 func TestToolsInCallOrder(t *testing.T) {
 	var tools []check.M
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -34,23 +34,23 @@ func TestToolsInCallOrder(t *testing.T) {
 		others[order(seed, tools)] = true
 	}
 	if len(others) < 2 {
-		t.Errorf("every seed makes %v", others)
+		t.Errorf("every seed yields %v", others)
 	}
 }
 
-// An allowance ends by time or by size.
+// TestCallBudget proves that a budget ends by time or by size.
 func TestCallBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := NewCallBudget()
 		for range 100 {
 			if !a.Charge(kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network"))) {
-				t.Error("there is no room for short answers")
+				t.Error("no budget left for short responses")
 			}
 		}
-		for range 2 { // of starting a process
+		for range 2 { // a process is started meanwhile
 			time.Sleep(time.Minute)
 			if why := a.ExhaustedReason(); why != "" {
-				t.Errorf("after what is no call: %q", why)
+				t.Errorf("after a pause: %q", why)
 			}
 			time.Sleep(4 * time.Second)
 			a.Pause()
@@ -62,7 +62,7 @@ func TestCallBudget(t *testing.T) {
 		}
 		a = NewCallBudget()
 		if a.Charge(driver.Reply{Frame: &driver.Frame{Raw: driver.Text(make([]byte, 20<<20))}}) {
-			t.Error("there is room for an answer of 20 MiB")
+			t.Error("budget left for a response of 20 MiB")
 		}
 		if why := a.ExhaustedReason(); why != "there was no room left for more answers" {
 			t.Errorf("after 20 MiB: %q", why)
@@ -70,7 +70,8 @@ func TestCallBudget(t *testing.T) {
 	})
 }
 
-// A tool that was left out for several reasons is named once, with the first; one that was called all the same is not.
+// TestUncalledTools proves that a tool with several reasons is named once, with the first, and that a called one is not
+// named.
 func TestUncalledTools(t *testing.T) {
 	tool := func(name string) check.Subject { return check.Subject{Name: name} }
 	calls := ToolCalls{

@@ -17,8 +17,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// SkipUnlessAnyAnswer ends a check in which a call had no answer in time, or ended the server, when tools that exist
-// were called and gave none either.
+// SkipUnlessAnyAnswer ends a check whose call timed out or ended the server, when no call of a listed tool was answered
+// either.
 func SkipUnlessAnyAnswer(t *check.T, r driver.Reply) {
 	if !invalid.IsTimeout(r) && !protocol.IsConnectionLost(r) {
 		return
@@ -30,7 +30,7 @@ func SkipUnlessAnyAnswer(t *check.T, r driver.Reply) {
 	}
 }
 
-// ValidArguments are arguments for a tool that may be called with valid ones; not says why there are none.
+// ValidArguments are valid arguments for a tool that may be called with such; not says why there are none.
 func ValidArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled) {
 	if why := UncallableReason(tool.Value, t.Revision); why != "" {
 		return nil, &Uncalled{Tool: tool, Detail: why, TaskOnly: why == reasonTaskOnly}
@@ -38,8 +38,8 @@ func ValidArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled
 	return TaskArguments(t, tool)
 }
 
-// minimalNumbers are arguments of a tool with all numbers that it takes as small as its schema allows, 1 where it says
-// nothing; nil where it takes none, or has an example.
+// minimalNumbers are the arguments of a tool with all numbers as small as the schema allows, or 1 without a minimum;
+// nil when it has no numbers, or example arguments.
 func minimalNumbers(t *check.T, tool check.Subject, args check.M) check.M {
 	input, _ := tool.Value["inputSchema"].(check.M)
 	properties, _ := input["properties"].(check.M)
@@ -83,8 +83,8 @@ func TaskArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled)
 	return args, nil
 }
 
-// CheckMayVary says why a tool may not be called with whatever arguments; nil when it may. Where a check changes an
-// example, that may do harm which the example does not.
+// CheckMayVary says why a tool may not be called with arbitrary arguments; nil when it may. Changed example arguments
+// may do harm that the example does not.
 func CheckMayVary(t *check.T, tool check.Subject) *Uncalled {
 	if p := check.CallPermission(t, tool); !p.AnyArguments() {
 		return &Uncalled{Tool: tool, Detail: p.Reason, Forbidden: true}
@@ -103,7 +103,8 @@ func CheckMayCallInvalid(t *check.T, tool check.Subject) *Uncalled {
 	return nil
 }
 
-// counterexamples are arguments for a tool that may be called with invalid ones; not says which there are not, and why.
+// counterexamples are invalid arguments for a tool that may be called with such; not says which may not be used, and
+// why.
 func counterexamples(t *check.T, tool check.Subject) (broken []schemas.Counterexample, not []Uncalled) {
 	if not := CheckMayCallInvalid(t, tool); not != nil {
 		return nil, []Uncalled{*not}
@@ -123,7 +124,7 @@ func counterexamples(t *check.T, tool check.Subject) (broken []schemas.Counterex
 	return broken, not
 }
 
-// isOftenIgnored reports whether many servers take arguments that break the keyword for good, and do what these say.
+// isOftenIgnored reports whether many servers accept arguments that violate the keyword, and execute the call.
 func isOftenIgnored(keyword string) bool {
 	return keyword == "additionalProperties" || slices.Contains(BoundKeywords, keyword)
 }
@@ -140,13 +141,13 @@ func allCounterexamples(t *check.T, tool check.Subject) ([]schemas.Counterexampl
 		}
 	}
 	if limit := (*schemas.LimitError)(nil); errors.As(schema.Validate(valid), &limit) {
-		return nil, limit // and so are all variations of it
+		return nil, limit // all variations of the arguments exceed it, too
 	}
 	return schemas.Counterexamples(schema, valid, t.Seed), nil
 }
 
-// UncallableReason says why a tool cannot be called plainly; empty when it can. Without a handshake the server says so
-// when it is called, and not in the definition.
+// UncallableReason says why a tool cannot be called without a task; empty when it can. Modern definitions do not say
+// that; the server says it in the reply.
 func UncallableReason(tool check.M, revision string) string {
 	execution, _ := tool["execution"].(check.M)
 	switch _, named := tool["name"].(string); {
@@ -163,11 +164,11 @@ const reasonTaskOnly = "it only runs as a task"
 // ListedTools are the tools that discovery found.
 func ListedTools(t *check.T) []check.Subject { return protocol.NamedSubjects(t.Server.Tools) }
 
-// ToolsInCallOrder is the tools in the order in which they are tried: those that say that they change nothing come
-// first, and beyond that the seed decides. The order in which the server lists them does not matter.
+// ToolsInCallOrder are the listed tools in the order in which they are called: read-only ones first, and otherwise by
+// the seed. The order of the list does not matter.
 func ToolsInCallOrder(t *check.T) []check.Subject { return SortForCalls(t, ListedTools(t)) }
 
-// SortForCalls is ToolsInCallOrder of tools that may be others than discovery has found.
+// SortForCalls sorts any tools as ToolsInCallOrder does.
 func SortForCalls(t *check.T, tools []check.Subject) []check.Subject {
 	tools = slices.Clone(tools)
 	slices.SortStableFunc(tools, func(a, b check.Subject) int { return strings.Compare(a.Name, b.Name) })
@@ -183,13 +184,13 @@ func SortForCalls(t *check.T, tools []check.Subject) []check.Subject {
 	return tools
 }
 
-// BoundKeywords are the keywords that bound a value of the right type.
+// BoundKeywords are the JSON Schema keywords that bound a value of the right type.
 var BoundKeywords = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength", "maxLength", "pattern", "minItems", "maxItems",
 }
 
-// MayRunAsTask reports whether a server of 2025-11-25 says of a tool that a call may run as a task.
+// MayRunAsTask reports whether by its definition a call of a tool may run as a task (2025-11-25).
 func MayRunAsTask(t *check.T, tool check.M) bool {
 	execution, _ := tool["execution"].(check.M)
 	return !t.IsModern() && t.Server.Declares("tasks") && execution["taskSupport"] == "optional"

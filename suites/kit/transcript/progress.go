@@ -12,45 +12,55 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Asked is a request of the client, and when it was answered.
+// TrackedRequest is a request of the client, with what the server has sent for it so far.
 type TrackedRequest struct {
-	Request   *driver.Frame
-	Response  *driver.Frame           // nil: none has come
-	Cancelled bool                    // the client has taken it back
-	Progress  []*ProgressNotification // of its progress, as they came
+	Request *driver.Frame
+	// Response is the response; nil when none has come yet.
+	Response *driver.Frame
+	// Cancelled reports whether the client cancelled the request.
+	Cancelled bool
+	// Progress are the progress notifications for the request, in their order.
+	Progress []*ProgressNotification
 
-	token json.RawMessage // nil: it asks for no progress
+	// token is its progress token; nil when it asks for no progress.
+	token json.RawMessage
 }
 
-// ProgressNotification is a notification of progress, and what the client had asked for when it came.
+// ProgressNotification is a progress notification, with the request that it is about.
 type ProgressNotification struct {
 	check.Message
-	ForRequest      *TrackedRequest // the request that has given the token, the latest of several; nil: none has
-	EarlierResponse *driver.Frame   // the answer to that, which came before; nil: it was under way
-	// of one without Of: the request that has given the same token in another type; nil: none has
+	// ForRequest is the latest request with the token, preferably one without a response; nil when there is none.
+	ForRequest *TrackedRequest
+	// EarlierResponse is the response to that request which came before the notification; nil while it is pending.
+	EarlierResponse *driver.Frame
+	// SimilarTokenRequest is a request with the same token as another JSON type, if ForRequest is nil; nil when there
+	// is none.
 	SimilarTokenRequest *TrackedRequest
-	TokenNotRequested   bool // of one without Of: it is about a request that asks for no progress
+	// TokenNotRequested reports, if ForRequest is nil, whether the notification is about a request without a token.
+	TokenNotRequested bool
 
-	OnSubscriptionStream bool // it is on the stream of a subscription
+	// OnSubscriptionStream reports whether the notification came on the stream of a subscription.
+	OnSubscriptionStream bool
 }
 
-// Reports are the reports of progress of the sessions that negotiated the revision, as long as their clients kept the
-// protocol. A session whose record has lost its beginning is left out, and so is what strayed into another session,
-// where http/session-isolation judges that.
+// ProgressNotifications are the progress notifications of the sessions that negotiated the tested revision, up to the
+// first invalid input of each. Sessions whose beginning is not recorded are left out, and so are notifications that
+// belong to another session, which http/session-isolation reports.
 func ProgressNotifications(t *check.T, w check.Wire) (all []*ProgressNotification) {
 	for _, s := range EstablishedSessions(t, check.Wire{Sessions: w.CompleteSessions()}) {
 		all = append(all, SessionProgress(t, s)...)
 	}
-	strange := func(r *ProgressNotification) bool { return r.ForRequest == nil }
-	if t.Server.Transport != "http" || t.IsModern() || !slices.ContainsFunc(all, strange) {
+	unassigned := func(r *ProgressNotification) bool { return r.ForRequest == nil }
+	if t.Server.Transport != "http" || t.IsModern() || !slices.ContainsFunc(all, unassigned) {
 		return all
 	}
-	isStray := ForeignProgress(w)
+	isForeign := ForeignProgress(w)
 	return slices.DeleteFunc(all,
-		func(r *ProgressNotification) bool { return strange(r) && isStray(r.Session, r.Frame) })
+		func(r *ProgressNotification) bool { return unassigned(r) && isForeign(r.Session, r.Frame) })
 }
 
-// ForeignProgress tells whether a message in a session is progress of what another session has asked for.
+// ForeignProgress returns a function that reports whether a message in a session is progress of a request of another
+// session.
 func ForeignProgress(w check.Wire) func(*driver.Session, *driver.Frame) bool {
 	all, own := map[string]bool{}, map[*driver.Session]map[string]bool{}
 	for _, s := range w.Sessions {
@@ -66,7 +76,7 @@ func ForeignProgress(w check.Wire) func(*driver.Session, *driver.Frame) bool {
 	}
 }
 
-// ProgressTokens are those under which a session has asked for progress, by the key of their value: 7 and 7.0 are one.
+// ProgressTokens are the progress tokens of a session, by the key of their value: 7 and 7.0 are the same.
 func ProgressTokens(s *driver.Session) map[string]bool {
 	tokens := map[string]bool{}
 	for _, f := range s.FramesSince(0) {
@@ -81,46 +91,48 @@ func ProgressTokens(s *driver.Session) map[string]bool {
 	return tokens
 }
 
-// ProgressTokenOf is the token of a report of progress.
+// ProgressTokenOf is the token of a progress notification.
 func ProgressTokenOf(m *driver.Frame) json.RawMessage {
 	params, _ := m.JSON()["params"].(check.M)
 	return text.CompactJSON(params["progressToken"])
 }
 
-// SessionProgress are those of a session that has ended.
+// SessionProgress are the progress notifications of a session that has ended.
 func SessionProgress(t *check.T, s *driver.Session) []*ProgressNotification {
 	return check.Memo(t, s, func() []*ProgressNotification { return ProgressIn(s, s.FramesSince(0)) })
 }
 
-// ProgressIn are those in a part of what was said in a session.
+// ProgressIn are the progress notifications in a part of a session.
 func ProgressIn(s *driver.Session, frames []*driver.Frame) (all []*ProgressNotification) {
-	told := &requestTracker{byID: map[string]*TrackedRequest{}, byToken: map[string][]*TrackedRequest{}}
-	told.read(frames, func(f, m *driver.Frame) {
+	tracker := &requestTracker{byID: map[string]*TrackedRequest{}, byToken: map[string][]*TrackedRequest{}}
+	tracker.read(frames, func(f, m *driver.Frame) {
 		if IsProgress(m) {
 			r := &ProgressNotification{Message: check.Message{Frame: m, Session: s}}
-			told.correlateProgress(r, f)
+			tracker.correlateProgress(r, f)
 			all = append(all, r)
 		}
 	})
 	return all
 }
 
-// EachServerMessage visits what the server says by itself in a part of what was said in a session, as long as the
-// client kept the protocol, with what the client had asked for when it came.
+// EachServerMessage calls visit for each request and notification of the server in a part of a session, with the
+// requests that the client had sent by then. It ends at the first invalid input.
 func EachServerMessage(frames []*driver.Frame, visit func(m *driver.Frame, asked []*TrackedRequest)) {
-	told := &requestTracker{byID: map[string]*TrackedRequest{}, byToken: map[string][]*TrackedRequest{}}
-	told.read(frames, func(_, m *driver.Frame) { visit(m, told.requests) })
+	tracker := &requestTracker{byID: map[string]*TrackedRequest{}, byToken: map[string][]*TrackedRequest{}}
+	tracker.read(frames, func(_, m *driver.Frame) { visit(m, tracker.requests) })
 }
 
-// requestTracker is what the client has asked for in a session so far.
+// requestTracker holds the requests of the client in a session so far.
 type requestTracker struct {
 	requests []*TrackedRequest
-	byID     map[string]*TrackedRequest   // by id: the latest request
-	byToken  map[string][]*TrackedRequest // by token
+	// byID are the latest requests of each id.
+	byID map[string]*TrackedRequest
+	// byToken are the requests of each progress token.
+	byToken map[string][]*TrackedRequest
 }
 
-// read notes what is said in frames, and visits what the server says by itself: a message, and the frame that it came
-// in.
+// read tracks the messages in frames, and calls visit for each request and notification m of the server with the frame
+// f that it came in.
 func (s *requestTracker) read(frames []*driver.Frame, visit func(f, m *driver.Frame)) {
 	for _, f := range frames {
 		if f.AfterInvalidInput {
@@ -140,7 +152,7 @@ func (s *requestTracker) read(frames []*driver.Frame, visit func(f, m *driver.Fr
 	}
 }
 
-// addClientMessage notes a message of the client.
+// addClientMessage tracks a message of the client.
 func (s *requestTracker) addClientMessage(m *driver.Frame) {
 	if x := s.byID[CancelledID(m)]; x != nil {
 		x.Cancelled = true
@@ -155,16 +167,16 @@ func (s *requestTracker) addClientMessage(m *driver.Frame) {
 	}
 }
 
-// answered notes a response.
+// addResponse tracks a response.
 func (s *requestTracker) addResponse(m *driver.Frame) {
 	if x := s.byID[driver.IDKey(m.RequestID())]; x != nil && x.Response == nil {
 		x.Response = m
 	}
 }
 
-// requestedToken is the token for progress in a request; nil when there is none.
+// requestedToken is the progress token of a request; nil when there is none.
 func requestedToken(request *driver.Frame) json.RawMessage {
-	if !bytes.Contains(request.Raw, []byte(`"progressToken"`)) { // which is learnt sooner than by decoding
+	if !bytes.Contains(request.Raw, []byte(`"progressToken"`)) { // cheaper than decoding
 		return nil
 	}
 	params, _ := request.JSON()["params"].(check.M)
@@ -174,7 +186,7 @@ func requestedToken(request *driver.Frame) json.RawMessage {
 	return nil
 }
 
-// correlateProgress finds out what a report, which came in a frame, is about.
+// correlateProgress finds the request that a notification, which came in the frame f, is about.
 func (s *requestTracker) correlateProgress(r *ProgressNotification, f *driver.Frame) {
 	token := ProgressTokenOf(r.Frame)
 	r.OnSubscriptionStream = slices.ContainsFunc(s.requests, func(a *TrackedRequest) bool {
@@ -198,8 +210,8 @@ func (s *requestTracker) correlateProgress(r *ProgressNotification, f *driver.Fr
 	}
 }
 
-// isForRequestWithoutToken reports whether what came in a frame is about a request that asks for no progress: on the
-// stream of its answer or, on a channel that requests share, while only such requests are under way.
+// isForRequestWithoutToken reports whether a message that came in a frame is about a request without a progress token:
+// it came on the stream of the response to one or, on a shared channel, while only such requests were pending.
 func (s *requestTracker) isForRequestWithoutToken(f *driver.Frame) (plain bool) {
 	for _, a := range slices.Backward(s.requests) {
 		switch {
@@ -215,29 +227,29 @@ func (s *requestTracker) isForRequestWithoutToken(f *driver.Frame) (plain bool) 
 	return plain
 }
 
-// HasOwnStream reports whether what the server sent came on a stream that belongs to one request.
+// HasOwnStream reports whether a frame of the server came on a stream that belongs to one request.
 func HasOwnStream(f *driver.Frame) bool { return f.RoundTrip != nil && f.RoundTrip.RequestID() != nil }
 
-// IsOnStreamOf reports whether it came on that of a certain request, be it after that was resumed.
+// IsOnStreamOf reports whether a frame of the server came on the stream of this request, resumed or not.
 func IsOnStreamOf(f, request *driver.Frame) bool {
 	return HasOwnStream(f) && driver.SameID(f.RoundTrip.RequestID(), request.ID)
 }
 
-// IsOnOtherStream reports whether it came on that of another one.
+// IsOnOtherStream reports whether a frame of the server came on the stream of another request.
 func IsOnOtherStream(f, request *driver.Frame) bool {
 	return HasOwnStream(f) && !IsOnStreamOf(f, request)
 }
 
-// Params are those of the report.
+// Params are the params of the notification.
 func (r *ProgressNotification) Params() check.M {
 	params, _ := r.JSON()["params"].(check.M)
 	return params
 }
 
-// Token is the one that the report names.
+// Token is the token in the notification, decoded.
 func (r *ProgressNotification) Token() any { return check.Member(r.Params(), "progressToken") }
 
-// Subject shows the request and the report.
+// Subject shows the request and the notification.
 func (r *ProgressNotification) Subject() check.Subject {
 	if r.ForRequest != nil {
 		return check.Subject{Frames: []*driver.Frame{r.ForRequest.Request, r.Frame}}
@@ -245,7 +257,7 @@ func (r *ProgressNotification) Subject() check.Subject {
 	return check.Subject{Frames: []*driver.Frame{r.Frame}}
 }
 
-// BecameTask reports whether the request was answered with a task, which goes on.
+// BecameTask reports whether the response to the request is a task, which may go on to report progress.
 func (a *TrackedRequest) BecameTask() bool {
 	if a.Response == nil {
 		return false

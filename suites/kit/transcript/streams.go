@@ -12,27 +12,35 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// SSEStream is an event stream with which the server has answered a request over HTTP, and what came on it.
+// SSEStream is an event stream with which the server answered a request over HTTP.
 type SSEStream struct {
 	*driver.RoundTrip
-	Session       *driver.Session
-	Request       *driver.Frame // the message that was posted, or the GET
-	HTTPResponse  driver.HTTPResponse
-	Messages      []*driver.Frame // members of arrays one by one
-	Resumptions   []*SSEStream    // by which the client has resumed it; some may be refusals
-	LastTime      time.Duration   // its end or, while it is open, the last that is known of the session
-	ResponseOnGET bool            // the response came on a GET stream
+	Session *driver.Session
+	// Request is the message that was posted, or the GET.
+	Request      *driver.Frame
+	HTTPResponse driver.HTTPResponse
+	// Messages are the messages on the stream; members of batches count one by one.
+	Messages []*driver.Frame
+	// Resumptions are the streams by which the client resumed it; some may be refusals.
+	Resumptions []*SSEStream
+	// LastTime is when the stream ended or, while it is open, the time of the last frame of the session.
+	LastTime time.Duration
+	// ResponseOnGET reports whether the response to the request came on a GET stream.
+	ResponseOnGET bool
 
-	cancelledAt, sessionEndedAt time.Duration // when the request was, and when the session was, by whom ever
-	Blocked                     bool          // an earlier request had no answer in time either
-	SessionTerminated           bool          // the server has ended the session, as messages in it were told
+	// cancelledAt and sessionEndedAt are when the request was cancelled and the session ended, by either side.
+	cancelledAt, sessionEndedAt time.Duration
+	// Blocked reports whether an earlier request had no response in time either.
+	Blocked bool
+	// SessionTerminated reports whether the server ended the session, and answered later messages in it with 404.
+	SessionTerminated bool
 }
 
-// never is the time of what did not happen.
+// never is the time of an event that did not happen.
 const never = time.Duration(math.MaxInt64)
 
-// SessionStreams are the event streams of a session, as long as the client kept the protocol. Of those that checks have
-// asked for by hand, only GET streams count.
+// SessionStreams are the event streams of a session up to the first invalid input. Of the streams that checks opened by
+// hand, only GET streams are included.
 func SessionStreams(t *check.T, s *driver.Session) []*SSEStream {
 	check.RequireLiveServer(t) // a recording does not hold the events that have no data
 	return check.Memo(t, s, func() []*SSEStream { return readStreams(s) })
@@ -61,7 +69,7 @@ func readStreams(s *driver.Session) (all []*SSEStream) {
 	return all
 }
 
-// IsResumption reports whether the client has asked for the rest of an earlier stream.
+// IsResumption reports whether the client requested the rest of an earlier stream.
 func (e *SSEStream) IsResumption() bool {
 	for name := range e.Header {
 		if strings.EqualFold(name, "Last-Event-ID") {
@@ -71,7 +79,7 @@ func (e *SSEStream) IsResumption() bool {
 	return false
 }
 
-// addToOriginal adds the stream to the one of which it is the rest.
+// addToOriginal adds the stream to the Resumptions of the one that it continues.
 func (e *SSEStream) addToOriginal(earlier []*SSEStream) {
 	for _, of := range slices.Backward(earlier) {
 		listening := of.RequestID() == nil && e.RequestID() == nil && of.Method == http.MethodGet
@@ -83,21 +91,28 @@ func (e *SSEStream) addToOriginal(earlier []*SSEStream) {
 	}
 }
 
-// sessionSummary is what a session says of its streams as a whole.
+// sessionSummary holds the facts about a session that concern all its streams.
 type sessionSummary struct {
-	cancelledAt   map[string]time.Duration // when requests were, by id
-	responseOnGET map[string]bool          // requests whose responses came on a GET stream
-	firstTimeout  time.Duration            // when the first request was sent that had no answer in time
-	endedAt       time.Duration            // when the session was ended, by whom ever
-	terminated    bool                     // by the server: a message was answered with 404
-	lastTime      time.Duration            // the last that is known of it
+	// cancelledAt is when requests were cancelled, by id.
+	cancelledAt map[string]time.Duration
+	// responseOnGET are the ids of requests whose responses came on a GET stream.
+	responseOnGET map[string]bool
+	// firstTimeout is when the first request was sent that had no response in time.
+	firstTimeout time.Duration
+	// endedAt is when the session was ended by either side.
+	endedAt time.Duration
+	// terminated reports whether the server ended it: a message was answered with 404.
+	terminated bool
+	// lastTime is the time of the last frame.
+	lastTime time.Duration
 }
 
 func summarizeSession(s *driver.Session) sessionSummary {
 	c := sessionSummary{cancelledAt: map[string]time.Duration{}, responseOnGET: map[string]bool{}, firstTimeout: never,
 		endedAt: never}
 	for _, x := range correlate(s, s.FramesSince(0)).Calls {
-		due := x.Request.At + s.ReplyTimeout() // waits for a turn count: the client's own answers may have had to, too
+		// Waiting for a turn counts: the client's own responses may have had to wait, too.
+		due := x.Request.At + s.ReplyTimeout()
 		if !x.Cancelled && (x.Response == nil || x.Response.At > due) {
 			c.firstTimeout = min(c.firstTimeout, x.Request.At)
 		}
@@ -115,7 +130,7 @@ func summarizeSession(s *driver.Session) sessionSummary {
 				c.endedAt = min(c.endedAt, f.At)
 			}
 		case f.Event == nil:
-			inSession := !f.Manual && s.HTTP().SessionID() != "" // else it is of an unknown method, say
+			inSession := !f.Manual && s.HTTP().SessionID() != "" // otherwise 404 may mean an unknown method
 			if inSession && f.RoundTrip.Response().StatusCode == http.StatusNotFound {
 				c.endedAt = min(c.endedAt, f.At)
 				c.terminated = c.terminated || f.RoundTrip.Method == http.MethodPost
@@ -149,7 +164,7 @@ func (c sessionSummary) applyTo(streams map[*driver.RoundTrip]*SSEStream) {
 	}
 }
 
-// ResponseFrame is the first response on the stream, under whatever id; nil when there is none.
+// ResponseFrame is the first response on the stream, whatever its id; nil when there is none.
 func (e *SSEStream) ResponseFrame() *driver.Frame {
 	i := slices.IndexFunc(e.Messages, (*driver.Frame).IsResponse)
 	if i < 0 {
@@ -158,23 +173,22 @@ func (e *SSEStream) ResponseFrame() *driver.Frame {
 	return e.Messages[i]
 }
 
-// HasResponse reports whether the response came on the stream or on the rest of it.
+// HasResponse reports whether the response came on the stream or on a resumption of it.
 func (e *SSEStream) HasResponse() bool {
 	answers := func(e *SSEStream) bool { return e.ResponseFrame() != nil }
 	return answers(e) || slices.ContainsFunc(e.Resumptions, answers)
 }
 
-// StreamReplaceWindow is for how long after a GET stream was opened the server may close others in its favour.
+// StreamReplaceWindow is how long after a GET stream was opened the server may close others in its favour.
 const StreamReplaceWindow = 100 * time.Millisecond
 
-// ClosedByServer reports whether the server has closed the connection, of its own accord and while there was something
-// to come.
+// ClosedByServer reports whether the server closed the connection on its own while the client still expected messages.
 func (e *SSEStream) ClosedByServer() bool {
 	return e.HTTPResponse.IsStream && e.HTTPResponse.Ended && e.HTTPResponse.Err == nil &&
 		e.LastTime < min(e.cancelledAt, e.sessionEndedAt)
 }
 
-// end is the stream itself or the last one that resumed it.
+// lastStream is the last resumption of the stream or, without one, the stream itself.
 func (e *SSEStream) lastStream() *SSEStream {
 	if len(e.Resumptions) > 0 {
 		return e.Resumptions[len(e.Resumptions)-1]
@@ -182,7 +196,7 @@ func (e *SSEStream) lastStream() *SSEStream {
 	return e
 }
 
-// NotAwaited reports whether the client has not waited for the response until it was due, or has cancelled the request.
+// NotAwaited reports whether the client cancelled the request, or did not wait for the response for the whole timeout.
 func (e *SSEStream) NotAwaited() bool {
 	last := e.lastStream()
 	if last.ClosedByServer() || last.HTTPResponse.StatusCode >= 400 {
@@ -191,7 +205,7 @@ func (e *SSEStream) NotAwaited() bool {
 	return e.cancelledAt < never || last.LastTime-e.Request.SentAt() < e.Session.ReplyTimeout()
 }
 
-// Fate is what became of a stream without a response.
+// NoResponseReason is why the stream has no response, for messages.
 func (e *SSEStream) NoResponseReason() string {
 	if last := e.lastStream(); last != e {
 		return "none; resumed, the server answered " + last.HTTPResponse.String()
@@ -199,7 +213,7 @@ func (e *SSEStream) NoResponseReason() string {
 	return "none: " + e.HTTPResponse.String()
 }
 
-// HasEvent reports whether an event of the stream is of a kind.
+// HasEvent reports whether kind is true for an event of the stream.
 func (e *SSEStream) HasEvent(kind func(driver.StreamEvent) bool) bool {
 	return slices.ContainsFunc(e.HTTPResponse.Events, kind)
 }
@@ -207,19 +221,20 @@ func (e *SSEStream) HasEvent(kind func(driver.StreamEvent) bool) bool {
 // IsResumable reports whether the stream can be resumed.
 func (e *SSEStream) IsResumable() bool { return e.HasEvent(HasEventID) }
 
-// HasEventID reports whether an event has an id that a stream can be resumed after.
+// HasEventID reports whether an event has an id after which a stream can be resumed.
 func HasEventID(e driver.StreamEvent) bool { return e.HasID && e.ID != "" }
 
-// Listens reports whether the stream is that of a subscription, whose response comes when the server ends it, if ever.
+// IsSubscription reports whether the stream is that of a subscription, whose response comes when the server ends it, if
+// ever.
 func (e *SSEStream) IsSubscription() bool { return e.Request.Method == "subscriptions/listen" }
 
-// Frames are the request and the last that came on the stream.
+// Frames are the request and the last messages on the stream.
 func (e *SSEStream) Frames() []*driver.Frame {
 	const most = 3
 	return append([]*driver.Frame{e.Request}, e.Messages[max(0, len(e.Messages)-most):]...)
 }
 
-// Name is what a stream is called in reports: by its request.
+// Name is the name of the stream in reports, which is that of its request.
 func (e *SSEStream) Name() string {
 	if e.Method == http.MethodGet {
 		return "GET"
@@ -227,15 +242,15 @@ func (e *SSEStream) Name() string {
 	return e.Request.Method
 }
 
-// Subject is the stream as one of several.
+// Subject shows the stream as one of several.
 func (e *SSEStream) Subject() check.Subject { return check.Subject{Name: e.Name(), Frames: e.Frames()} }
 
-// PostStreams are the streams that answer a request.
+// PostStreams are the streams that answer a posted request.
 func PostStreams(t *check.T, w check.Wire) (streams []*SSEStream) {
 	return filterStreams(t, w, func(e *SSEStream) bool { return e.Method == http.MethodPost && e.RequestID() != nil })
 }
 
-// GetStreams are the streams on which the server may speak first.
+// GetStreams are the GET streams of sessions, on which the server may send messages of its own.
 func GetStreams(t *check.T, w check.Wire) (streams []*SSEStream) {
 	return filterStreams(t, w, func(e *SSEStream) bool {
 		return e.Method == http.MethodGet && !e.IsResumption() && !e.IsManual()
@@ -253,8 +268,9 @@ func filterStreams(t *check.T, w check.Wire, keep func(*SSEStream) bool) (stream
 	return streams
 }
 
-// EstablishedSessions are the sessions in which the revision that is judged was granted to who asked for it, or for a
-// version that was never published: a server may go by another one that was asked for, if it knows it.
+// EstablishedSessions are the sessions that negotiated the tested revision, after the client requested that or a
+// version that was never published. Where the client requested another published version, the server may follow the
+// rules of that one.
 func EstablishedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) {
 	for _, s := range w.Sessions {
 		asked, _ := s.ConnectParams["protocolVersion"].(string)
@@ -266,7 +282,8 @@ func EstablishedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) 
 	return sessions
 }
 
-// EachStream tries a check on streams. What fails is named by its request. Without any stream the check does not apply.
+// EachStream runs a check on each stream. Failures are reported under the name of its request. Without a stream the
+// check is skipped.
 func EachStream(t *check.T, streams []*SSEStream, run func(*check.T, *SSEStream)) {
 	if len(streams) == 0 {
 		t.WithReason(check.NotObserved).Skip("the server answered no request with an event stream")
@@ -274,10 +291,10 @@ func EachStream(t *check.T, streams []*SSEStream, run func(*check.T, *SSEStream)
 	check.Each(t, streams, (*SSEStream).Subject, run)
 }
 
-// IsProgress reports whether a message says how far a request is.
+// IsProgress reports whether a frame is a progress notification.
 func IsProgress(f *driver.Frame) bool { return f.Method == "notifications/progress" }
 
-// PeakPerTwoSeconds is how many of some things, in their order, came within two seconds of each other at most.
+// PeakPerTwoSeconds is the largest number of elements, sorted by time, within any two seconds.
 func PeakPerTwoSeconds[V any](all []V, at func(V) time.Duration) (most int) {
 	first := 0
 	for i, v := range all {
@@ -289,12 +306,12 @@ func PeakPerTwoSeconds[V any](all []V, at func(V) time.Duration) (most int) {
 	return most
 }
 
-// IsUnique reports whether there cannot be two messages like this in a session: requests have an id of their own, and
-// progress rises. Two equal notifications of another kind may be about two events.
+// IsUnique reports whether a session cannot have two messages like this one: requests have unique ids, and progress
+// increases. Two equal notifications of another kind may be about two events.
 func IsUnique(m *driver.Frame) bool { return m.IsRequest() || IsProgress(m) }
 
-// CouldCarry reports whether a message that came on another stream could have come on this one, which was open: on one
-// of the two the server may say what is about no request of the client.
+// CouldCarry reports whether a message that came on another stream could have come on this one, which was open. If one
+// of the two is a GET stream, the server may choose either for messages that are not about a request of the client.
 func (e *SSEStream) CouldCarry(m *driver.Frame, from *SSEStream) bool {
 	listens := e.Method == http.MethodGet || from.Method == http.MethodGet
 	return listens && e.Request.At <= m.At && m.At <= e.LastTime

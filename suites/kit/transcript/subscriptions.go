@@ -14,14 +14,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// ListenMethod is the method of the request for a subscription.
+// ListenMethod is the method of the request that opens a subscription.
 const ListenMethod = "subscriptions/listen"
 
 // AcknowledgedMethod is the method of the notification that a subscription begins with.
 const AcknowledgedMethod = "notifications/subscriptions/acknowledged"
 
-// FilterMemberOf are the methods of the notifications that a subscription may bring, and the members of its filter that
-// ask for them.
+// FilterMemberOf is the member of a subscription's filter that asks for a notification, by the method of that.
 var FilterMemberOf = map[string]string{
 	"notifications/tools/list_changed":     "toolsListChanged",
 	"notifications/prompts/list_changed":   "promptsListChanged",
@@ -29,50 +28,62 @@ var FilterMemberOf = map[string]string{
 	"notifications/resources/updated":      "resourceSubscriptions",
 }
 
-// Subscription is a request of a session for announcements, and what came of it: over HTTP all that is on its stream,
-// over stdio what says that it belongs to it.
+// Subscription is a request for notifications with what the server sent for it: over HTTP everything on its stream,
+// over stdio the messages that name it.
 type Subscription struct {
-	Session       *driver.Session
-	Request       *driver.Frame
-	Filter        check.M // what is asked for
-	OpenOthers    int     // how many subscriptions of the session were open when it was asked for
-	ClosingOthers int     // how many others had ended so shortly before that the server may not have let them go yet
-	StreamEnded   bool    // over HTTP: its stream had ended when it was last read
+	Session *driver.Session
+	Request *driver.Frame
+	// Filter is the requested filter.
+	Filter check.M
+	// OpenOthers is how many subscriptions of the session were open when this one was requested.
+	OpenOthers int
+	// ClosingOthers is how many others had ended so recently that the server may not have noticed yet.
+	ClosingOthers int
+	// StreamEnded reports whether over HTTP the stream had ended when it was last read.
+	StreamEnded bool
 
 	subscriptionMessages
 
-	pending           driver.Pending
-	mark              int               // where it was asked for
-	requestsWhileOpen map[string]int    // ids of the requests that were sent while it was open, with their places
-	answeredRequests  []answeredRequest // those of them that were answered before it was over
-	CancelIndex       int               // the place where the client took it back over stdio; 0: it did not
-	cancelledAt       time.Duration     // when it did
-	barriers          map[string]bool   // ids of the requests that were sent after that
-	barrierIndex      int               // the place where the first of them was answered; 0: none was
+	pending driver.Pending
+	// mark is the position of the request in the session.
+	mark int
+	// requestsWhileOpen are the positions of requests that were sent while the subscription was open, by id.
+	requestsWhileOpen map[string]int
+	// answeredRequests are those of them that were answered before the subscription ended.
+	answeredRequests []answeredRequest
+	// CancelIndex is the position where the client cancelled the subscription over stdio; 0 when it did not.
+	CancelIndex int
+	// cancelledAt is when the client cancelled the subscription.
+	cancelledAt time.Duration
+	// barriers are the ids of the requests that were sent after the cancellation.
+	barriers map[string]bool
+	// barrierIndex is the position where the first of the barriers was answered; 0 when none was.
+	barrierIndex int
 }
 
-// answeredRequest is a request and its answer, as places in what was said in the session, and when the answer came.
+// answeredRequest holds the positions of a request and its response in the session, and the time of the response.
 type answeredRequest struct {
 	requestIndex, responseIndex int
 	at                          time.Duration
 }
 
-// Heard is a message that came, and its place in what was said in the session.
+// IndexedFrame is a message with its position in the session.
 type IndexedFrame struct {
 	*driver.Frame
 	index int
 }
 
-// subscriptionMessages is what a subscription has brought. Servers may announce more than anybody could look through
-// for each message.
+// subscriptionMessages are the messages of a subscription. The important ones are noted as they come, since a server
+// may send too many notifications to search all of them for each.
 type subscriptionMessages struct {
-	Messages []IndexedFrame // messages or, of an HTTP answer without one, its status
+	// Messages are the messages or, of an HTTP response without one, its status.
+	Messages []IndexedFrame
 
 	ack, reply, end *IndexedFrame
 	acknowledged    check.M
 }
 
-// hear notes a message.
+// add notes a message.
 func (h *subscriptionMessages) add(m IndexedFrame) {
 	h.Messages = append(h.Messages, m)
 	switch {
@@ -88,19 +99,19 @@ func (h *subscriptionMessages) add(m IndexedFrame) {
 	}
 }
 
-// SubscriptionRequest is a subscription to ask for.
+// SubscriptionRequest is a subscription to request, with its id.
 type SubscriptionRequest struct {
 	ID     any
 	Params check.M
 }
 
-// Subscribe asks for a subscription under an id and waits until it has begun, or was refused. It ends the check when
-// the server sends so much that what came of it is not kept.
+// Subscribe requests a subscription with this id and waits until it is acknowledged or refused. It ends the check when
+// the server sends more than mcpcheck keeps.
 func Subscribe(t *check.T, s *driver.Session, id any, params check.M) *Subscription {
 	return SubscribeAll(t, s, SubscriptionRequest{id, params})[0]
 }
 
-// SubscribeAll is Subscribe for several at a time, over HTTP, where each has its own stream.
+// SubscribeAll is Subscribe for several at a time over HTTP, where each has its own stream.
 func SubscribeAll(t *check.T, s *driver.Session, wishes ...SubscriptionRequest) (all []*Subscription) {
 	mark := s.Mark()
 	var sent []driver.Pending
@@ -111,8 +122,8 @@ func SubscribeAll(t *check.T, s *driver.Session, wishes ...SubscriptionRequest) 
 		awaitAcknowledged(s, mark, p)
 		came := readSubscriptions(s.FramesSince(0), s)
 		u := came.findByID(p.ID)
-		if excess := s.UnsolicitedLimitErr(mark); excess != nil && (u == nil || u.Ack() == nil) {
-			t.WithReason(check.Limit).Inconclusive("%v", excess)
+		if limitErr := s.UnsolicitedLimitErr(mark); limitErr != nil && (u == nil || u.Ack() == nil) {
+			t.WithReason(check.Limit).Inconclusive("%v", limitErr)
 		}
 		u.pending, u.mark = p, mark
 		if errors.As(u.Reply().Err, new(*driver.TimeoutError)) {
@@ -124,7 +135,8 @@ func SubscribeAll(t *check.T, s *driver.Session, wishes ...SubscriptionRequest) 
 	return all
 }
 
-// requireNotLate ends a check whose subscription begins, but only in twice the time: the server is slow, and not wrong.
+// requireNotLate ends a check whose subscription is acknowledged within twice the timeout: the server is slow, but not
+// wrong.
 func (u *Subscription) requireNotLate(t *check.T) {
 	if u.Refresh(); u.Ack() == nil {
 		left := u.Request.SentAt() + 2*u.Session.ReplyTimeout() - u.Session.ShutdownAt()
@@ -144,7 +156,7 @@ func (u *Subscription) requireNotLate(t *check.T) {
 	}
 }
 
-// subscribe is Subscribe for who does not look at what came.
+// subscribe requests a subscription and waits as Subscribe does, but reads nothing.
 func subscribe(s *driver.Session, id any, params check.M) driver.Pending {
 	mark := s.Mark()
 	p := s.OpenStreamWithID(id, ListenMethod, params)
@@ -152,7 +164,8 @@ func subscribe(s *driver.Session, id any, params check.M) driver.Pending {
 	return p
 }
 
-// awaitAcknowledged waits until a subscription has begun, or was refused. Over stdio any acknowledgment may be its own.
+// awaitAcknowledged waits until a subscription is acknowledged or refused. Over stdio any acknowledgment may be its
+// own.
 func awaitAcknowledged(s *driver.Session, mark int, p driver.Pending) {
 	s.Wait(mark, s.ReplyTimeout(), func(f *driver.Frame) bool {
 		if f.RoundTrip != nil && !driver.SameID(f.RoundTrip.RequestID(), p.ID) {
@@ -165,7 +178,7 @@ func awaitAcknowledged(s *driver.Session, mark int, p driver.Pending) {
 	})
 }
 
-// Refresh adds what has come since.
+// Refresh reads the messages again, with those that have come since.
 func (u *Subscription) Refresh() {
 	u.StreamEnded = u.Request.RoundTrip != nil && u.Request.RoundTrip.Response().Ended
 	all := readSubscriptions(u.Session.FramesSince(0), u.Session)
@@ -174,13 +187,13 @@ func (u *Subscription) Refresh() {
 	}
 }
 
-// Cancel takes the subscription back.
+// Cancel cancels the subscription.
 func (u *Subscription) Cancel() { u.Session.Cancel(u.pending, cancelReason) }
 
-// cancelReason is why subscriptions are taken back.
+// cancelReason is the reason in cancellations of subscriptions.
 const cancelReason = "mcpcheck has heard enough"
 
-// Subscriptions are those of a session, and the announcements in it that belong to none.
+// Subscriptions are the subscriptions of a session, and the change notifications in it that belong to none.
 type Subscriptions struct {
 	List       []*Subscription
 	Unassigned []IndexedFrame
@@ -188,7 +201,7 @@ type Subscriptions struct {
 	index int
 }
 
-// SessionSubscriptions are those of a session, as long as the client kept the protocol.
+// SessionSubscriptions are the subscriptions of a session up to the first invalid input.
 func SessionSubscriptions(s *driver.Session) Subscriptions {
 	frames := s.FramesSince(0)
 	if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.AfterInvalidInput }); i >= 0 {
@@ -197,7 +210,7 @@ func SessionSubscriptions(s *driver.Session) Subscriptions {
 	return readSubscriptions(frames, s)
 }
 
-// readSubscriptions are those in a record.
+// readSubscriptions are the subscriptions in a part of a session.
 func readSubscriptions(frames []*driver.Frame, s *driver.Session) (all Subscriptions) {
 	for _, f := range frames {
 		all.index++
@@ -218,7 +231,7 @@ func readSubscriptions(frames []*driver.Frame, s *driver.Session) (all Subscript
 	return all
 }
 
-// addSent notes what the client has sent.
+// addSent notes a frame of the client.
 func (all *Subscriptions) addSent(s *driver.Session, f *driver.Frame) {
 	if f.Method == "notifications/cancelled" {
 		params, _ := f.JSON()["params"].(check.M)
@@ -229,16 +242,16 @@ func (all *Subscriptions) addSent(s *driver.Session, f *driver.Frame) {
 	if !f.IsRequest() {
 		return
 	}
-	beside, leaving := 0, 0
+	open, closing := 0, 0
 	for _, u := range all.List {
 		if u.isClosing(f) {
-			leaving++
+			closing++
 		}
 		switch {
 		case u.CancelIndex > 0:
 			u.barriers[driver.IDKey(f.ID)] = true
 		case u.isOpen(f):
-			beside++
+			open++
 			u.requestsWhileOpen[driver.IDKey(f.ID)] = all.index
 		}
 	}
@@ -246,18 +259,19 @@ func (all *Subscriptions) addSent(s *driver.Session, f *driver.Frame) {
 		params, _ := f.JSON()["params"].(check.M)
 		filter, _ := params["notifications"].(check.M)
 		all.List = append(all.List, &Subscription{
-			Session: s, Request: f, Filter: filter, OpenOthers: beside, ClosingOthers: leaving,
+			Session: s, Request: f, Filter: filter, OpenOthers: open, ClosingOthers: closing,
 			requestsWhileOpen: map[string]int{},
 		})
 	}
 }
 
-// isOpen reports whether it has begun, and had not ended on either side when a frame was seen.
+// isOpen reports whether the subscription was acknowledged, and neither side had ended it when a frame was sent.
 func (u *Subscription) isOpen(f *driver.Frame) bool {
 	return u.Ack() != nil && u.EndMessage() == nil && u.CancelIndex == 0 && !u.isClosedAt(f)
 }
 
-// isClosing reports whether it had ended so shortly before a frame was sent that the server may not know yet.
+// isClosing reports whether the subscription had ended so shortly before a frame was sent that the server may not know
+// yet.
 func (u *Subscription) isClosing(f *driver.Frame) bool {
 	switch {
 	case u.CancelIndex > 0:
@@ -268,7 +282,7 @@ func (u *Subscription) isClosing(f *driver.Frame) bool {
 	return false
 }
 
-// isClosedAt reports whether over HTTP the stream had ended, by whom ever, when a frame was sent.
+// isClosedAt reports whether over HTTP either side had ended the stream when a frame was sent.
 func (u *Subscription) isClosedAt(f *driver.Frame) bool {
 	if u.Request.RoundTrip == nil {
 		return false
@@ -277,7 +291,7 @@ func (u *Subscription) isClosedAt(f *driver.Frame) bool {
 	return a.Ended && a.EndedAt <= f.At
 }
 
-// addReceived notes a message of the server, which came in a frame.
+// addReceived notes a message of the server, which came in the frame f.
 func (all *Subscriptions) addReceived(f *driver.Frame, m IndexedFrame) {
 	if m.IsResponse() {
 		all.addResponse(f, m)
@@ -291,7 +305,7 @@ func (all *Subscriptions) addReceived(f *driver.Frame, m IndexedFrame) {
 	}
 }
 
-// answered notes for each subscription a response, which came in a frame.
+// addResponse notes a response, which came in the frame f, for each subscription.
 func (all *Subscriptions) addResponse(f *driver.Frame, m IndexedFrame) {
 	id := driver.IDKey(m.RequestID())
 	for _, u := range all.List {
@@ -304,8 +318,8 @@ func (all *Subscriptions) addResponse(f *driver.Frame, m IndexedFrame) {
 	}
 }
 
-// of is the subscription that a message belongs to; nil when there is none. Over stdio an acknowledgment of none is
-// that of the latest one which has none.
+// find is the subscription that a message belongs to; nil when there is none. Over stdio an acknowledgment that names
+// none belongs to the latest subscription if that has none.
 func (all *Subscriptions) find(f, m *driver.Frame) *Subscription {
 	if f.RoundTrip != nil {
 		return all.findByStream(f)
@@ -326,12 +340,12 @@ func (all *Subscriptions) find(f, m *driver.Frame) *Subscription {
 	return u
 }
 
-// over is the subscription whose stream a frame came on.
+// findByStream is the subscription on whose stream a frame came.
 func (all *Subscriptions) findByStream(f *driver.Frame) *Subscription {
 	return all.findFunc(func(u *Subscription) bool { return u.Request.RoundTrip == f.RoundTrip })
 }
 
-// under is the subscription of an id.
+// findByID is the subscription whose request has this id.
 func (all *Subscriptions) findByID(id []byte) *Subscription {
 	return all.findFunc(func(u *Subscription) bool { return driver.SameID(u.Request.ID, id) })
 }
@@ -343,7 +357,7 @@ func (all *Subscriptions) findFunc(fits func(*Subscription) bool) *Subscription 
 	return nil
 }
 
-// SubscriptionIDOf is what a message says of the subscription that it belongs to.
+// SubscriptionIDOf is the subscription id in the _meta of a message.
 func SubscriptionIDOf(m *driver.Frame) any {
 	object, _ := m.JSON()["params"].(check.M)
 	if m.IsResponse() {
@@ -352,7 +366,7 @@ func SubscriptionIDOf(m *driver.Frame) any {
 	return check.Member(protocol.MetaOf(object), driver.MetaSubscription)
 }
 
-// IsNamedIn reports whether a message says that it belongs to the subscription.
+// IsNamedIn reports whether a message names the subscription as its own.
 func (u *Subscription) IsNamedIn(m *driver.Frame) bool {
 	return driver.SameID(u.Request.ID, text.CompactJSON(SubscriptionIDOf(m)))
 }
@@ -360,7 +374,7 @@ func (u *Subscription) IsNamedIn(m *driver.Frame) bool {
 // Ack is the acknowledgment; nil when none came.
 func (h *subscriptionMessages) Ack() *IndexedFrame { return h.ack }
 
-// Frames are the request, the acknowledgment, and what ended the subscription.
+// Frames are the request, the acknowledgment, and the message that ended the subscription.
 func (u *Subscription) Frames() []*driver.Frame {
 	frames := []*driver.Frame{u.Request}
 	for _, m := range []*IndexedFrame{u.ack, u.end} {
@@ -371,7 +385,7 @@ func (u *Subscription) Frames() []*driver.Frame {
 	return frames
 }
 
-// Took is how long its acknowledgment took; 0 when none came.
+// AckLatency is how long the acknowledgment took; 0 when none came.
 func (u *Subscription) AckLatency() time.Duration {
 	ack := u.Ack()
 	if ack == nil {
@@ -380,22 +394,22 @@ func (u *Subscription) AckLatency() time.Duration {
 	return ack.At - u.Request.At
 }
 
-// AcknowledgedFilter is the filter that was acknowledged; nil when none was.
+// AcknowledgedFilter is the filter in the acknowledgment; nil when there is none.
 func (h *subscriptionMessages) AcknowledgedFilter() check.M { return h.acknowledged }
 
-// End is what ended the subscription of the server's own accord: a response, what stands for one over HTTP, or over
-// stdio a cancellation; nil when nothing did.
+// EndMessage is the message by which the server ended the subscription: a response, an HTTP status in its place, or
+// over stdio a cancellation; nil when there is none.
 func (h *subscriptionMessages) EndMessage() *IndexedFrame { return h.end }
 
-// isFinal reports whether it is a response, or what stands for one.
+// isFinal reports whether the message is a response or an HTTP status in its place.
 func (m IndexedFrame) isFinal() bool { return m.Side == driver.StatusOnly || m.IsResponse() }
 
-// IsAnsweredByBody reports whether over HTTP the answer is a body with a result instead of a stream.
+// IsAnsweredByBody reports whether over HTTP the server answered with a result in the body instead of a stream.
 func (u *Subscription) IsAnsweredByBody() bool {
 	return u.Request.RoundTrip != nil && !u.Request.RoundTrip.Response().IsStream && u.Reply().Result() != nil
 }
 
-// Reply is the response; not answered when there is none.
+// Reply is the response; it is not answered when there is none.
 func (u *Subscription) Reply() driver.Reply {
 	r := driver.Reply{Method: ListenMethod, Request: u.Request}
 	switch m := u.reply; {
@@ -409,7 +423,7 @@ func (u *Subscription) Reply() driver.Reply {
 	return r
 }
 
-// Changes are the announcements that came.
+// ChangeNotifications are the change notifications that came.
 func (h *subscriptionMessages) ChangeNotifications() (changes []IndexedFrame) {
 	for _, m := range h.Messages {
 		if FilterMemberOf[m.Method] != "" {
@@ -419,10 +433,10 @@ func (h *subscriptionMessages) ChangeNotifications() (changes []IndexedFrame) {
 	return changes
 }
 
-// MustReceive reports whether an announcement that another subscription of the session was told had to come to this one
-// as well: both were open, and this one so long after that a request was answered then and not at once, since a server
-// may tell one after the other. Over HTTP, where what was announced earlier may still be on its way on another stream,
-// an earlier one was answered as well.
+// MustReceive reports whether a notification that came to another subscription of the session had to come to this one
+// as well. Both were open, and this one for so long that a later request was answered at least ShortWait afterwards,
+// since a server may notify one subscription after the other. Over HTTP an earlier request was answered as well, since
+// earlier notifications may still be on their way on another stream.
 func (u *Subscription) MustReceive(m IndexedFrame, other *Subscription) bool {
 	ack, end := u.Ack(), u.EndMessage()
 	if ack == nil || m.index < ack.index || end != nil && end.index < m.index || !FilterMatches(u.Filter, m) ||
@@ -435,18 +449,18 @@ func (u *Subscription) MustReceive(m IndexedFrame, other *Subscription) bool {
 			func(r answeredRequest) bool { return r.requestIndex > m.index && r.at >= m.At+protocol.ShortWait })
 }
 
-// WouldHaveReceived reports whether an announcement was for the subscription, had that not been taken back.
+// WouldHaveReceived reports whether a notification matches the subscription, but came after the server knew of its
+// cancellation.
 func (u *Subscription) WouldHaveReceived(m IndexedFrame) bool {
 	return u.barrierIndex > 0 && m.index > u.barrierIndex && FilterMatches(u.AcknowledgedFilter(), m)
 }
 
-// IsAfterCancel reports whether a message came that the server has sent though it knew that the subscription was taken
-// back.
+// IsAfterCancel reports whether the server sent a message after it knew that the subscription was cancelled.
 func (u *Subscription) IsAfterCancel(m IndexedFrame) bool {
 	return u.barrierIndex > 0 && m.index > u.barrierIndex
 }
 
-// FilterMatches reports whether a filter asks for an announcement. A resource may be announced by one below it.
+// FilterMatches reports whether a filter asks for a notification. A resource may be updated by way of one below it.
 func FilterMatches(filter check.M, m IndexedFrame) bool {
 	switch wanted := filter[FilterMemberOf[m.Method]].(type) {
 	case bool:
@@ -462,7 +476,7 @@ func FilterMatches(filter check.M, m IndexedFrame) bool {
 	return false
 }
 
-// Subject shows the request and the first that came.
+// Subject shows the request and the first messages that came.
 func (u *Subscription) Subject() check.Subject {
 	const most = 2
 	frames := []*driver.Frame{u.Request}
@@ -472,26 +486,26 @@ func (u *Subscription) Subject() check.Subject {
 	return check.Subject{Name: string(text.CompactJSON(u.Filter)), Frames: frames}
 }
 
-// UntruncatedSessions are the sessions of the run whose announcements were all kept. It ends a check when there is
-// none.
+// UntruncatedSessions are the sessions of the run whose notifications were all kept. It ends a check when some were not
+// and no session is left.
 func UntruncatedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) {
-	var excess *driver.LimitError
+	var limitErr *driver.LimitError
 	for _, s := range EstablishedSessions(t, w) {
-		if unheard := s.UnsolicitedLimitErr(0); unheard != nil {
-			excess = unheard
+		if err := s.UnsolicitedLimitErr(0); err != nil {
+			limitErr = err
 		} else {
 			sessions = append(sessions, s)
 		}
 	}
-	if sessions == nil && excess != nil {
-		t.WithReason(check.Limit).Inconclusive("%v", excess)
+	if sessions == nil && limitErr != nil {
+		t.WithReason(check.Limit).Inconclusive("%v", limitErr)
 	}
 	return sessions
 }
 
-// OpenExtraSubscriptions asks for further subscriptions than the one that the session has, so that watches see what
-// each of them brings: a second one for changes of tools; one for all but that, with what only other requests may ask
-// for; and over stdio one that is taken back at once.
+// OpenExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
+// receives: one for changes of tools; one for everything else, with members in _meta that only other requests use; and
+// over stdio one that is cancelled at once.
 func OpenExtraSubscriptions(t *check.T, s *driver.Session) {
 	if !t.IsModern() || len(SessionSubscriptions(s).List) == 0 {
 		return
@@ -509,7 +523,8 @@ func OpenExtraSubscriptions(t *check.T, s *driver.Session) {
 	})
 }
 
-// IsSubscribedToList reports whether a subscription of a session is open that is for changes of a list.
+// IsSubscribedToList reports whether an open subscription of a session is for changes of a list. The member is that of
+// the filter, such as "toolsListChanged".
 func IsSubscribedToList(s *driver.Session, member string) bool {
 	return slices.ContainsFunc(SessionSubscriptions(s).List, func(u *Subscription) bool {
 		ended := u.Request.RoundTrip != nil && u.Request.RoundTrip.Response().Ended
@@ -517,10 +532,11 @@ func IsSubscribedToList(s *driver.Session, member string) bool {
 	})
 }
 
-// SubscriptionProgressToken is the token of a subscription that asks for progress, which it never gets.
+// SubscriptionProgressToken is the progress token in requests for subscriptions, for which no progress may come.
 const SubscriptionProgressToken = "mcpcheck-subscription"
 
-// FullFilter is the filter for all that a server may announce: of resources, the first ones that it lists.
+// FullFilter is the filter for every notification of the server; of resources, it names the first ones that discovery
+// lists.
 func FullFilter(t *check.T) check.M {
 	const most = 3
 	all := check.M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
@@ -534,7 +550,7 @@ func FullFilter(t *check.T) check.M {
 	return all
 }
 
-// filterWithout is a filter that says not to want a member of it.
+// filterWithout is a copy of a filter in which a member is false.
 func filterWithout(filter check.M, member string) check.M {
 	filter = maps.Clone(filter)
 	filter[member] = false

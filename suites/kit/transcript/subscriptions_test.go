@@ -10,7 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
-// A subscription that was taken back counts as leaving for a moment: the server may not have let it go yet.
+// TestClosingSubscription proves that a subscription that was just cancelled counts as closing for ShortWait: the
+// server may not have noticed the cancellation yet.
 func TestClosingSubscription(t *testing.T) {
 	frame := func(side driver.Side, at time.Duration, id int, method, params string) *driver.Frame {
 		f := &driver.Frame{
@@ -23,18 +24,18 @@ func TestClosingSubscription(t *testing.T) {
 		return f
 	}
 	for _, tt := range []struct {
-		after time.Duration // the first one was taken back
+		after time.Duration // since the first one was cancelled
 		want  int
 	}{{0, 1}, {protocol.ShortWait - 1, 1}, {protocol.ShortWait, 0}} {
-		said := []*driver.Frame{
+		frames := []*driver.Frame{
 			frame(driver.FromClient, 0, 1, ListenMethod, `{"notifications":{}}`),
 			frame(driver.FromServer, 0, 0, AcknowledgedMethod, `{"_meta":{"`+driver.MetaSubscription+`":1}}`),
 			frame(driver.FromClient, time.Second, 0, "notifications/cancelled", `{"requestId":1}`),
 			frame(driver.FromClient, time.Second+tt.after, 2, ListenMethod, `{"notifications":{}}`),
 		}
-		all := readSubscriptions(said, &driver.Session{}).List
+		all := readSubscriptions(frames, &driver.Session{}).List
 		if len(all) != 2 || all[1].ClosingOthers != tt.want || all[1].OpenOthers != 0 {
-			t.Errorf("asked %v after it: %d subscriptions, the last %+v", tt.after, len(all), all[len(all)-1])
+			t.Errorf("%v after the cancellation: %d subscriptions, the last %+v", tt.after, len(all), all[len(all)-1])
 		}
 	}
 }

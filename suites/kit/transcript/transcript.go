@@ -13,58 +13,85 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Exchange is a request of the client and what became of it.
+// Call is a request of the client with its response and the circumstances in which it has none.
 type Call struct {
-	Request            *driver.Frame
-	Session            *driver.Session
-	Response           *driver.Frame // nil: none came
-	ErrorWithoutID     bool          // an error came without its id that was probably meant for it
-	WrongIDResponse    *driver.Frame // a response under an id that no request has, which was probably meant for it
-	Batched            bool          // it was a member of an array
-	Ready              bool          // it was sent after the handshake, or needs none
-	OpensStream        bool          // its answer is that a stream stays open
-	StreamAcknowledged bool          // the server has said that it is
-	Cancelled          bool
-	TimedOut           bool          // it was cancelled when there was no answer in time
-	NoResponseInBody   bool          // over HTTP: it was answered with a success that holds no response
-	EndFrame           *driver.Frame // what ended the wait for an answer; nil when nothing did
+	// Request is the request as it was sent, in Session.
+	Request *driver.Frame
+	Session *driver.Session
+	// Response is the response; nil when none came.
+	Response *driver.Frame
+	// ErrorWithoutID reports whether an error without an id came that was probably meant for the request.
+	ErrorWithoutID bool
+	// WrongIDResponse is a response that was probably meant for the request, under an id that no request has.
+	WrongIDResponse *driver.Frame
+	// Batched reports whether the request was a member of a JSON-RPC batch.
+	Batched bool
+	// Ready reports whether the request was sent after the handshake, or needs none.
+	Ready bool
+	// OpensStream reports whether a stream that stays open is the answer to the request.
+	OpensStream bool
+	// StreamAcknowledged reports whether the server acknowledged that stream.
+	StreamAcknowledged bool
+	// Cancelled reports whether the client cancelled the request.
+	Cancelled bool
+	// TimedOut reports whether the client cancelled the request because there was no response in time.
+	TimedOut bool
+	// NoResponseInBody reports whether over HTTP the request was answered with a success status and no response.
+	NoResponseInBody bool
+	// EndFrame is the event that ended the wait for a response; nil when nothing did.
+	EndFrame *driver.Frame
 
-	httpStatus        *driver.Frame // over HTTP: how the exchange ended without a message
-	transcript        *Transcript
-	index             int  // in the order of what was said
-	afterNotification bool // a notification came before it whose effect was to come
+	// httpStatus is how the HTTP round trip ended without a message; nil when it did not.
+	httpStatus *driver.Frame
+	transcript *Transcript
+	// index is the position of the request in the transcript.
+	index int
+	// afterNotification reports whether a notification preceded the request whose effect might still be to come.
+	afterNotification bool
 }
 
-// ResponseFrame is a message of the server that looks like an answer.
+// Response is a message of the server that looks like a response.
 type Response struct {
 	check.Message
-	WireFrame   *driver.Frame // as it stood on the wire
-	Call        *Call         // that it answers; nil: none
-	DuplicateOf *Call         // a request that had its answer before
-	// of a response that answers none: a request without an answer that it may be for
-	GuessedCall          *Call
-	MaybeForNotification bool // it may be an answer to a notification, which came not long before
+	// WireFrame is the frame that the message came in, which may be a batch.
+	WireFrame *driver.Frame
+	// Call is the call that the response answers; nil when there is none.
+	Call *Call
+	// DuplicateOf is the call that had its response before this one; nil when there is none.
+	DuplicateOf *Call
+	// GuessedCall is a call without a response that this response may be for, if it answers none; nil when there is
+	// none.
+	GuessedCall *Call
+	// MaybeForNotification reports whether the response may be a reply to a notification that was sent shortly before.
+	MaybeForNotification bool
 
 	index int
 }
 
-// Transcript is the requests and responses of one session, in pairs.
+// Transcript is the requests and responses of one session, correlated with each other.
 type Transcript struct {
 	Calls     []*Call
 	Responses []*Response
 
-	pending           map[string]*Call // by id: those that wait for their answer
-	latest            map[string]*Call // by id
-	notificationIndex int              // where a notification was sent whose effect may be to come
-	answeredSince     int              // how many requests that were sent after it have their answers
-	notificationCount int              // how many notifications were sent
-	endedCalls        int              // how many exchanges have an end
-	initialized       bool
-	sessionEnded      bool // the session has ended: what the client says after that reaches nobody
-	index             int
+	// pending are the calls without a response, by id.
+	pending map[string]*Call
+	// latest are the latest calls of each id.
+	latest map[string]*Call
+	// notificationIndex is where a notification was sent whose effect may be to come; 0 when there is none.
+	notificationIndex int
+	// answeredSince is how many requests that were sent after that notification have responses.
+	answeredSince int
+	// notificationCount is how many notifications were sent.
+	notificationCount int
+	// endedCalls is how many calls have an EndFrame.
+	endedCalls  int
+	initialized bool
+	// sessionEnded reports whether the session ended, after which the server receives nothing.
+	sessionEnded bool
+	index        int
 }
 
-// Transcripts are those of the run, as long as the client kept the protocol.
+// Transcripts are the transcripts of all sessions of the run.
 func Transcripts(w check.Wire) (all []*Transcript) {
 	for _, s := range w.Sessions {
 		all = append(all, SessionTranscript(s))
@@ -72,8 +99,8 @@ func Transcripts(w check.Wire) (all []*Transcript) {
 	return all
 }
 
-// SessionTranscript is that of one session. It leaves out what checks have sent by hand, and ends where the client did
-// not keep the protocol.
+// SessionTranscript is the transcript of one session. It leaves out what checks sent by hand, and ends where the client
+// sent invalid input.
 func SessionTranscript(s *driver.Session) *Transcript {
 	frames := slices.DeleteFunc(s.FramesSince(0), func(f *driver.Frame) bool { return f.Manual })
 	if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.AfterInvalidInput }); i >= 0 {
@@ -82,12 +109,12 @@ func SessionTranscript(s *driver.Session) *Transcript {
 	return correlate(s, frames)
 }
 
-// Of are the exchanges whose request has a method.
+// CallsOf are the calls of a method.
 func (d *Transcript) CallsOf(method string) []*Call {
 	return slices.DeleteFunc(slices.Clone(d.Calls), func(x *Call) bool { return x.Request.Method != method })
 }
 
-// correlate finds out which response of a record answers which request.
+// correlate finds out which response answers which request.
 func correlate(s *driver.Session, frames []*driver.Frame) *Transcript {
 	d := &Transcript{pending: map[string]*Call{}, latest: map[string]*Call{}}
 	for _, f := range frames {
@@ -116,13 +143,13 @@ func correlate(s *driver.Session, frames []*driver.Frame) *Transcript {
 		}
 	}
 	if len(d.Calls) == 0 || !s.HasBeginning() {
-		d.Responses = nil // what they answer, if anything, is not in the record
+		d.Responses = nil // the requests that they answer may be missing in the record
 	}
 	d.guessCalls()
 	return d
 }
 
-// clientMessages are the messages in a frame of the client: some checks write several lines at once.
+// clientMessages are the messages in a frame of the client. Some checks write several lines at once.
 func clientMessages(f *driver.Frame) (messages []*driver.Frame) {
 	if f.Kind != driver.NotJSON {
 		return f.Messages()
@@ -155,14 +182,14 @@ func (d *Transcript) addSent(s *driver.Session, m *driver.Frame, batched bool) {
 	}
 }
 
-// namesRevision reports whether a request says itself in which revision it is to be served.
+// namesRevision reports whether a request names the revision in which it is to be served, as modern requests do.
 func namesRevision(request *driver.Frame) bool {
 	params, _ := request.JSON()["params"].(check.M)
 	meta, _ := params["_meta"].(check.M)
 	return check.HasMember(meta, driver.MetaRevision)
 }
 
-// CancelledID is the key of the id that a notification cancels; empty for any other message.
+// CancelledID is the key of the id that a message cancels; empty when it is not a cancellation.
 func CancelledID(m *driver.Frame) string {
 	if m.Method != "notifications/cancelled" {
 		return ""
@@ -171,8 +198,8 @@ func CancelledID(m *driver.Frame) string {
 	return driver.IDKey(text.CompactJSON(params["requestId"]))
 }
 
-// acknowledgedID is the key of the id of the request whose stream a notification says to be open; empty for any other
-// message.
+// acknowledgedID is the key of the id of the request whose stream a message acknowledges; empty when it is not an
+// acknowledgment.
 func acknowledgedID(m *driver.Frame) string {
 	if m.Method != "notifications/subscriptions/acknowledged" {
 		return ""
@@ -182,7 +209,8 @@ func acknowledgedID(m *driver.Frame) string {
 	return driver.IDKey(text.CompactJSON(meta[driver.MetaSubscription]))
 }
 
-// fences is how many requests Settle sends to prove that what was sent before has had its effect.
+// barrierCount is how many requests driver.Session.Barrier sends, whose responses prove that what was sent before had
+// its effect.
 const barrierCount = 2
 
 func (d *Transcript) addReceived(s *driver.Session, m, line *driver.Frame) {
@@ -208,13 +236,13 @@ func (d *Transcript) addReceived(s *driver.Session, m, line *driver.Frame) {
 	case d.latest[key] != nil:
 		r.DuplicateOf, r.Request = d.latest[key], d.latest[key].Request
 	case !m.HasJSONRPC:
-		return // some other JSON
+		return // JSON of another kind
 	}
 	d.Responses = append(d.Responses, r)
 }
 
 // addHTTPError notes the HTTP error that answers a request. It need not be JSON-RPC, and its body may be an error
-// without an id, so it counts as the answer unless it is a response under that id.
+// without an id, so it counts as the response unless it is a response under an id of its own.
 func (d *Transcript) addHTTPError(s *driver.Session, f *driver.Frame) {
 	x := d.pending[driver.IDKey(f.RoundTrip.RequestID())]
 	switch {
@@ -233,10 +261,10 @@ func (d *Transcript) endCalls(f *driver.Frame) {
 	d.endedCalls = len(d.Calls)
 }
 
-// guessCalls finds for each response that answers nothing the request whose HTTP answer it came with or, for want of
-// that, the oldest one without an answer.
+// guessCalls finds a request for each response that answers none: the one in whose HTTP response it came or, without
+// one, the oldest without a response.
 func (d *Transcript) guessCalls() {
-	free := d.Calls // from the oldest one on that has no answer and was not found yet
+	free := d.Calls // calls from the oldest one on that has no response and was not guessed yet
 	for _, r := range d.Responses {
 		if r.Call != nil || r.DuplicateOf != nil || d.matchRoundTrip(r) {
 			continue
@@ -253,8 +281,8 @@ func (d *Transcript) guessCalls() {
 	}
 }
 
-// matchRoundTrip takes a response for the answer to the request whose HTTP answer it came with, unless that has another
-// one.
+// matchRoundTrip takes a response as the answer to the request in whose HTTP response it came, unless that has another
+// one. It reports whether there is such a request.
 func (d *Transcript) matchRoundTrip(r *Response) bool {
 	if r.WireFrame.RoundTrip == nil || r.WireFrame.RoundTrip.IsAnsweredOnStream() {
 		return false
@@ -268,12 +296,13 @@ func (d *Transcript) matchRoundTrip(r *Response) bool {
 	return true
 }
 
-// HasWrongID reports whether a response has another id than the request that it answers.
+// HasWrongID reports whether the response has another id than the request that it answers.
 func (r *Response) HasWrongID() bool {
 	return r.Call != nil && !driver.SameID(r.ID, r.Call.Request.ID) && !protocol.MayLackID(r.Frame)
 }
 
-// JudgeResponses tries a check on the responses that are kept.
+// JudgeResponses runs a check on the responses for which keep returns true; what names them in the reason when there
+// are none.
 func JudgeResponses(
 	t *check.T, what string, all []*Transcript, keep func(*Response) bool, run func(*check.T, *Response),
 ) {
@@ -298,7 +327,7 @@ func UnmatchedResponse(s *driver.Session, mark int) *driver.Frame {
 	return nil
 }
 
-// among are the responses that came in certain lines.
+// responsesIn are the responses that came in certain frames.
 func (d *Transcript) responsesIn(lines []*driver.Frame) (responses []*Response) {
 	wanted := make(map[*driver.Frame]bool, len(lines))
 	for _, line := range lines {
@@ -312,18 +341,18 @@ func (d *Transcript) responsesIn(lines []*driver.Frame) (responses []*Response) 
 	return responses
 }
 
-// NotificationReplies are the replies to the notification that was sent after the mark. A server that has sent more
-// responses without id than it was sent notifications is noisy: then such a response says nothing of the notification.
-// Nor does a second answer where others are doubled as well.
+// NotificationReplies are the replies to the notification that was sent after the mark. A server that sent more
+// responses without an id than it received notifications is noisy: then such a response proves nothing, and is left
+// out. So is a duplicate response where the server sends others twice, too.
 func NotificationReplies(s *driver.Session, mark int) (replies []*driver.Frame, noisy bool) {
 	d := correlate(s, s.FramesSince(0))
-	nameless, doubles := 0, d.hasDuplicates()
+	withoutID, doubles := 0, d.hasDuplicates()
 	for _, r := range d.Responses {
 		if r.lacksID() {
-			nameless++
+			withoutID++
 		}
 	}
-	noisy = nameless > d.notificationCount
+	noisy = withoutID > d.notificationCount
 	for _, r := range d.responsesIn(s.ReceivedSince(mark)) {
 		if r.answersNotification() && !(noisy && r.lacksID()) && !(doubles && r.DuplicateOf != nil) {
 			replies = append(replies, r.Frame)
@@ -332,8 +361,8 @@ func NotificationReplies(s *driver.Session, mark int) (replies []*driver.Frame, 
 	return replies, noisy
 }
 
-// SkipIfAnswersTwice ends a check that has seen a second response if the server has answered a request of the session
-// twice that was not cancelled.
+// SkipIfAnswersTwice ends a check that has seen a second response if the server also answered a request twice that was
+// not cancelled.
 func SkipIfAnswersTwice(t *check.T, s *driver.Session) {
 	if correlate(s, s.FramesSince(0)).hasDuplicates() {
 		t.Yield("a request that was not cancelled has several answers, too")
@@ -345,37 +374,37 @@ func (d *Transcript) hasDuplicates() bool {
 		func(r *Response) bool { return r.DuplicateOf != nil && !r.DuplicateOf.Cancelled })
 }
 
-// answersNotification reports whether a response seems to be a reply to a notification: it came soon after one, and is
-// nothing that the client waits for.
+// answersNotification reports whether a response seems to be a reply to a notification: it came soon after one, and the
+// client waits for nothing that it could be.
 func (r *Response) answersNotification() bool {
 	unwanted := func(x *Call) bool { return x == nil || x.Cancelled }
 	return r.MaybeForNotification && r.Call == nil && unwanted(r.DuplicateOf) && unwanted(r.GuessedCall)
 }
 
-// IsUnsolicited reports whether a response has no id and belongs to nothing that was sent: neither to a request nor, as
-// far as time tells, to a notification.
+// IsUnsolicited reports whether a response has no id and belongs to nothing that was sent: to no request and, as far as
+// timing tells, to no notification.
 func (r *Response) IsUnsolicited() bool {
 	return r.lacksID() && r.GuessedCall == nil && !r.MaybeForNotification
 }
 
-// lacksID reports whether a response has no id, and does not answer a request otherwise.
+// lacksID reports whether a response has no id and is not known to answer a request.
 func (r *Response) lacksID() bool { return r.Call == nil && protocol.IsMissingID(r.ID) }
 
-// SessionEnded reports whether the server ended the session, without being asked to, before the request had its answer.
+// SessionEnded reports whether the server ended the session on its own before it answered the request.
 func (x *Call) SessionEnded() bool {
 	return x.EndFrame != nil && !x.EndFrame.AfterShutdown && isSessionEnd(x.Session, x.EndFrame)
 }
 
-// isSessionEnd reports whether a frame says how a session ended.
+// isSessionEnd reports whether a frame is the event that the session ended.
 func isSessionEnd(s *driver.Session, f *driver.Frame) bool {
 	if f.Side != driver.SessionEvent {
 		return false
 	}
-	death := s.EndErr()
-	return death != nil && death.Error() == f.Raw.String()
+	endErr := s.EndErr()
+	return endErr != nil && endErr.Error() == f.Raw.String()
 }
 
-// LimitErr is what mcpcheck itself cut off where the answer would be; nil when nothing was, or the answer is there.
+// LimitErr is the limit of mcpcheck that cut off the response; nil when none did.
 func (x *Call) LimitErr() *driver.LimitError {
 	switch {
 	case x.Response != nil:
@@ -387,13 +416,13 @@ func (x *Call) LimitErr() *driver.LimitError {
 	return nil
 }
 
-// IsConnectionClosed reports whether over HTTP the server closed the connection instead of answering the request.
+// IsConnectionClosed reports whether the server closed the HTTP connection instead of answering the request.
 func (x *Call) IsConnectionClosed() bool {
 	return x.Response == nil && x.httpStatus != nil && !x.SessionEnded() && x.httpStatus.RoundTrip.IsConnectionClosed()
 }
 
-// StreamOpen reports whether over HTTP the request was answered by an event stream that was still open when the wait
-// for the response ended.
+// StreamOpen reports whether the server answered the request with an event stream over HTTP that was still open when
+// the wait for the response ended.
 func (x *Call) StreamOpen() bool {
 	if x.Response != nil || x.Request.RoundTrip == nil || x.Request.RoundTrip.IsAnsweredOnStream() {
 		return false
@@ -402,19 +431,19 @@ func (x *Call) StreamOpen() bool {
 	return a.IsStream && a.OK() && !x.SessionEnded()
 }
 
-// IsReceiving reports whether the answer was on its way when it was due: the server is slow, and not silent.
+// IsReceiving reports whether a part of the response had arrived when the time was up: the server is slow, not silent.
 func (x *Call) IsReceiving() bool {
 	return x.Response == nil && !x.SessionEnded() && x.Session.IsReceiving(x.Request)
 }
 
-// Left reports whether the server ended the session with status 0 before it answered, which it may over stdio: the
-// request and the end may have crossed.
+// ExitedZero reports whether the server exited with status 0 before it answered. Over stdio it may: the request and the
+// exit may have crossed.
 func (x *Call) ExitedZero() bool {
 	return x.SessionEnded() && x.Session.HTTP() == nil && x.EndFrame.Raw.String() == driver.CleanExit
 }
 
-// Crashed reports whether the process ended by itself before it answered, other than Left. One that was killed may have
-// been killed by somebody else.
+// Crashed reports whether the process ended on its own, other than by ExitedZero, before it answered. A process that
+// was killed does not count, since somebody else may have killed it.
 func (x *Call) Crashed() bool {
 	if !x.SessionEnded() || x.ExitedZero() || x.afterNotification || !x.followsRequest() {
 		return false
@@ -424,8 +453,8 @@ func (x *Call) Crashed() bool {
 		!strings.Contains(end, "(killed)") && !strings.Contains(end, "(terminated)")
 }
 
-// OtherSessionActive reports whether another session of the same process was in use when the server ended: over HTTP
-// all sessions have one process.
+// OtherSessionActive reports whether another session was in use when the server ended. Over HTTP all sessions share a
+// process, so that one may have been the cause.
 func (x *Call) OtherSessionActive(w check.Wire) bool {
 	const recently = 2 * time.Second
 	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
@@ -433,8 +462,8 @@ func (x *Call) OtherSessionActive(w check.Wire) bool {
 	})
 }
 
-// followsRequest reports whether the request came right after another one. After a notification or a batch, their
-// checks judge what becomes of the session.
+// followsRequest reports whether the frame before the request was a request. After a notification or a batch, the
+// checks of those judge what becomes of the session.
 func (x *Call) followsRequest() bool {
 	follows := true
 	for _, f := range x.Session.FramesSince(0) {
@@ -448,15 +477,16 @@ func (x *Call) followsRequest() bool {
 	return false
 }
 
-// Last reports whether nothing was answered any more in the session once the request was sent, until it was ended.
+// NothingAnsweredAfter reports whether the server answered nothing any more after the request was sent, until the
+// session was ended.
 func (x *Call) NothingAnsweredAfter() bool {
 	return !slices.ContainsFunc(x.Session.ReceivedSince(0), func(f *driver.Frame) bool {
 		return f.At > x.Request.At && f.IsResponse() && !f.AfterShutdown
 	})
 }
 
-// WaitTime is how long an answer could have come: until the wait for it was ended, or until now. A server that answers
-// one request after the other has the time for it once those are answered that were sent before.
+// WaitTime is how long the server had for a response: until the wait ended, or until now. For a server that answers one
+// request after the other, the time begins when the earlier ones are answered.
 func (x *Call) WaitTime() time.Duration {
 	begin, end := x.Request.SentAt(), x.Session.ShutdownAt()
 	if x.EndFrame != nil {
@@ -473,8 +503,8 @@ func (x *Call) WaitTime() time.Duration {
 	return end - begin
 }
 
-// Subject shows the request, what seems to be the answer to it though it does not say so, and, if it came before the
-// answer, the end of the session.
+// Subject shows the request, a response that seems to be meant for it and, if there is no response, how the session
+// ended.
 func (x *Call) Subject() check.Subject {
 	frames := []*driver.Frame{x.Request}
 	if x.Response == nil && x.WrongIDResponse != nil {
@@ -490,7 +520,7 @@ func (x *Call) Subject() check.Subject {
 	return check.Subject{Frames: frames}
 }
 
-// Fate is why a request has no answer.
+// NoAnswerReason is why the request has no response, for messages.
 func (x *Call) NoAnswerReason() string {
 	switch {
 	case x.SessionEnded():
@@ -498,10 +528,10 @@ func (x *Call) NoAnswerReason() string {
 	case x.IsConnectionClosed():
 		return x.httpStatus.Raw.String()
 	}
-	fate := fmt.Sprintf("none within %v (--timeout)", x.Session.ReplyTimeout())
+	reason := fmt.Sprintf("none within %v (--timeout)", x.Session.ReplyTimeout())
 	if x.WrongIDResponse != nil {
-		fate += fmt.Sprintf(", but a response under the id %s, which no request has",
+		reason += fmt.Sprintf(", but a response under the id %s, which no request has",
 			check.Show(check.FrameID(x.WrongIDResponse)))
 	}
-	return fate
+	return reason
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
 )
 
-// A response that answers nothing is taken to be meant for the oldest request before it that has no answer and was not
-// yet taken.
+// TestGuessCalls proves that a response which answers nothing is taken as meant for the oldest request before it that
+// has no response and was not guessed yet.
 func TestGuessCalls(t *testing.T) {
 	var d kittest.Frames
 	d.AddRequest(1)
 	d.AddResponse("null")
-	d.AddResponse("null") // for which no request is left
+	d.AddResponse("null") // no request is left for this one
 	d.AddRequest(2)
 	d.AddRequest(3)
 	d.AddRequest(4)
@@ -28,21 +28,21 @@ func TestGuessCalls(t *testing.T) {
 	for _, r := range correlate(&driver.Session{}, d).Responses {
 		switch {
 		case r.Call != nil:
-			got = append(got, "of "+string(r.Call.Request.ID))
+			got = append(got, "for "+string(r.Call.Request.ID))
 		case r.GuessedCall != nil:
-			got = append(got, "meant for "+string(r.GuessedCall.Request.ID))
+			got = append(got, "guessed for "+string(r.GuessedCall.Request.ID))
 		default:
 			got = append(got, "none")
 		}
 	}
-	want := []string{"meant for 1", "none", "of 3", "meant for 2", "meant for 4", "none"}
+	want := []string{"guessed for 1", "none", "for 3", "guessed for 2", "guessed for 4", "none"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// A flood of responses that answer nothing takes work in proportion to it: with the square of it, this test would take
-// minutes.
+// TestFloodOfResponses proves that correlating unmatched responses takes linear time: in quadratic time this test would
+// take minutes.
 func TestFloodOfResponses(t *testing.T) {
 	const many = 100_000
 	var d kittest.Frames
@@ -60,17 +60,17 @@ func TestFloodOfResponses(t *testing.T) {
 		d = append(d, &driver.Frame{Side: driver.SessionEvent, Raw: driver.Text("something happened")})
 	}
 	pairs := correlate(&driver.Session{}, d)
-	strays, meant := 0, 0
+	unmatched, guessed := 0, 0
 	for _, r := range pairs.responsesIn(d[flood:]) {
 		switch {
 		case r.GuessedCall != nil:
-			meant++
+			guessed++
 		case r.Call == nil:
-			strays++
+			unmatched++
 		}
 	}
-	if strays != many || meant != many {
-		t.Errorf("%d strays and %d meant for a request, want %d of both", strays, meant, many)
+	if unmatched != many || guessed != many {
+		t.Errorf("%d unmatched and %d guessed, want %d of both", unmatched, guessed, many)
 	}
 	for _, x := range pairs.Calls {
 		if x.EndFrame == nil {
