@@ -28,8 +28,10 @@ func TestReasonsAreListed(t *testing.T) {
 					names = append(names, n.Names[0].Name)
 				}
 			case *ast.CallExpr:
-				if exprName(n.Fun) == "WithReason" && !slices.Contains(reasonNames(t), exprName(n.Args[0])) {
-					t.Errorf("%s: WithReason needs the name of a reason", file)
+				_, isMethod := n.Fun.(*ast.SelectorExpr)
+				ends := []string{"Skip", "NoVerdict", "Retry"}
+				if isMethod && slices.Contains(ends, exprName(n.Fun)) && !slices.Contains(reasonNames(t), exprName(n.Args[0])) {
+					t.Errorf("%s: %s needs the name of a reason", file, exprName(n.Fun))
 				}
 			case *ast.CompositeLit:
 				members := namedMembers(n)

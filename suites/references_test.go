@@ -47,7 +47,7 @@ func idsWithoutCheck(text string) (ids []string) {
 
 // endsWithoutVerdict reports whether a call is t.Skip(…), or another one that ends a check without a verdict.
 func endsWithoutVerdict(call *ast.CallExpr) bool {
-	return slices.Contains([]string{"Yield", "Skip", "Inconclusive", "Retry"}, exprName(call.Fun))
+	return slices.Contains([]string{"Yield", "Skip", "NoVerdict", "Retry"}, exprName(call.Fun))
 }
 
 // stringsIn returns the strings below a node.

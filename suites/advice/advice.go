@@ -40,7 +40,7 @@ func probeTools(list func(*check.T) []check.Subject, look func(t *check.T, tool 
 // skipIfNoTools returns list; if it is empty, it ends the check as skip.
 func skipIfNoTools(t *check.T, list []check.Subject) []check.Subject {
 	if len(list) == 0 {
-		t.WithReason(check.NotOffered).Skip("the server lists no tool")
+		t.Skip(check.NotOffered, "the server lists no tool")
 	}
 	return list
 }

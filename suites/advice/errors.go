@@ -32,7 +32,7 @@ var errorChecks = check.Suite{
 				said += " " + string(text.CompactJSON(data))
 			}
 			if !mentionsParameter(said, c.Counterexample) && !hasSucceeded(t, c.Tool.Name) {
-				t.Inconclusive("the tool may have failed for another reason: no call of it has succeeded")
+				t.NoVerdict(check.Undecided, "the tool may have failed for another reason: no call of it has succeeded")
 			}
 			t.Expect(mentionsParameter(said,
 				c.Counterexample)).
@@ -57,7 +57,7 @@ var errorChecks = check.Suite{
 	"advice/error-without-secrets": check.WatchWithSetup(triggerErrors, func(t *check.T, w check.Wire) {
 		secrets := toolcall.Secrets(t)
 		if len(secrets) == 0 {
-			t.WithReason(check.NotGiven).Skip("the server was given no secret that it could tell")
+			t.Skip(check.NotGiven, "the server was given no secret that it could tell")
 		}
 		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
 			text := m.Raw.Bytes()
@@ -87,7 +87,7 @@ var errorChecks = check.Suite{
 			}
 			err = schema.Validate(result["structuredContent"])
 			if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-				t.WithReason(check.Limit).Inconclusive("%v", err)
+				t.NoVerdict(check.Limit, "%v", err)
 			}
 			t.Expect(err == nil).To(check.BeTrue("no structuredContent beside isError, or one by outputSchema", "%v",
 				err))

@@ -15,9 +15,9 @@ var parameterChecks = check.Suite{
 		schema := requireInputSchema(t, tool)
 		switch properties, _ := schema["properties"].(check.M); {
 		case len(properties) == 0:
-			t.Skip("the tool has no parameters")
+			t.Skip(check.NotApplicable, "the tool has no parameters")
 		case isCombined(schema):
-			t.WithReason(check.NotApplicable).Skip("the schema is put together of others")
+			t.Skip(check.NotApplicable, "the schema is put together of others")
 		}
 		rest := check.Member(schema, "additionalProperties")
 		if rest == (check.Absent{}) {
@@ -50,7 +50,7 @@ var parameterChecks = check.Suite{
 
 	"advice/tool-defaults-documented": eachParameter(func(t *check.T, p parameter) {
 		if p.required {
-			t.WithReason(check.NotOffered).Skip("no parameter is optional")
+			t.Skip(check.NotOffered, "no parameter is optional")
 		}
 		description := textIn(p.resolved(), "description")
 		t.Expect(p.hasKeyword("default", "const") || omissionPattern.MatchString(description)).To(check.BeTrue(
@@ -61,7 +61,7 @@ var parameterChecks = check.Suite{
 		schema := requireInputSchema(t, tool)
 		required, _ := schema["required"].([]any)
 		if len(required) == 0 || isCombined(schema) || check.HasMember(schema, "patternProperties") {
-			t.WithReason(check.NotOffered).Skip("no tool requires parameters by name alone")
+			t.Skip(check.NotOffered, "no tool requires parameters by name alone")
 		}
 		properties, _ := schema["properties"].(check.M)
 		for _, name := range required {
@@ -83,7 +83,7 @@ var parameterChecks = check.Suite{
 	"advice/sibling-parameters-consistent": check.Probe(func(t *check.T) {
 		pairs := parameterPairs(t)
 		if len(pairs) == 0 {
-			t.WithReason(check.NotOffered).Skip("no two tools have a parameter of the same name")
+			t.Skip(check.NotOffered, "no two tools have a parameter of the same name")
 		}
 		check.Each(t, pairs, parameterPair.subject, func(t *check.T, p parameterPair) {
 			t.Expect(p.second.sharesTypeWith(p.first)).
@@ -141,7 +141,7 @@ func eachParameter(look func(t *check.T, p parameter)) check.Check {
 	return eachShownTool(func(t *check.T, tool check.M) {
 		var of []parameter
 		if of = parametersOf(tool); len(of) == 0 {
-			t.WithReason(check.NotOffered).Skip("no tool has parameters")
+			t.Skip(check.NotOffered, "no tool has parameters")
 		}
 		check.Each(t, of, parameter.subject, look)
 	})

@@ -52,7 +52,7 @@ var resultChecks = check.Suite{
 		allowance := toolcall.NewCallBudget()
 		toolcall.EachToolCall(t, closed, func(t *check.T, c toolcall.ToolCall) {
 			if why := allowance.ExhaustedReason(); why != "" {
-				t.Inconclusive("%s", why)
+				t.NoVerdict(check.Undecided, "%s", why)
 			}
 			replies := distinctReplies(t, c, allowance)
 			t.Expect(len(replies) < maxDistinctResults).To(check.BeTrue("the same result for the same arguments",
@@ -113,15 +113,15 @@ const maxDistinctResults = 4
 func distinctReplies(t *check.T, c toolcall.ToolCall, a *toolcall.CallBudget) (replies []driver.Reply) {
 	replies = []driver.Reply{c.Reply}
 	if len(c.InputLoop.InputReplies) > 0 {
-		t.WithReason(check.NotApplicable).Skip("the tools ask for input first")
+		t.Skip(check.NotApplicable, "the tools ask for input first")
 	}
 	s := t.Session()
 	for len(replies) < maxDistinctResults {
-		r := t.Request(s, "tools/call",
+		r := t.Send(s, "tools/call",
 			toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments}))
 		a.Charge(r)
 		if _, has := r.Result()["content"].([]any); !has || r.IsFailure() {
-			t.Inconclusive("the tool was called once more, and came to %s", check.Got(r))
+			t.NoVerdict(check.Undecided, "the tool was called once more, and came to %s", check.Got(r))
 		}
 		if slices.ContainsFunc(replies, func(before driver.Reply) bool { return sameResult(before, r) }) {
 			return replies

@@ -18,8 +18,7 @@ var serverChecks = check.Suite{
 	"advice/instructions-stable": check.WatchWithSetup(rereadTexts, func(t *check.T, w check.Wire) {
 		again := textComparisons(t, w)
 		if len(again) == 0 {
-			t.WithReason(check.NotObserved).
-				Inconclusive("neither instructions nor descriptions were read more than once")
+			t.NoVerdict(check.NotObserved, "neither instructions nor descriptions were read more than once")
 		}
 		check.Each(t, again, textComparison.subject, func(t *check.T, r textComparison) {
 			t.Expect(r.second == r.first).To(check.BeTrue("the same text every time", "%s, and before %s",
@@ -45,7 +44,7 @@ var serverChecks = check.Suite{
 	"advice/completions-for-enumerable-arguments": check.Probe(func(t *check.T) {
 		what := completableFeature(t.Server)
 		if what == "" {
-			t.WithReason(check.NotOffered).Skip("no prompt has arguments, and no template of resources is listed")
+			t.Skip(check.NotOffered, "no prompt has arguments, and no template of resources is listed")
 		}
 		t.DecidedBy(t.Server.ConnectReply).Expect(t.Server.Declares("completions")).To(
 			check.BeTrue("the capability completions, since "+what, "none"))
@@ -59,7 +58,7 @@ var namePattern = regexp.MustCompile(`^@?[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._
 func skipIfNoServerInfo(t *check.T) check.M {
 	identity := t.Server.Identity()
 	if identity == nil {
-		t.WithReason(check.NotOffered).Skip("the server does not name itself")
+		t.Skip(check.NotOffered, "the server does not name itself")
 	}
 	return identity
 }

@@ -17,20 +17,20 @@ var serverFileChecks = check.Suite{
 	"advice/server-file-valid": check.Probe(func(t *check.T) {
 		file := t.Server.File
 		if len(file) == 0 {
-			t.WithReason(check.NotGiven).Skip("there is no server.json in the working directory of the server")
+			t.Skip(check.NotGiven, "there is no server.json in the working directory of the server")
 		}
 		if len(file) > check.MaxServerFile {
-			t.WithReason(check.Limit).Inconclusive("server.json is longer than %d bytes", check.MaxServerFile)
+			t.NoVerdict(check.Limit, "server.json is longer than %d bytes", check.MaxServerFile)
 		}
 		v := driver.Decode(file)
 		content, _ := v.(check.M)
 		names, _ := content["$schema"].(string)
 		if !strings.Contains(names, "modelcontextprotocol") || !strings.Contains(names, "server.schema.json") {
-			t.WithReason(check.NotGiven).Skip("server.json names no $schema of the registry, and may be something else")
+			t.Skip(check.NotGiven, "server.json names no $schema of the registry, and may be something else")
 		}
 		err := serverFileSchema().Validate(v)
 		if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-			t.WithReason(check.Limit).Inconclusive("%v", err)
+			t.NoVerdict(check.Limit, "%v", err)
 		}
 		t.Expect(err == nil).To(check.BeTrue("a server.json that the registry takes", "%v", err))
 	}),

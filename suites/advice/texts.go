@@ -13,7 +13,7 @@ var textChecks = check.Suite{
 	"advice/text-without-control-characters": check.Probe(func(t *check.T) {
 		shown := shownTexts(t)
 		if len(shown) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server names and describes nothing")
+			t.Skip(check.NotOffered, "the server names and describes nothing")
 		}
 		t.Each(shown, func(t *check.T, s check.Subject) {
 			for member, v := range s.Value {

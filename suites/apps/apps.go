@@ -40,7 +40,7 @@ func uiTools(t *check.T) []check.Subject {
 		return tools
 	})
 	if len(all) == 0 {
-		t.WithReason(check.NotOffered).Skip("no tool has a page")
+		t.Skip(check.NotOffered, "no tool has a page")
 	}
 	return all
 }

@@ -28,14 +28,15 @@ var callChecks = check.Suite{
 	"apps/text-fallback": check.Probe(func(t *check.T) {
 		tools := slices.DeleteFunc(slices.Clone(uiTools(t)), isAppOnly)
 		if len(tools) == 0 {
-			t.WithReason(check.NotOffered).Skip("the tools with a page are for apps only")
+			t.Skip(check.NotOffered, "the tools with a page are for apps only")
 		}
 		t.Each(tools, func(t *check.T, tool check.Subject) {
 			if !isListed(t, tool.Name) {
 				replaced := len(t.Server.Tools) > 0
 				t.Expect(replaced).To(check.BeTrue("the tool, or another one, for clients that show no pages",
 					"no tool"))
-				t.Inconclusive("it is not listed without the extension: what takes its place cannot be told")
+				t.NoVerdict(check.Undecided,
+					"it is not listed without the extension: what takes its place cannot be told")
 			}
 			c, called := callWithoutUI(t, tool.Name)
 			shown, tried := uiCall(t, tool.Name)
@@ -45,7 +46,7 @@ var callChecks = check.Suite{
 				isIt := func(x check.M) bool { return x["name"] == tool.Name }
 				toolcall.SkipNotObserved(t, "call of it was answered", uncalled, isIt)
 			case !isSuccessful(shown):
-				t.Inconclusive("it fails with the extension too: %s", check.Got(shown.Reply))
+				t.NoVerdict(check.Undecided, "it fails with the extension too: %s", check.Got(shown.Reply))
 			}
 			t.Expect(!c.Reply.IsFailure()).To(check.BeTrue("a result, as with the extension", "%s", c.Reply))
 		})

@@ -30,7 +30,7 @@ var linkChecks = check.Suite{
 		t.Each(uiTools(t), func(t *check.T, tool check.Subject) {
 			ui := uiOf(tool.Value)
 			if !check.HasMember(ui, "visibility") {
-				t.WithReason(check.NotOffered).Skip("no tool says to whom it is visible")
+				t.Skip(check.NotOffered, "no tool says to whom it is visible")
 			}
 			t.Expect(ui["visibility"]).To(check.BeArray())
 			for _, who := range ui["visibility"].([]any) {

@@ -21,7 +21,7 @@ var uiResourceChecks = check.Suite{
 
 		check.Each(t, readUIResources(t), uiResource.Subject, func(t *check.T, p uiResource) {
 			if code, ok := p.Reply.Code(); ok && code == errcode.InternalError {
-				t.Inconclusive("it cannot be read now: %s", check.Got(p.Reply))
+				t.NoVerdict(check.Undecided, "it cannot be read now: %s", check.Got(p.Reply))
 			}
 			t.Expect(p.Reply).To(check.BeResult())
 			t.Expect(check.Member(p.Reply.Result(), "contents")).To(check.Satisfy("contents",
@@ -67,7 +67,7 @@ var uiResourceChecks = check.Suite{
 			}
 		}
 		if len(seen) == 0 {
-			t.WithReason(check.NotObserved).Skip("nothing has _meta.ui")
+			t.Skip(check.NotObserved, "nothing has _meta.ui")
 		}
 		t.Each(seen, func(t *check.T, object check.Subject) {
 			t.Expect(protocol.MetaOf(object.Value)["ui"]).To(check.BeObject())
@@ -96,7 +96,7 @@ const maxUIResources = 20
 // readUIResources reads the pages of tools as a client that shows them. They are read once for all checks.
 func readUIResources(t *check.T) []uiResource {
 	if !t.Server.Declares("resources") {
-		t.WithReason(check.NotDeclared).Skip("the server does not declare resources")
+		t.Skip(check.NotDeclared, "the server does not declare resources")
 	}
 	var uris []string
 	for _, tool := range uiTools(t) {
@@ -118,7 +118,7 @@ func readUIResources(t *check.T) []uiResource {
 			r := toolcall.RunInputLoop(t, t.Session(), "resources/read",
 				protocol.WithCapabilities(check.M{"uri": uri}, uiCapabilities)).LastReply
 			if !r.Answered() {
-				t.Retry("%v", check.Explain(r.Err))
+				t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 			}
 			pages = append(pages, uiResource{uri, r})
 		}

@@ -46,7 +46,7 @@ var challengeChecks = check.Suite{
 		_, has := c.Params["resource_metadata"]
 		switch {
 		case !has && t.Revision >= "2025-11-25":
-			t.Skip("the metadata may be found in another way")
+			t.Skip(check.NotApplicable, "the metadata may be found in another way")
 		case !has && lacksOAuth(t):
 			t.Yield("there is no sign of OAuth")
 		case !has && resourceMetadataOf(t).Found == nil:
@@ -60,7 +60,7 @@ var challengeChecks = check.Suite{
 	"auth/challenge-scope": check.Probe(func(t *check.T) {
 		c := requireChallenge(t)
 		if scopes, _ := requireMetadataObject(t)["scopes_supported"].([]any); len(scopes) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server uses no scopes, as far as its metadata tells")
+			t.Skip(check.NotOffered, "the server uses no scopes, as far as its metadata tells")
 		}
 		t.DecidedBy(protectedRequestOf(t).Response).Expect(c.Params).To(check.Satisfy("a parameter scope",
 			hasParam("scope")))
@@ -73,7 +73,7 @@ var challengeChecks = check.Suite{
 			supported, _ = found.Object["scopes_supported"].([]any)
 		}
 		if len(challenged) == 0 && len(supported) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server names no scopes")
+			t.Skip(check.NotOffered, "the server names no scopes")
 		}
 		const scope, want = "offline_access", "no scope offline_access, which is nothing that the server needs"
 		t.DecidedBy(protectedRequestOf(t).Response).Expect(!slices.Contains(challenged, scope)).To(check.BeTrue(want,
@@ -214,7 +214,7 @@ func eachRefusal(t *check.T, w check.Wire, judge func(*check.T, driver.HTTPRespo
 		unlike = append(unlike, r)
 	}
 	if len(unlike) == 0 {
-		t.WithReason(check.NotObserved).Skip("no request was answered with 401")
+		t.Skip(check.NotObserved, "no request was answered with 401")
 	}
 	check.Each(t, unlike, refusedRequest.subject, func(t *check.T, r refusedRequest) { judge(t, r.response) })
 }

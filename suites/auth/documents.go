@@ -47,7 +47,7 @@ func (d *document) isUnauthorized() bool {
 
 // fetchAll requests documents concurrently and without a token.
 func fetchAll(t *check.T, urls ...string) []*document {
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	first := make([]*driver.RoundTrip, len(urls))
 	for i, u := range urls {
 		first[i] = fetch(t, s, u, nil)
@@ -125,9 +125,8 @@ func mayContact(t *check.T, u *url.URL) bool {
 
 // endWithoutConsent ends a check that needs a document of another host.
 func endWithoutConsent(t *check.T, host string) {
-	t.WithReason(check.NotGiven).
-		Inconclusive("%s was not asked: it is another host, which is contacted with --contact-issuer "+
-			"only", host)
+	t.NoVerdict(check.NotGiven, "%s was not asked: it is another host, which is contacted with --contact-issuer "+
+		"only", host)
 }
 
 // resourceMetadata is what a client finds as metadata of the protected resource (RFC 9728).
@@ -208,7 +207,7 @@ func isTokenProtected(t *check.T, d *document) bool {
 	if t.Credentials.Bearer == "" || parseURL(d.URL).Host != endpointURL(t).Host {
 		return false
 	}
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	x := fetch(t, s, d.URL, bearerHeader(t.Credentials.Bearer)["Authorization"])
 	return isResourceMetadata(readDocument(d.URL, roundtrip.AwaitResponse(x)).Object)
 }
@@ -231,7 +230,7 @@ func requireMetadata(t *check.T) *document {
 	case m.ForeignHost != "":
 		endWithoutConsent(t, m.ForeignHost)
 	case firstUndecided(m.Tried) != nil:
-		t.Inconclusive("could not fetch the metadata of the resource: %s", firstUndecided(m.Tried))
+		t.NoVerdict(check.Undecided, "could not fetch the metadata of the resource: %s", firstUndecided(m.Tried))
 	}
 	t.Yield("there is no metadata of the resource")
 	return nil
@@ -258,8 +257,8 @@ func lacksOAuth(t *check.T) bool {
 // server may support an older revision only.
 func requireKnownRevision(t *check.T) {
 	if t.Server.Failure != "" {
-		t.WithReason(check.NotGiven).Inconclusive(
-			"the server has metadata of the kind of 2025-03-26; which revision it speaks is not known without a " +
+		t.NoVerdict(check.NotGiven,
+			"the server has metadata of the kind of 2025-03-26; which revision it speaks is not known without a "+
 				"token that it takes (--bearer-env)",
 		)
 	}

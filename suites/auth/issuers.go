@@ -17,7 +17,8 @@ var issuerChecks = check.Suite{
 			switch {
 			case i.Found != nil || t.Revision != "2025-03-26":
 			case lacksOAuth(t):
-				t.Skip("there is no sign of OAuth: the tokens may be keys that the operator of the server hands out")
+				t.Skip(check.NotApplicable,
+					"there is no sign of OAuth: the tokens may be keys that the operator of the server hands out")
 			case originMetadataOf(t).Below != nil:
 				t.Yield("it is below the path of the endpoint only")
 			}
@@ -62,11 +63,11 @@ var issuerChecks = check.Suite{
 		case isIssuerMetadata(l.Root.Object):
 			return
 		case resourceMetadataOf(t).Found != nil:
-			t.Skip("the server names its authorization servers as later revisions have it")
+			t.Skip(check.NotApplicable, "the server names its authorization servers as later revisions have it")
 		case !roundtrip.IsFromServer(l.Root.Response):
-			t.Inconclusive("it could not be tested: %s", l.Root)
+			t.NoVerdict(check.Undecided, "it could not be tested: %s", l.Root)
 		case l.Below == nil:
-			t.WithReason(check.NotOffered).Skip("there is no metadata of an authorization server")
+			t.Skip(check.NotOffered, "there is no metadata of an authorization server")
 		}
 		t.DecidedBy(l.Below).Expect(l.Below.URL).To(check.BeOneOf(l.Root.URL))
 	}),
@@ -74,9 +75,9 @@ var issuerChecks = check.Suite{
 	"auth/fallback-endpoints": check.Probe(func(t *check.T) {
 		l := originMetadataOf(t)
 		if resourceMetadataOf(t).Found != nil || isIssuerMetadata(l.Root.Object) || l.Below != nil {
-			t.Skip("the server has metadata")
+			t.Skip(check.NotApplicable, "the server has metadata")
 		}
-		s, own := t.NewProcess(), endpointURL(t)
+		s, own := t.Session(check.Process), endpointURL(t)
 		authorize := s.HTTP().Do(driver.HTTPRequest{
 			Method: http.MethodGet, URL: withPath(own, "/authorize"), Header: roundtrip.Header("Authorization"),
 		})
@@ -108,7 +109,7 @@ var issuerChecks = check.Suite{
 		eachIssuerDoc(t, func(t *check.T, doc check.M) {
 			if grants, ok := doc["grant_types_supported"].([]any); ok &&
 				!slices.Contains(grants, any("authorization_code")) {
-				t.WithReason(check.NotOffered).Skip("it has no authorization code grant")
+				t.Skip(check.NotOffered, "it has no authorization code grant")
 			}
 			methods := check.Member(doc, "code_challenge_methods_supported")
 			t.Expect(methods).To(check.Satisfy("S256 among code_challenge_methods_supported", func(list []any) bool {
@@ -244,7 +245,7 @@ func eachIssuer(t *check.T, judge func(*check.T, issuer)) {
 		case i.ForeignHost != "":
 			endWithoutConsent(t, i.ForeignHost)
 		case i.Found == nil && firstUndecided(i.Tried) != nil:
-			t.Inconclusive("could not fetch its metadata: %s", firstUndecided(i.Tried))
+			t.NoVerdict(check.Undecided, "could not fetch its metadata: %s", firstUndecided(i.Tried))
 		}
 		judge(t.DecidedBy(i.Found), i)
 	})
@@ -255,7 +256,7 @@ func eachIssuerDoc(t *check.T, judge func(*check.T, check.M)) {
 	eachIssuer(t, func(t *check.T, i issuer) {
 		switch {
 		case i.Found == nil && t.Revision == "2025-03-26": // it may have the default endpoints
-			t.WithReason(check.NotOffered).Skip("it has no metadata")
+			t.Skip(check.NotOffered, "it has no metadata")
 		case i.Found == nil:
 			t.Yield("it has no metadata")
 		}

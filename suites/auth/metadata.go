@@ -25,7 +25,7 @@ var metadataChecks = check.Suite{
 		case m.Protected != nil:
 			t.Yield("there is metadata, but not for everybody")
 		case firstUndecided(m.Tried) != nil:
-			t.Inconclusive("it could not be tested: %s", firstUndecided(m.Tried))
+			t.NoVerdict(check.Undecided, "it could not be tested: %s", firstUndecided(m.Tried))
 		case lacksOAuth(t):
 			t.ExpectShould(m.Tried).To(check.Satisfy("metadata of the resource", anyResourceMetadata))
 		}
@@ -73,7 +73,8 @@ var metadataChecks = check.Suite{
 		resource, own := parseURL(text), endpointURL(t)
 		here := strings.EqualFold(originOf(resource), originOf(own))
 		if !here && (t.Site().IsLoopback() || strings.EqualFold(resource.Hostname(), own.Hostname())) {
-			t.Inconclusive("the resource is %s; the server may be behind a proxy when clients use it", text)
+			t.NoVerdict(check.Undecided, "the resource is %s; the server may be behind a proxy when clients use it",
+				text)
 		}
 		t = t.DecidedBy(d)
 		path, mine := strings.TrimSuffix(resource.Path, "/"), strings.TrimSuffix(own.Path, "/")
@@ -86,7 +87,7 @@ var metadataChecks = check.Suite{
 	}),
 
 	"auth/well-known-not-behind-auth-redirect": check.Probe(func(t *check.T) {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		a := roundtrip.RequireHTTPResponse(t,
 			roundtrip.AwaitResponse(fetch(t, s, withPath(endpointURL(t), "/.well-known/mcpcheck-unknown"), nil)))
 		t.Expect(a).To(haveStatus(http.StatusNotFound, http.StatusGone))

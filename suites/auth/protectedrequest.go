@@ -27,20 +27,21 @@ type protectedRequest struct {
 func protectedRequestOf(t *check.T) protectedRequest {
 	if !t.Server.Protected && t.Credentials.Bearer == "" {
 		t.Skip(
-			"the server is not protected, as far as can be told: it asked for no token, and none was given " +
+			check.NotApplicable, "the server is not protected, as far as can be told: it asked for no token, and "+
+				"none was given "+
 				"(--bearer-env)",
 		)
 	}
 	g := check.Step(t, "without a token", findProtectedRequest)
 	if g.Method == "" {
 		method, _ := roundtrip.ConnectRequest(t)
-		t.Skip("the server serves %s and lists without a token", method)
+		t.Skip(check.NotApplicable, "the server serves %s and lists without a token", method)
 	}
 	return g
 }
 
 func findProtectedRequest(t *check.T) protectedRequest {
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	first, result := connect(t, s, nil)
 	if result == nil {
 		method, _ := roundtrip.ConnectRequest(t)
@@ -60,7 +61,7 @@ func findProtectedRequest(t *check.T) protectedRequest {
 
 // send sends the protected request with other headers or another URL, in a session of its own.
 func (g protectedRequest) send(t *check.T, r roundtrip.ManualRequest) *driver.RoundTrip {
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	if g.isConnectRequest(t) {
 		r.Method, r.Params = roundtrip.ConnectRequest(t)
 	} else {
@@ -118,7 +119,8 @@ func haveStatus(statuses ...int) types.GomegaMatcher {
 // the authorization pages do not bind it.
 func skipIfNoOAuth(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode == http.StatusForbidden && !hasChallenge(a) && lacksOAuth(t) {
-		t.Skip("HTTP 403 of a server with keys that its operator hands out: it has nothing of OAuth")
+		t.Skip(check.NotApplicable,
+			"HTTP 403 of a server with keys that its operator hands out: it has nothing of OAuth")
 	}
 }
 
@@ -131,15 +133,15 @@ func beRejected() types.GomegaMatcher {
 func requireToken(t *check.T) {
 	switch {
 	case t.Credentials.Bearer == "":
-		t.WithReason(check.NotGiven).Skip("no token was given (--bearer-env)")
+		t.Skip(check.NotGiven, "no token was given (--bearer-env)")
 	case t.Server.Failure != "":
-		t.WithReason(check.HandshakeFailed).Inconclusive("%s", t.Server.Failure)
+		t.NoVerdict(check.HandshakeFailed, "%s", t.Server.Failure)
 	}
 }
 
 // skipUnlessTokenGiven ends a check that needs a further token when the user gave none.
 func skipUnlessTokenGiven(t *check.T, token, kind string) {
 	if token == "" {
-		t.WithReason(check.NotGiven).Skip("no such token was given (--token-env %s=VARIABLE)", kind)
+		t.Skip(check.NotGiven, "no such token was given (--token-env %s=VARIABLE)", kind)
 	}
 }

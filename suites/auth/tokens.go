@@ -78,7 +78,7 @@ var tokenChecks = check.Suite{
 			listens := hasMethod(try.roundTrip, "subscriptions/listen") && protectedRequestOf(t).isConnectRequest(t)
 			guarded := listens || hasMethod(try.roundTrip, "tools/call")
 			if came.OK() && !guarded && isPublic(t, try.roundTrip) {
-				t.Skip("the server serves it to everybody")
+				t.Skip(check.NotApplicable, "the server serves it to everybody")
 			}
 			t.Expect(came).To(beRejected())
 		})
@@ -86,9 +86,9 @@ var tokenChecks = check.Suite{
 
 	"auth/get-and-delete-checked": check.Probe(func(t *check.T) {
 		if !protectedRequestOf(t).isConnectRequest(t) {
-			t.Skip("everybody can have a session")
+			t.Skip(check.NotApplicable, "everybody can have a session")
 		}
-		s := t.NewProcess() // without a GET stream: a server may refuse a second one
+		s := t.Session(check.Process) // without a GET stream: a server may refuse a second one
 		if t.Credentials.Bearer != "" && t.Server.Failure == "" {
 			connect(t, s, bearerHeader(t.Credentials.Bearer)["Authorization"])
 		}
@@ -138,12 +138,12 @@ var tokenChecks = check.Suite{
 		skipUnlessTokenGiven(t, t.Credentials.SecondPrincipal, "second")
 		requireToken(t)
 		if t.Server.Sessionless {
-			t.WithReason(check.NotOffered).Skip("the server has no sessions")
+			t.Skip(check.NotOffered, "the server has no sessions")
 		}
 		if a := g.responseWith(t, t.Credentials.SecondPrincipal); !a.OK() {
-			t.WithReason(check.NotGiven).Inconclusive("the server does not accept the second token: %s", a)
+			t.NoVerdict(check.NotGiven, "the server does not accept the second token: %s", a)
 		}
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		a := roundtrip.RequireHTTPResponse(t,
 			roundtrip.AwaitResponse(roundtrip.PostRequest(s,
 				roundtrip.ManualRequest{Header: bearerHeader(t.Credentials.SecondPrincipal)})))
@@ -156,11 +156,11 @@ var tokenChecks = check.Suite{
 			r := try.roundTrip.AwaitReply()
 			switch {
 			case came.OK() && !r.Answered() && (came.IsStream || !came.Ended):
-				t.Retry("%v", check.Explain(r.Err))
+				t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 			case r.Result() != nil:
 				t.Yield("it is served without a token")
 			case came.OK() && resend(t, try).Result() == nil:
-				t.Skip("it has an error with the token as well, which may be about anything")
+				t.Skip(check.NotApplicable, "it has an error with the token as well, which may be about anything")
 			}
 			t.Expect(came).To(beRejected())
 		})
@@ -208,7 +208,7 @@ func requestsWithoutToken(t *check.T) []sentRequest {
 	g := protectedRequestOf(t)
 	requireToken(t)
 	return check.Step(t, "without a token in a session", func(t *check.T) (tries []sentRequest) {
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		try := func(name, method string, params check.M) {
 			request := roundtrip.ManualRequest{Method: method, Params: params,
 				Header: roundtrip.Header("Authorization")}
@@ -237,7 +237,7 @@ func requestsWithoutToken(t *check.T) []sentRequest {
 
 // isPublic reports whether a request is served to a client that has no token at all.
 func isPublic(t *check.T, x *driver.RoundTrip) bool {
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	if !protectedRequestOf(t).isConnectRequest(t) {
 		connect(t, s, nil)
 	}
@@ -358,7 +358,7 @@ func insufficientScopeOf(t *check.T) insufficientScope {
 	skipUnlessTokenGiven(t, t.Credentials.InsufficientScope, "narrow")
 	requireToken(t)
 	b := check.Step(t, "beyond the scope", func(t *check.T) insufficientScope {
-		s, token := t.NewProcess(), []string{"Bearer " + t.Credentials.InsufficientScope}
+		s, token := t.Session(check.Process), []string{"Bearer " + t.Credentials.InsufficientScope}
 		first, result := connect(t, s, token)
 		if result == nil {
 			method, _ := roundtrip.ConnectRequest(t)
@@ -374,11 +374,11 @@ func insufficientScopeOf(t *check.T) insufficientScope {
 	})
 	switch {
 	case b.Operation == "":
-		t.Inconclusive("nothing that was tried needs more scope than the narrow token has; " +
+		t.NoVerdict(check.Undecided, "nothing that was tried needs more scope than the narrow token has; "+
 			"tools count that may be called (--calls)")
 	case b.Response.StatusCode == http.StatusUnauthorized &&
 		tokenChallengeOf(b.Response).Params["error"] == "invalid_token":
-		t.WithReason(check.NotGiven).Inconclusive("the server does not accept the narrow token: %s", b.Response)
+		t.NoVerdict(check.NotGiven, "the server does not accept the narrow token: %s", b.Response)
 	}
 	return b
 }

@@ -35,7 +35,7 @@ var Checks = check.Suite{
 		first, second := answers[0].Reply.Frame, answers[1].Reply.Frame
 		together := first.Kind == driver.Array && first == second
 		if !together && first.Event != nil {
-			t.Skip("the answers came on an event stream, where each may stand alone")
+			t.Skip(check.NotApplicable, "the answers came on an event stream, where each may stand alone")
 		}
 		t.Expect(together).To(check.BeTrue("both answers in one array", "%s", first))
 		// A single JSON object is enough over HTTP.
@@ -81,13 +81,13 @@ var Checks = check.Suite{
 	}),
 
 	"batch/http-responses-batch-accepted": check.Probe(func(t *check.T) {
-		x := t.SessionForInvalidInput().HTTP().Do(driver.HTTPRequest{Body: text.CompactJSON([]check.M{
+		x := t.Session(check.ForInvalidInput).HTTP().Do(driver.HTTPRequest{Body: text.CompactJSON([]check.M{
 			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-1", "result": check.M{}},
 			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-2", "result": check.M{}},
 		})})
 		a := x.AwaitEnd()
 		if a.StatusCode == 0 || !a.Ended {
-			t.Retry("%s", a)
+			t.Retry(check.Undecided, "%s", a)
 		}
 		expectAccepted(t, a)
 	}),
@@ -104,7 +104,7 @@ var Checks = check.Suite{
 		}
 		a := sent.RoundTrip.Response()
 		if !a.IsStream {
-			t.Skip("a batch is not answered with an event stream: %s", a)
+			t.Skip(check.NotApplicable, "a batch is not answered with an event stream: %s", a)
 		}
 		for _, p := range []driver.Pending{list, other} {
 			r := roundtrip.ResponseInEvents(a.Events, p.ID)
@@ -139,7 +139,7 @@ var Checks = check.Suite{
 	}),
 
 	"batch/initialize-not-batched": check.ProcessProbe(func(t *check.T) {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		s.MarkInvalidInput()
 		p := s.NewPending(70084, "initialize")
 		_, harmless := protocol.NewNoOp(s, 70085)
@@ -148,7 +148,7 @@ var Checks = check.Suite{
 		usual := s.Connect(driver.ConnectParams(t.Revision))
 		r := s.AwaitFor(p, 250*time.Millisecond)
 		if !r.Answered() && usual.Err != nil {
-			t.WithReason(check.Died).Inconclusive("the session did not survive it: %v", usual.Err)
+			t.NoVerdict(check.Died, "the session did not survive it: %v", usual.Err)
 		}
 		if r.Result() != nil {
 			invalid.SkipUnlessServerRejects(t, r)
@@ -169,7 +169,7 @@ var Checks = check.Suite{
 		p := invalid.SendMalformed(t, `[{"jsonrpc":"2.0","id":70088,$harmless},{"jsonrpc":"2.0","id":70089,$harmless}]`)
 		invalid.ExpectAlive(t, p.SessionErr)
 		if invalid.ReplyToMalformed(p, []byte("70088")).Result() != nil {
-			t.Skip("the server answers batches although the revision has none, which is leniency")
+			t.Skip(check.NotApplicable, "the server answers batches although the revision has none, which is leniency")
 		}
 	}).InModern(check.Probe(func(t *check.T) {
 		p := invalid.SendMalformed(t, `[{"jsonrpc":"2.0","id":70088,$harmless}]`)
@@ -178,7 +178,7 @@ var Checks = check.Suite{
 			t.Expect(f.Kind != driver.Array).To(check.BeTrue("no array as answer", "%s", f))
 		}
 		if invalid.ReplyToMalformed(p, []byte("70088")).Result() != nil {
-			t.Skip("the server serves the request in an array, which is leniency")
+			t.Skip(check.NotApplicable, "the server serves the request in an array, which is leniency")
 		}
 	})),
 }

@@ -17,7 +17,7 @@ import (
 // Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
 	"caching/hints-discover": hintsCheck("server/discover", func(t *check.T) {
-		t.TryRequest(t.Session(), "server/discover", nil)
+		t.Send(t.Session(), "server/discover", nil, check.AllowSilence)
 	}),
 	"caching/hints-tools-list":     listHintsCheck("tools/list"),
 	"caching/hints-prompts-list":   listHintsCheck("prompts/list"),
@@ -119,7 +119,7 @@ func listHintsCheck(method string) check.Check {
 // requestList sends the list request, so that there is a result to judge.
 func requestList(t *check.T, method string) {
 	if check.KnownUnanswered(t, method) == nil {
-		t.TryRequest(t.Session(), method, nil)
+		t.Send(t.Session(), method, nil, check.AllowSilence)
 	}
 }
 
@@ -139,7 +139,7 @@ const maxReads = 3
 // readResources reads the first listed resources, until one of them is read without a request for input.
 func readResources(t *check.T) {
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxReads)] {
-		r := t.TryRequest(t.Session(), "resources/read", check.M{"uri": resource["uri"]})
+		r := t.Send(t.Session(), "resources/read", check.M{"uri": resource["uri"]}, check.AllowSilence)
 		if r.Err != nil || r.Result()["resultType"] == "complete" {
 			return
 		}
@@ -151,7 +151,7 @@ func readResources(t *check.T) {
 func triggerInputRequests(t *check.T) {
 	able := check.M{driver.MetaCapabilities: handshake.CapableConnectParams(t.Revision)["capabilities"]}
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxReads)] {
-		r := t.TryRequest(t.Session(), "resources/read", check.M{"uri": resource["uri"], "_meta": able})
+		r := t.Send(t.Session(), "resources/read", check.M{"uri": resource["uri"], "_meta": able}, check.AllowSilence)
 		if r.Err != nil || r.Result()["resultType"] == "input_required" {
 			return
 		}
@@ -181,7 +181,7 @@ func eachLongList(t *check.T, run func(t *check.T, pages []check.M)) {
 	check.Each(t, full, list.subject, func(t *check.T, l list) {
 		pages := check.Step(t, "cache hints of the pages of "+l.method, l.hints)
 		if len(pages) < 2 {
-			t.WithReason(check.NotOffered).Skip("each list has one page")
+			t.Skip(check.NotOffered, "each list has one page")
 		}
 		run(t, pages)
 	})

@@ -14,8 +14,7 @@ import (
 func checkPublicScope(t *check.T) {
 	mine, other := t.Credentials.Bearer, t.Credentials.SecondPrincipal
 	if mine == "" || other == "" {
-		t.WithReason(check.NotGiven).
-			Skip("it takes the tokens of two users (--bearer-env, --token-env second=VARIABLE)")
+		t.Skip(check.NotGiven, "it takes the tokens of two users (--bearer-env, --token-env second=VARIABLE)")
 	}
 	check.Each(t, cacheableRequests(t), cacheableRequest.subject, func(t *check.T, o cacheableRequest) {
 		first, second := o.resultFor(t, mine), o.resultFor(t, other)
@@ -24,7 +23,7 @@ func checkPublicScope(t *check.T) {
 			return
 		}
 		if o.comparableText(o.resultFor(t, mine)) != o.comparableText(first) {
-			t.WithReason(check.NotObserved).Skip("it is another result each time, whoever asks")
+			t.Skip(check.NotObserved, "it is another result each time, whoever asks")
 		}
 		t.Fail("cacheScope private, or the same result for both users", "%s and %s", check.Show(first),
 			check.Show(second))
@@ -60,7 +59,7 @@ func (o cacheableRequest) resultFor(t *check.T, token string) check.M {
 	roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
 	r := x.AwaitReply()
 	if r.Result() == nil {
-		t.WithReason(check.NotGiven).Inconclusive("%s was answered with %s to one of the users", o.method, check.Got(r))
+		t.NoVerdict(check.NotGiven, "%s was answered with %s to one of the users", o.method, check.Got(r))
 	}
 	return r.Result()
 }

@@ -17,14 +17,14 @@ import (
 var ignoredChecks = check.Suite{
 	"cancellation/unknown-id-ignored": check.Probe(func(t *check.T) {
 		skipUnlessCancelledByNotification(t)
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		check.RequestNoOp(t, s)
 		expectIgnored(t, s, s.Mark(), check.M{"requestId": "mcpcheck-none"})
 	}),
 
 	"cancellation/completed-id-ignored": check.Probe(func(t *check.T) {
 		skipUnlessCancelledByNotification(t)
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		before := s.Mark()
 		done := check.RequestNoOp(t, s)
 		expectIgnored(t, s, before, check.M{"requestId": done.Request.ID})
@@ -36,7 +36,7 @@ var ignoredChecks = check.Suite{
 			return check.NamedSubject(fmt.Sprintf("params %s", text.CompactJSON(params)))
 		}
 		check.Each(t, []check.M{nil, {}, {"requestId": check.M{}}}, form, func(t *check.T, params check.M) {
-			s := t.SessionForInvalidInput()
+			s := t.Session(check.ForInvalidInput)
 			check.RequestNoOp(t, s)
 			expectIgnored(t, s, s.Mark(), params)
 		})
@@ -55,7 +55,7 @@ var ignoredChecks = check.Suite{
 // skipUnlessCancelledByNotification ends the check as skip where requests are not cancelled by notifications.
 func skipUnlessCancelledByNotification(t *check.T) {
 	if t.IsModern() && t.Site() != nil {
-		t.Skip("over HTTP a client cancels a request by closing the stream of its answer")
+		t.Skip(check.NotApplicable, "over HTTP a client cancels a request by closing the stream of its answer")
 	}
 }
 

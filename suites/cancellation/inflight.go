@@ -46,7 +46,7 @@ var inFlightChecks = check.Suite{
 	"cancellation/no-notifications-after-cancel": check.Probe(func(t *check.T) {
 		x := cancelSlowCall(t)
 		if !x.hadLateProgress {
-			t.WithReason(check.NotObserved).Skip("nothing was said of %s while it ran for long", x.call.Tool.Name)
+			t.Skip(check.NotObserved, "nothing was said of %s while it ran for long", x.call.Tool.Name)
 		}
 		x.requireEffect(t)
 		t.Expect(x.lateProgress).To(check.BeEmptyList[*driver.Frame]("nothing more of a request that was cancelled"))
@@ -87,12 +87,12 @@ func requireNotBusy(t *check.T, silent driver.Reply) {
 	if !errors.As(silent.Err, new(*driver.TimeoutError)) {
 		return
 	}
-	s := t.ExclusiveSession()
+	s := t.Session(check.Exclusive)
 	for range cancelCount {
 		s.Request(s.NoOp())
 	}
 	if !check.TryNoOp(t, s).Answered() {
-		t.WithReason(check.Silent).Inconclusive("%v, nor after as many requests that were not cancelled", silent.Err)
+		t.NoVerdict(check.Silent, "%v, nor after as many requests that were not cancelled", silent.Err)
 	}
 }
 
@@ -124,11 +124,12 @@ func (x cancelledCall) requireEffect(t *check.T) {
 		return
 	}
 	if x.isIgnored() {
-		t.Inconclusive("%s was answered despite the cancellation, which a server may do if it is too late",
+		t.NoVerdict(check.Undecided,
+			"%s was answered despite the cancellation, which a server may do if it is too late",
 			x.call.Tool.Name)
 	}
 	if !protocol.SameKind(x.repeatedReply, x.call.Reply) {
-		t.Inconclusive("%s is not answered in the same way each time", x.call.Tool.Name)
+		t.NoVerdict(check.Undecided, "%s is not answered in the same way each time", x.call.Tool.Name)
 	}
 }
 
@@ -155,7 +156,7 @@ func cancelCall(t *check.T, call toolcall.ToolCall, token string) cancelledCall 
 	p := x.call.Repeat(s, check.M{"progressToken": token})
 	check.RequestNoOp(t, s)
 	if check.RequireServerReply(t, s.AwaitFor(p, 0)).Answered() {
-		t.Inconclusive("%s was done before it could be cancelled", x.call.Tool.Name)
+		t.NoVerdict(check.Undecided, "%s was done before it could be cancelled", x.call.Tool.Name)
 	}
 	s.Cancel(p, "mcpcheck does not want it any more")
 	check.Barrier(t, s, mark)

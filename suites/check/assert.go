@@ -172,12 +172,12 @@ func RequireNotLate(t *T, r driver.Reply) {
 	}
 	timeout := t.execution.target.Limits.ReplyTimeoutOrDefault()
 	if silence.Receiving {
-		t.WithReason(report.Silent).Retry("the server was still answering %s after the --timeout of %v", r.Method,
+		t.Retry(report.Silent, "the server was still answering %s after the --timeout of %v", r.Method,
 			timeout)
 	}
 	if _, late := r.AwaitLate(2 * timeout); late != nil {
 		t.execution.health.recordAnswer(r.Method)
-		t.WithReason(report.Silent).Retry("the server answered %s, but after the --timeout of %v", r.Method, timeout)
+		t.Retry(report.Silent, "the server answered %s, but after the --timeout of %v", r.Method, timeout)
 	}
 }
 
@@ -221,50 +221,47 @@ func (t *T) Note(format string, a ...any) {
 // Yield ends the check because of a violation that keeps it from judging and that entries report to which its own
 // yields. The message says what the violation is, and names no entry.
 func (t *T) Yield(format string, a ...any) {
-	panic(stop{t.WithReason(report.OtherCheck).noVerdict(catalogue.Skip, report.OtherCheck, format, a)})
+	panic(stop{outcome{verdict: catalogue.Skip, reason: report.OtherCheck, message: fmt.Sprintf(format, a...)}})
 }
 
-// Skip ends the check because it does not apply to this server.
-func (t *T) Skip(format string, a ...any) {
-	panic(stop{t.noVerdict(catalogue.Skip, report.NotApplicable, format, a)})
+// Skip ends the check because it does not apply to this server. The reason NotApplicable gives way to that of a value
+// among the arguments, such as an error.
+func (t *T) Skip(reason report.Reason, format string, a ...any) {
+	panic(stop{noVerdict(catalogue.Skip, reason, format, a)})
 }
 
-// Inconclusive ends the check because it applies, but could not be tried.
-func (t *T) Inconclusive(format string, a ...any) {
-	panic(stop{t.noVerdict(catalogue.Inconclusive, report.Undecided, format, a)})
+// NoVerdict ends the check because it applies, but could not be tried. The reason Undecided gives way to that of a
+// value among the arguments, such as an error.
+func (t *T) NoVerdict(reason report.Reason, format string, a ...any) {
+	panic(stop{noVerdict(catalogue.Inconclusive, reason, format, a)})
 }
 
-// Retry ends the check as inconclusive because of the state of a session, not of what the check is about: a fresh
-// session may decide it.
-func (t *T) Retry(format string, a ...any) {
-	o := t.noVerdict(catalogue.Inconclusive, report.Undecided, format, a)
+// Retry is NoVerdict because of the state of a session, not of what the check is about: a new session may decide it.
+func (t *T) Retry(reason report.Reason, format string, a ...any) {
+	o := noVerdict(catalogue.Inconclusive, reason, format, a)
 	o.retryable = true
 	panic(stop{o})
 }
 
-// NoAnswer ends the check as inconclusive because the server answered nothing that was tried, so that another attempt
+// NoAnswer ends the check without a verdict because the server answered nothing that was tried, so that another attempt
 // would not help.
 func NoAnswer(t *T, format string, a ...any) {
-	o := t.noVerdict(catalogue.Inconclusive, report.Silent, format, a)
+	o := noVerdict(catalogue.Inconclusive, report.Undecided, format, a)
+	if o.reason == report.Undecided {
+		o.reason = report.Silent
+	}
 	o.unresponsive = true
 	panic(stop{o})
 }
 
-// WithReason returns a T that ends with the given reason: t.WithReason(report.NotOffered).Skip("the server lists no
-// tool").
-func (t *T) WithReason(r report.Reason) *T {
-	inner := *t
-	inner.reason = r
-	return &inner
-}
-
-// noVerdict returns an outcome without a verdict on the server. Its reason is the one given by WithReason, else that of
-// a value that the message shows, else the general one.
-func (t *T) noVerdict(v catalogue.Verdict, general report.Reason, format string, shown []any) outcome {
-	o := outcome{verdict: v, reason: t.reason, message: fmt.Sprintf(format, shown...)}
-	for _, value := range shown {
-		o.reason = cmp.Or(o.reason, ReasonOf(value))
+// noVerdict returns an outcome without a verdict on the server. A general reason gives way to that of a value that the
+// message shows.
+func noVerdict(v catalogue.Verdict, reason report.Reason, format string, shown []any) outcome {
+	o := outcome{verdict: v, reason: reason, message: fmt.Sprintf(format, shown...)}
+	if reason == report.NotApplicable || reason == report.Undecided {
+		for _, value := range slices.Backward(shown) {
+			o.reason = cmp.Or(ReasonOf(value), o.reason)
+		}
 	}
-	o.reason = cmp.Or(o.reason, general)
 	return o
 }

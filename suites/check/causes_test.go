@@ -18,9 +18,9 @@ var (
 			case catalogue.Fail:
 				t.Fail("good", "bad")
 			case catalogue.Inconclusive:
-				t.Inconclusive("who knows")
+				t.NoVerdict(Undecided, "who knows")
 			case catalogue.Skip:
-				t.Skip("it does not apply")
+				t.Skip(NotApplicable, "it does not apply")
 			}
 		})
 	}
@@ -29,7 +29,7 @@ var (
 
 // TestYield checks that a result names only causes that are confirmed by the results of the entries it yields to.
 func TestYield(t *testing.T) {
-	again := func(t *T) { t.WithReason(report.OtherCheck).Retry("src is not a string") }
+	again := func(t *T) { t.Retry(report.OtherCheck, "src is not a string") }
 	some := func(t *T) {
 		Each(t, []string{"good", "bad"}, NamedSubject, func(t *T, name string) {
 			if name == "bad" {
@@ -42,7 +42,7 @@ func TestYield(t *testing.T) {
 			if name == "bad" {
 				yieldingCheck(t)
 			}
-			t.WithReason(report.NotOffered).Skip("it is absent")
+			t.Skip(report.NotOffered, "it is absent")
 		})
 	}
 	sdk := catalogue.Deviation{SDK: "one", Versions: "1.2"}
@@ -137,11 +137,11 @@ func TestYieldToCause(t *testing.T) {
 		return func(t *T) {
 			s := t.Session()
 			Each(t, methods, NamedSubject,
-				func(t *T, method string) { t.Expect(t.Request(s, method, nil)).To(BeResult()) })
+				func(t *T, method string) { t.Expect(t.Send(s, method, nil)).To(BeResult()) })
 		}
 	}
 	shared := func(t *T) { // the message that decides in all checks
-		r := Step(t, "one", func(t *T) driver.Reply { return t.Request(t.Session(), "one", nil) })
+		r := Step(t, "one", func(t *T) driver.Reply { return t.Send(t.Session(), "one", nil) })
 		t.Expect(r).To(BeResult())
 	}
 	errors := Watch(func(t *T, w Wire) {
@@ -194,7 +194,7 @@ func TestYieldToCause(t *testing.T) {
 // TestYieldToCauseCycle checks that one of several entries that yield to each other reports the common violation.
 func TestYieldToCauseCycle(t *testing.T) {
 	asks := Probe(func(t *T) {
-		r := Step(t, "one", func(t *T) driver.Reply { return t.Request(t.Session(), "one", nil) })
+		r := Step(t, "one", func(t *T) driver.Reply { return t.Send(t.Session(), "one", nil) })
 		t.Expect(r).To(BeResult())
 	})
 	for _, tt := range []struct{ one, two, three string }{
@@ -219,7 +219,7 @@ func TestYieldToCauseCycle(t *testing.T) {
 // TestYieldToViolatedEntry checks that a fail yields to the entry that is about exactly its violation, also when the
 // two were found in different messages, as after invalid input.
 func TestYieldToViolatedEntry(t *testing.T) {
-	fails := Probe(func(t *T) { t.Expect(t.Request(t.SessionForInvalidInput(), "one", nil)).To(BeError(-32601)) })
+	fails := Probe(func(t *T) { t.Expect(t.Send(t.Session(ForInvalidInput), "one", nil)).To(BeError(-32601)) })
 	partly := Probe(func(t *T) { t.Caveat("something is left out") })
 	for _, tt := range []struct {
 		code    string

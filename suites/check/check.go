@@ -30,7 +30,7 @@ const (
 // Probe returns a check that sends requests in sessions which it may share with other checks.
 func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
 
-// ProcessProbe returns a check that needs a process to which nothing was sent yet (T.NewProcess). Others may use its
+// ProcessProbe returns a check that needs a process to which nothing was sent yet (Process). Others may use its
 // sessions afterwards.
 func ProcessProbe(run func(*T)) Check { return Check{kind: processProbe, run: run} }
 
@@ -41,7 +41,7 @@ func (c Check) ReusedForInvalidInput() Check {
 	return c
 }
 
-// ShutdownProbe returns a check of how a session ends (SessionToEnd). It runs after the probes.
+// ShutdownProbe returns a check of how a session ends (ToEnd). It runs after the probes.
 func ShutdownProbe(run func(*T)) Check { return Check{kind: shutdownProbe, run: run} }
 
 // Watch returns a check that sends nothing: it judges what was on the wire during the whole run.

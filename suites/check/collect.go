@@ -71,7 +71,7 @@ func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 // never passes without having observed something. what names the values in the reason.
 func Judge[V any](t *T, what string, all []V, subject func(V) Subject, run func(*T, V)) {
 	if len(all) == 0 {
-		t.WithReason(report.NotObserved).Skip("the server sent no %s", what)
+		t.Skip(report.NotObserved, "the server sent no %s", what)
 	}
 	Each(t, all, subject, run)
 }
@@ -215,7 +215,7 @@ func (c *subjectResults) finish(t *T) {
 	case c.skip != nil:
 		panic(stop{*c.skip})
 	default:
-		t.WithReason(report.NotObserved).Skip("there is nothing to try it on")
+		t.Skip(report.NotObserved, "there is nothing to try it on")
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 // TestConfirmation checks that a check that does not pass on a reused session runs again, and only the second verdict
 // counts.
 func TestConfirmation(t *testing.T) {
-	skip := func(t *T) { t.Skip("no") }
-	open := func(t *T) { t.Inconclusive("no") }
-	again := func(t *T) { t.Retry("no") }
+	skip := func(t *T) { t.Skip(NotApplicable, "no") }
+	open := func(t *T) { t.NoVerdict(Undecided, "no") }
+	again := func(t *T) { t.Retry(Undecided, "no") }
 	fail := func(t *T) { t.Fail("this", "that") }
 	broken := func(*T) { panic("oh") }
 	reusing := func(ends ...func(*T)) func(*T) { // the last of ends is how it ends in a confirmation
@@ -46,14 +46,14 @@ func TestConfirmation(t *testing.T) {
 		}), false, catalogue.Fail, 2},
 		{"a fail that is a skip when confirmed", Probe(reusing(fail, skip)), false, catalogue.Skip, 2},
 		{"a panic", Probe(reusing(broken)), false, catalogue.Error, 2},
-		{"a fail on a session of its own", Probe(func(t *T) { t.ExclusiveSession(); fail(t) }), false,
+		{"a fail on a session of its own", Probe(func(t *T) { t.Session(Exclusive); fail(t) }), false,
 			catalogue.Fail, 1},
-		{"a fail on a process of its own", ProcessProbe(func(t *T) { t.NewProcess(); fail(t) }), false,
+		{"a fail on a process of its own", ProcessProbe(func(t *T) { t.Session(Process); fail(t) }), false,
 			catalogue.Fail, 1},
 		{"a fail without a session", Probe(fail), false, catalogue.Fail, 1},
 		{"a fail that needs confirmation", Probe(func(t *T) { NeedsConfirmation(t); fail(t) }), false, catalogue.Fail,
 			2},
-		{"a fail at the end of a reused session", ShutdownProbe(func(t *T) { SessionToEnd(t); fail(t) }), false,
+		{"a fail at the end of a reused session", ShutdownProbe(func(t *T) { t.Session(ToEnd); fail(t) }), false,
 			catalogue.Fail, 2},
 		{"a fail of a watch", Watch(func(t *T, _ Wire) { fail(t) }), false, catalogue.Fail, 1},
 		{"a fail where nothing is shared", Probe(reusing(fail)), true, catalogue.Fail, 1},
@@ -74,8 +74,8 @@ func TestConfirmation(t *testing.T) {
 func TestConfirmationOfShutdownProbe(t *testing.T) {
 	out := testRun{
 		checks: []testCheck{
-			{id: "a/two", check: Probe(func(t *T) { t.Session(); t.ExclusiveSession() })},
-			{id: "a/end", check: ShutdownProbe(func(t *T) { SessionToEnd(t); t.Fail("this", "that") })},
+			{id: "a/two", check: Probe(func(t *T) { t.Session(); t.Session(Exclusive) })},
+			{id: "a/end", check: ShutdownProbe(func(t *T) { t.Session(ToEnd); t.Fail("this", "that") })},
 		},
 		options: Options{Jobs: DefaultJobs},
 	}.run(t) // it checks that all sessions have ended
@@ -128,7 +128,7 @@ func TestConfirmationOnTheWire(t *testing.T) {
 func TestHealthCheckBetweenConfirmations(t *testing.T) {
 	lesser := func(t *T) {
 		NeedsConfirmation(t)
-		t.Request(t.Session(), "tools/list", nil)
+		t.Send(t.Session(), "tools/list", nil)
 		t.FailAt(catalogue.Should, "this", "that")
 	}
 	tests := []struct {

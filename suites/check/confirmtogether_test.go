@@ -21,22 +21,22 @@ func TestConfirmTogether(t *testing.T) {
 			if invalidInput {
 				s.MarkInvalidInput()
 			}
-			t.TryRequest(s, method, nil)
+			t.Send(s, method, nil, AllowSilence)
 			if fails || !t.IsConfirmation() {
 				t.FailAt(catalogue.Should, "this", "that")
 			}
 		})
 	}
 	blocks := Probe(func(t *T) {
-		t.TryRequest(t.Session(), "blocks", nil)
+		t.Send(t.Session(), "blocks", nil, AllowSilence)
 		NeedsConfirmation(t)
 		t.Fail("this", "that")
 	})
 	opening := ProcessProbe(func(t *T) {
-		s := t.NewProcess()
+		s := t.Session(Process)
 		s.Open(driver.ConnectParams(catalogue.NewestLegacy))
 		NeedsConfirmation(t)
-		t.TryRequest(s, "opening", nil)
+		t.Send(s, "opening", nil, AllowSilence)
 		t.FailAt(catalogue.Should, "this", "that")
 	})
 	tests := []struct {

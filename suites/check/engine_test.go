@@ -17,12 +17,12 @@ import (
 )
 
 // usesSession is a check that uses a session, which others may use afterwards.
-var usesSession = Probe(func(t *T) { t.Request(t.Session(), "tools/list", nil) })
+var usesSession = Probe(func(t *T) { t.Send(t.Session(), "tools/list", nil) })
 
 // TestRetrySerially checks that a verdict that rests on a silent or exited server is retried with nothing else running.
 func TestRetrySerially(t *testing.T) {
-	silence := func(t *T) { t.Expect(t.TryRequest(t.ExclusiveSession(), "tools/list", nil)).To(BeAnswered()) }
-	asked := func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) }
+	silence := func(t *T) { t.Expect(t.Send(t.Session(Exclusive), "tools/list", nil, AllowSilence)).To(BeAnswered()) }
+	asked := func(t *T) { t.Send(t.Session(Exclusive), "tools/list", nil) }
 	underLoad := func(does action) script { return script{{method: "tools/list", inParallel: true, action: does}} }
 	always := func(does action) script { return script{{method: "tools/list", action: does}} }
 	tests := []struct {
@@ -38,7 +38,7 @@ func TestRetrySerially(t *testing.T) {
 		{"exits under load", underLoad(exits), Probe, silence, catalogue.Pass, 2},
 		{"exits under load, with an idle session", underLoad(exits), Probe, func(t *T) {
 			silence(t)
-			KeepIdle(t, t.ExclusiveSession())
+			KeepIdle(t, t.Session(Exclusive))
 		}, catalogue.Pass, 2},
 		{"no answer to Request under load", underLoad(staysSilent), Probe, asked, catalogue.Pass, 2},
 		{"silent under load, new process", underLoad(staysSilent), ProcessProbe, silence, catalogue.Pass, 2},
@@ -46,26 +46,26 @@ func TestRetrySerially(t *testing.T) {
 		{"always exits", always(exits), Probe, silence, catalogue.Fail, 2},
 		{"never an answer to Request", always(staysSilent), Probe, asked, catalogue.Inconclusive, 2},
 		{"an error, which load does not explain", underLoad(answersError(-1)), Probe, func(t *T) {
-			t.Expect(t.TryRequest(t.ExclusiveSession(), "tools/list", nil)).To(BeResult())
+			t.Expect(t.Send(t.Session(Exclusive), "tools/list", nil, AllowSilence)).To(BeResult())
 		}, catalogue.Fail, 1},
 		{
 			"silence that does not matter",
 			underLoad(staysSilent),
 			Probe,
-			func(t *T) { t.TryRequest(t.ExclusiveSession(), "tools/list", nil) },
+			func(t *T) { t.Send(t.Session(Exclusive), "tools/list", nil, AllowSilence) },
 			catalogue.Pass,
 			1,
 		},
 		{"silence and an inconclusive check", underLoad(staysSilent), Probe, func(t *T) {
-			t.TryRequest(t.ExclusiveSession(), "tools/list", nil)
-			t.Inconclusive("no")
+			t.Send(t.Session(Exclusive), "tools/list", nil, AllowSilence)
+			t.NoVerdict(Undecided, "no")
 		}, catalogue.Inconclusive, 2},
 		{"silence before a response", underLoad(staysSilent), Probe, func(t *T) {
-			s := t.ExclusiveSession()
-			asked := t.TryRequest(s, "tools/list", nil)
-			t.Request(s, "ping", nil)
+			s := t.Session(Exclusive)
+			asked := t.Send(s, "tools/list", nil, AllowSilence)
+			t.Send(s, "ping", nil)
 			if !asked.Answered() {
-				t.Skip("no list")
+				t.Skip(NotApplicable, "no list")
 			}
 		}, catalogue.Pass, 2},
 		{"silence in a shutdown probe", underLoad(staysSilent), ShutdownProbe, silence, catalogue.Pass, 2},
@@ -75,7 +75,7 @@ func TestRetrySerially(t *testing.T) {
 			out := testRun{
 				script: tt.script, options: Options{Jobs: 1},
 				checks: []testCheck{
-					{id: "a/load", check: ProcessProbe(func(t *T) { t.ExclusiveSession() })},
+					{id: "a/load", check: ProcessProbe(func(t *T) { t.Session(Exclusive) })},
 					{id: "a/tried", check: tt.check(tt.run)},
 					{id: "a/last", check: usesSession},
 				},
@@ -95,7 +95,10 @@ func TestRetrySeriallyOneByOne(t *testing.T) {
 		return testCheck{id: id, check: Probe(func(t *T) {
 			if !t.execution.serial.Load() {
 				Parallel(t, 2,
-					func(t *T, _ int) { t.Expect(t.TryRequest(t.ExclusiveSession(), "slow", nil)).To(BeAnswered()) })
+					func(t *T,
+						_ int) {
+						t.Expect(t.Send(t.Session(Exclusive), "slow", nil, AllowSilence)).To(BeAnswered())
+					})
 			}
 			mu.Lock()
 			order = append(order, id)
@@ -120,13 +123,13 @@ func TestRetrySeriallyOneByOne(t *testing.T) {
 // that are inconclusive.
 func TestOneClient(t *testing.T) {
 	initialize := func(t *T) {
-		t.Expect(t.TryRequest(t.NewProcess(), "initialize",
-			driver.ConnectParams(catalogue.NewestLegacy))).To(BeResult())
+		t.Expect(t.Send(t.Session(Process), "initialize",
+			driver.ConnectParams(catalogue.NewestLegacy), AllowSilence)).To(BeResult())
 	}
 	newProcess := ProcessProbe(initialize)
 	withSecond := func(second func(t *T)) Check {
 		return Probe(func(t *T) {
-			t.Request(t.Session(), "tools/list", nil)
+			t.Send(t.Session(), "tools/list", nil)
 			second(t)
 		})
 	}
@@ -134,11 +137,11 @@ func TestOneClient(t *testing.T) {
 		script: script{{inParallel: true, action: exits}},
 		checks: []testCheck{
 			{id: "a/one", check: usesSession}, {id: "a/two", check: usesSession}, {id: "a/fresh", check: newProcess},
-			{id: "a/ending", check: ShutdownProbe(func(t *T) { t.Request(SessionToEnd(t), "tools/list", nil) })},
+			{id: "a/ending", check: ShutdownProbe(func(t *T) { t.Send(t.Session(ToEnd), "tools/list", nil) })},
 			{id: "b/started", check: withSecond(initialize)},
-			{id: "b/own", check: withSecond(func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) })},
+			{id: "b/own", check: withSecond(func(t *T) { t.Send(t.Session(Exclusive), "tools/list", nil) })},
 			{id: "b/parts", check: Probe(func(t *T) {
-				Parallel(t, 2, func(t *T, _ int) { t.Request(t.Session(), "tools/list", nil) })
+				Parallel(t, 2, func(t *T, _ int) { t.Send(t.Session(), "tools/list", nil) })
 			})},
 		},
 		server: Server{OneClient: true}, options: Options{Jobs: 8}, withDiscovery: true, exitsLate: true,
@@ -175,7 +178,7 @@ func TestUnusedSession(t *testing.T) {
 	out := testRun{
 		checks: []testCheck{
 			{id: "a/one", check: usesSession},
-			{id: "a/fresh", check: ProcessProbe(func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) })},
+			{id: "a/fresh", check: ProcessProbe(func(t *T) { t.Send(t.Session(Exclusive), "tools/list", nil) })},
 			{id: "a/watch", check: Watch(func(t *T, w Wire) {
 				greetings, lists := len(w.ResultsOf("initialize").List), len(w.ResultsOf("tools/list").List)
 				if greetings != 2 || lists != 2 {
@@ -211,7 +214,7 @@ func TestJobs(t *testing.T) {
 		check := ProcessProbe(func(t *T) {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
-			t.NewProcess()
+			t.Session(Process)
 			time.Sleep(time.Second) // so that the other checks start
 			processes.CompareAndSwap(0, int32(len(t.execution.Sessions())))
 		})
@@ -269,7 +272,7 @@ func TestWaitingForStepFreesSession(t *testing.T) {
 	try := func(t *T) {
 		Step(t, "step", func(t *T) bool {
 			time.Sleep(time.Second)
-			t.Request(t.Session(), "tools/list", nil)
+			t.Send(t.Session(), "tools/list", nil)
 			return true
 		})
 	}
@@ -296,7 +299,7 @@ func TestPhases(t *testing.T) {
 	recording := func(id string) func(*T) {
 		return func(t *T) {
 			record(id)
-			t.Request(t.Session(), "says/"+id, nil)
+			t.Send(t.Session(), "says/"+id, nil)
 		}
 	}
 	out := testRun{
@@ -307,16 +310,20 @@ func TestPhases(t *testing.T) {
 				t.Expect(len(w.Responses().List)).To(BeOneOf(8)) // three handshakes and their pings, two requests
 			})},
 			{id: "a/prepared",
-				check: WatchWithSetup(func(t *T) { recording("prepared")(t); t.Skip("a setup has no verdict") },
+				check: WatchWithSetup(func(t *T) {
+					recording("prepared")(t)
+					t.Skip(NotApplicable,
+						"a setup has no verdict")
+				},
 					func(t *T, w Wire) {
 						record("judged")
 						t.Judge(w.ResultsOf("says/prepared"), func(*T, Message) {})
 					})},
 			{id: "a/ending",
-				check: ShutdownProbe(func(t *T) { record("ending"); SessionToEnd(t).Stdio().CloseStdin() })},
+				check: ShutdownProbe(func(t *T) { record("ending"); t.Session(ToEnd).Stdio().CloseStdin() })},
 			{id: "a/call", check: Probe(func(*T) { record("call") }), safety: "calls-tool-invalid"},
 			{id: "a/probe", check: Probe(recording("probe"))},
-			{id: "a/fresh", check: ProcessProbe(func(t *T) { record("fresh"); t.NewProcess() })},
+			{id: "a/fresh", check: ProcessProbe(func(t *T) { record("fresh"); t.Session(Process) })},
 		},
 	}.run(t)
 	for _, id := range []string{"a/prepared", "a/ending", "a/call", "a/probe", "a/fresh"} {
@@ -376,10 +383,10 @@ func TestInterruption(t *testing.T) {
 			script: script{{method: "tools/list", process: 1, nth: 2, action: staysSilent}},
 			checks: []testCheck{
 				{id: "a/passed", check: usesSession},
-				{id: "a/passing", check: Probe(func(t *T) { t.TryRequest(t.Session(), "tools/list", nil) })},
+				{id: "a/passing", check: Probe(func(t *T) { t.Send(t.Session(), "tools/list", nil, AllowSilence) })},
 				{id: "a/failing", check: Probe(func(t *T) { t.Fail("this", "that") })},
 				{id: "a/later", check: usesSession},
-				{id: "a/ending", check: ShutdownProbe(func(t *T) { SessionToEnd(t) })},
+				{id: "a/ending", check: ShutdownProbe(func(t *T) { t.Session(ToEnd) })},
 				{id: "a/watch", check: Watch(func(*T, Wire) {})},
 			},
 			options: Options{Jobs: 1}, interrupt: time.Second, cause: tt.cause,
@@ -398,12 +405,11 @@ func TestInterruption(t *testing.T) {
 
 // TestInterruptionOfAFail checks that an interrupted attempt is neither confirmed nor retried.
 func TestInterruptionOfAFail(t *testing.T) {
-	for name, session := range map[string]func(*T) *driver.Session{"pooled": (*T).Session,
-		"its own": (*T).ExclusiveSession} {
+	for name, options := range map[string][]SessionOption{"pooled": nil, "its own": {Exclusive}} {
 		out := testRun{
 			script: script{{method: "silence", action: staysSilent}},
 			checks: []testCheck{{id: "a/uses", check: usesSession}, {id: "a/failing", check: Probe(func(t *T) {
-				t.Expect(t.TryRequest(session(t), "silence", nil)).To(BeAnswered())
+				t.Expect(t.Send(t.Session(options...), "silence", nil, AllowSilence)).To(BeAnswered())
 			})}},
 			options: Options{Jobs: 1}, interrupt: time.Second,
 		}.run(t)
@@ -420,14 +426,14 @@ func TestResult(t *testing.T) {
 		checks: []testCheck{
 			{id: "a/uses", check: usesSession},
 			{id: "a/lesser", check: Probe(func(t *T) {
-				t.Request(t.Session(), "tools/list", nil)
+				t.Send(t.Session(), "tools/list", nil)
 				t.ExpectShould("got").To(BeOneOf("wanted"))
 			})},
 			{
 				id: "a/two-sessions",
 				check: Probe(func(t *T) {
-					t.Request(t.ExclusiveSession(), "ping", nil)
-					t.Request(t.SessionForInvalidInput(), "ping", nil)
+					t.Send(t.Session(Exclusive), "ping", nil)
+					t.Send(t.Session(ForInvalidInput), "ping", nil)
 				}),
 			},
 			{id: "a/judged-before", check: Probe(nil)},

@@ -26,75 +26,75 @@ func TestEvidence(t *testing.T) {
 		want string
 	}{
 		{"the value is the reply", nil, func(t *T) {
-			s := t.ExclusiveSession()
-			r := t.Request(s, "tools/list", nil)
+			s := t.Session(Exclusive)
+			r := t.Send(s, "tools/list", nil)
 			RequestNoOp(t, s)
 			t.Expect(r).To(BeError())
 		}, "tools/list* ←* ping ←"},
 		{"no answer", silent, func(t *T) {
-			s := t.ExclusiveSession()
-			r := t.TryRequest(s, "tools/list", nil)
+			s := t.Session(Exclusive)
+			r := t.Send(s, "tools/list", nil, AllowSilence)
 			TryNoOp(t, s)
 			t.Expect(r).To(BeAnswered())
 		}, "tools/list* ping ←"},
 		{"the error of a process that ends", exiting, func(t *T) {
-			s := t.ExclusiveSession()
+			s := t.Session(Exclusive)
 			RequestNoOp(t, s)
-			err := t.TryRequest(s, "tools/list", nil).Err
+			err := t.Send(s, "tools/list", nil, AllowSilence).Err
 			t.Expect(err == nil).To(BeTrue("life", "%v", err))
 		}, "ping ← tools/list* the server exited with status 1*"},
 		{"the call named by DecidedBy", nil, func(t *T) {
-			s := t.ExclusiveSession()
-			r := t.Request(s, "tools/list", nil)
+			s := t.Session(Exclusive)
+			r := t.Send(s, "tools/list", nil)
 			RequestNoOp(t, s)
 			t.DecidedBy(r).Expect(1).To(BeOneOf(2))
 		}, "tools/list* ←* ping ←"},
 		{"a frame that is quoted", nil, func(t *T) {
-			s := t.ExclusiveSession()
-			r := t.Request(s, "tools/list", nil)
+			s := t.Session(Exclusive)
+			r := t.Send(s, "tools/list", nil)
 			RequestNoOp(t, s)
 			t.Fail("nothing", "%s", r.Frame)
 		}, "tools/list* ←* ping ←"},
 		{"what the message quotes", invalid, func(t *T) {
-			s := t.ExclusiveSession()
-			r := t.Request(s, "tools/list", nil)
+			s := t.Session(Exclusive)
+			r := t.Send(s, "tools/list", nil)
 			RequestNoOp(t, s)
 			t.Expect(r.Result()["tools"]).To(BeArray())
 		}, "tools/list* ←* ping ←"},
 		{"the method the message names", nil, func(t *T) {
-			s := t.ExclusiveSession()
-			t.Request(s, "tools/list", nil)
+			s := t.Session(Exclusive)
+			t.Send(s, "tools/list", nil)
 			RequestNoOp(t, s)
 			t.Fail("more in tools/list", "less")
 		}, "tools/list* ←* ping ←"},
 		{"the last", nil, func(t *T) {
-			s := t.ExclusiveSession()
-			t.Request(s, "tools/list", nil)
+			s := t.Session(Exclusive)
+			t.Send(s, "tools/list", nil)
 			RequestNoOp(t, s)
 			t.Expect(1).To(BeOneOf(2))
 		}, "tools/list ← ping* ←*"},
 		{"without the sessions that decided nothing", nil, func(t *T) {
-			t.Request(t.ExclusiveSession(), "prompts/list", nil)
-			t.Expect(t.Request(t.ExclusiveSession(), "tools/list", nil)).To(BeError())
+			t.Send(t.Session(Exclusive), "prompts/list", nil)
+			t.Expect(t.Send(t.Session(Exclusive), "tools/list", nil)).To(BeError())
 		}, "tools/list* ←*"},
 		{"subjects, session by session", nil, func(t *T) {
-			first, second := t.ExclusiveSession(), t.ExclusiveSession()
+			first, second := t.Session(Exclusive), t.Session(Exclusive)
 			ask := func(s *driver.Session, method string) Subject {
-				r := t.Request(s, method, nil)
+				r := t.Send(s, method, nil)
 				return Subject{Name: method, Frames: []*driver.Frame{r.Request, r.Frame}}
 			}
 			subjects := []Subject{ask(first, "a"), ask(second, "b"), ask(first, "c")}
 			t.Each([]Subject{subjects[2], subjects[1], subjects[0]}, func(t *T, _ Subject) { t.Fail("it", "none") })
 		}, "1a* 1←* 1c* 1←* 2b* 2←*"},
 		{"subjects with only a name", nil, func(t *T) {
-			s := t.ExclusiveSession()
+			s := t.Session(Exclusive)
 			Each(t, []string{"a", "b"}, NamedSubject, func(t *T, method string) {
-				t.Request(s, method, nil)
+				t.Send(s, method, nil)
 				t.Fail("it", "none")
 			})
 		}, "a* ←* b* ←*"},
 		{"subjects with a value, the call the assertion knows", nil, func(t *T) {
-			r := t.Request(t.ExclusiveSession(), "a", nil)
+			r := t.Send(t.Session(Exclusive), "a", nil)
 			part := Subject{Name: "a", Value: M{"is": "a"}}
 			t.Each([]Subject{part}, func(t *T, _ Subject) { t.Expect(r).To(BeError()) })
 		}, "← a* ←*"},

@@ -306,7 +306,7 @@ func (s *fakeServer) countReceived(method string) (n int) {
 
 // listTools requests tools/list and expects a result.
 func listTools(t *T) M {
-	r := t.TryRequest(t.Session(), "tools/list", nil)
+	r := t.Send(t.Session(), "tools/list", nil, AllowSilence)
 	t.Expect(r).To(BeResult())
 	return r.Result()
 }

@@ -41,7 +41,7 @@ func TestFindings(t *testing.T) {
 		"of parts": {inParts, []report.Finding{
 			{Subject: "outer: a", Want: "nothing", Got: "a"}, {Subject: "outer: b", Want: "nothing", Got: "b"},
 		}},
-		"none": {func(t *T) { t.Skip("it is so") }, nil},
+		"none": {func(t *T) { t.Skip(NotApplicable, "it is so") }, nil},
 	} {
 		if diff := cmp.Diff(tt.want, outcomeOf(tt.check).findings); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

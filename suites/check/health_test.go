@@ -14,8 +14,8 @@ import (
 // TestHealth checks that a run waits only a few times for a server that has stopped to serve, and only a few times
 // again after a reset.
 func TestHealth(t *testing.T) {
-	start := func(t *T) { t.ExclusiveSession() }
-	ask := func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) }
+	start := func(t *T) { t.Session(Exclusive) }
+	ask := func(t *T) { t.Send(t.Session(Exclusive), "tools/list", nil) }
 	dying := func(processes ...int) (s script) {
 		for _, n := range processes {
 			s = append(s, rule{method: "initialize", process: n, action: exits})
@@ -69,13 +69,13 @@ func TestHealth(t *testing.T) {
 			1 + 6 + 6,
 		},
 		{"ping is", script{{method: "tools/list", action: staysSilent}}, func(t *T) {
-			s := t.ExclusiveSession()
-			r := t.TryRequest(s, "tools/list", nil)
-			t.TryRequest(s, "ping", nil)
+			s := t.Session(Exclusive)
+			r := t.Send(s, "tools/list", nil, AllowSilence)
+			t.Send(s, "ping", nil, AllowSilence)
 			t.Expect(r).To(BeAnswered())
 		}, catalogue.Fail, "", "tools/list", 8 + 1},
 		{"invalid input caused it", script{{method: "tools/list", action: staysSilent}}, func(t *T) {
-			t.Request(t.SessionForInvalidInput(), "tools/list", nil)
+			t.Send(t.Session(ForInvalidInput), "tools/list", nil)
 		}, catalogue.Inconclusive, "", "tools/list", 8 + 8},
 	}
 	for _, tt := range tests {
@@ -112,9 +112,9 @@ func TestHealthOfAServerThatHangs(t *testing.T) {
 		script: script{{method: "tools/list", action: hangs}},
 		checks: []testCheck{
 			{id: "a/list", check: Probe(func(t *T) { listTools(t) })},
-			{id: "a/tried", check: Probe(func(t *T) { t.TryRequest(t.Session(), "tools/list", nil) })},
+			{id: "a/tried", check: Probe(func(t *T) { t.Send(t.Session(), "tools/list", nil, AllowSilence) })},
 			{id: "a/ping",
-				check: Probe(func(t *T) { t.Expect(t.TryRequest(t.Session(), "ping", nil)).To(BeResult()) })},
+				check: Probe(func(t *T) { t.Expect(t.Send(t.Session(), "ping", nil, AllowSilence)).To(BeResult()) })},
 		},
 		options: Options{Jobs: 1},
 	}.run(t)
@@ -167,7 +167,7 @@ func TestUnansweredMethods(t *testing.T) {
 func TestLateAnswerInStep(t *testing.T) {
 	late := func(t *T) {
 		t.Expect(Step(t, "stimulus", func(t *T) driver.Reply {
-			return t.TryRequest(t.Session(), "share", nil)
+			return t.Send(t.Session(), "share", nil, AllowSilence)
 		})).To(BeAnswered())
 	}
 	out := testRun{

@@ -13,9 +13,9 @@ import (
 // sessions do not fail.
 func TestHealthCheck(t *testing.T) {
 	long := func(t *T) {
-		s := t.ExclusiveSession()
+		s := t.Session(Exclusive)
 		for range 4 {
-			t.Expect(t.TryRequest(s, "tools/list", nil)).To(BeAnswered())
+			t.Expect(t.Send(s, "tools/list", nil, AllowSilence)).To(BeAnswered())
 		}
 	}
 	failsEarly := func(does action) script {
@@ -73,10 +73,10 @@ func TestHealthCheckAfterReset(t *testing.T) {
 		},
 		checks: []testCheck{
 			{id: "a/one", check: Probe(func(t *T) {
-				s := t.ExclusiveSession()
-				r := t.TryRequest(s, "tools/list", nil)
+				s := t.Session(Exclusive)
+				r := t.Send(s, "tools/list", nil, AllowSilence)
 				for range healthCheckThreshold - 1 {
-					t.TryRequest(s, "tools/list", nil)
+					t.Send(s, "tools/list", nil, AllowSilence)
 				}
 				t.Expect(r).To(BeAnswered())
 			})},
@@ -109,9 +109,9 @@ func TestWaitsAreBounded(t *testing.T) {
 		s := testRun{script: tt.script, options: Options{Jobs: 4}}
 		for i := range 60 {
 			s.checks = append(s.checks, testCheck{id: fmt.Sprint("a/", i), check: Probe(func(t *T) {
-				s := t.ExclusiveSession()
-				t.Request(s, "tools/list", nil)
-				t.Request(s, "tools/list", nil)
+				s := t.Session(Exclusive)
+				t.Send(s, "tools/list", nil)
+				t.Send(s, "tools/list", nil)
 			})})
 		}
 		out := s.run(t)
@@ -128,7 +128,7 @@ func TestRunsOnce(t *testing.T) {
 		checks: []testCheck{
 			{id: "a/one", check: usesSession},
 			{id: "a/two", check: ProcessProbe(func(t *T) {
-				t.Expect(t.NewProcess().Connect(driver.ConnectParams(catalogue.NewestLegacy))).To(BeResult())
+				t.Expect(t.Session(Process).Connect(driver.ConnectParams(catalogue.NewestLegacy))).To(BeResult())
 			})},
 		},
 		options: Options{Jobs: 1}, withDiscovery: true,
@@ -161,7 +161,7 @@ func TestConcurrentRequests(t *testing.T) {
 		testRun{
 			script: script{{method: "list", action: tt.does}}, options: Options{Jobs: 1},
 			checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
-				s := t.ExclusiveSession()
+				s := t.Session(Exclusive)
 				begin := time.Now()
 				var all []driver.Pending
 				for range 4 {
@@ -197,7 +197,7 @@ func TestBarrier(t *testing.T) {
 			script: script{{method: "initialize", action: action{result: welcome}},
 				{method: "ping", action: staysSilent}},
 			checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
-				s := t.ExclusiveSession()
+				s := t.Session(Exclusive)
 				mark := s.Mark()
 				s.Notify("nothing", nil)
 				t.Expect(Barrier(t, s, mark)).To(BeEmptyList[*driver.Frame]("nothing"))

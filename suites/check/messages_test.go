@@ -32,11 +32,11 @@ func TestWire(t *testing.T) {
 			{method: "refuses", action: answersError(-1)},
 		},
 		checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
-			s := t.ExclusiveSession()
-			t.Request(s, "says", nil)
-			t.Request(s, "refuses", nil)
+			s := t.Session(Exclusive)
+			t.Send(s, "says", nil)
+			t.Send(s, "refuses", nil)
 			s.MarkInvalidInput()
-			t.Request(s, "says", nil)
+			t.Send(s, "says", nil)
 		})}},
 	}.run(t)
 	out.wantVerdict(t, "a/one", catalogue.Pass, "")

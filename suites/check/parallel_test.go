@@ -27,9 +27,9 @@ func TestParallel(t *testing.T) {
 				{method: "silence", action: staysSilent}},
 			checks: []testCheck{{id: "a/together", check: Probe(func(t *T) {
 				if tt.again && !t.execution.serial.Load() {
-					t.Request(t.ExclusiveSession(), "silence", nil)
+					t.Send(t.Session(Exclusive), "silence", nil)
 				}
-				Parallel(t, 3, func(t *T, _ int) { t.Request(t.ExclusiveSession(), "tools/list", nil) })
+				Parallel(t, 3, func(t *T, _ int) { t.Send(t.Session(Exclusive), "tools/list", nil) })
 			})}},
 			options: Options{Jobs: tt.jobs},
 		}.run(t)
@@ -89,9 +89,9 @@ func TestParallelStops(t *testing.T) {
 func endCheck(t *T, how, message string) {
 	switch how {
 	case "skip":
-		t.Skip("%s", message)
+		t.Skip(NotApplicable, "%s", message)
 	case "open":
-		t.Inconclusive("%s", message)
+		t.NoVerdict(Undecided, "%s", message)
 	case "fail":
 		t.Fail(message, "that")
 	case "panic":
@@ -112,13 +112,13 @@ func TestParallelIsConfirmed(t *testing.T) {
 			func(t *T) { listTools(t) }, catalogue.Pass, 2},
 		{"on a silent server", script{{method: "slow", process: 2, action: staysSilent}},
 			func(t *T) {
-				t.Expect(t.TryRequest(t.ExclusiveSession(), "slow",
-					nil)).To(BeAnswered())
+				t.Expect(t.Send(t.Session(Exclusive), "slow",
+					nil, AllowSilence)).To(BeAnswered())
 			}, catalogue.Pass, 2},
 		{"on a step that found it silent", script{{method: "slow", process: 2, action: staysSilent}},
 			func(t *T) {
 				answered := Step(t, "step",
-					func(t *T) bool { return t.TryRequest(t.ExclusiveSession(), "slow", nil).Answered() })
+					func(t *T) bool { return t.Send(t.Session(Exclusive), "slow", nil, AllowSilence).Answered() })
 				t.Expect(answered).To(BeOneOf(true))
 			}, catalogue.Pass, 2},
 	}
@@ -162,7 +162,7 @@ func TestStep(t *testing.T) {
 			sharing := func(id string) testCheck {
 				return testCheck{id: id, check: Probe(func(t *T) {
 					r := Step(t, "step", func(t *T) M {
-						r := t.TryRequest(t.Session(), "share", nil)
+						r := t.Send(t.Session(), "share", nil, AllowSilence)
 						t.Expect(r).To(BeResult())
 						return r.Result()
 					})
@@ -202,7 +202,8 @@ func TestStepInConfirmation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		sharing := Probe(func(t *T) {
-			Step(t, "step", func(t *T) bool { return t.TryRequest(t.ExclusiveSession(), "share", nil).Answered() })
+			Step(t, "step",
+				func(t *T) bool { return t.Send(t.Session(Exclusive), "share", nil, AllowSilence).Answered() })
 			t.Expect(listTools(t)).To(BeError(-1))
 		})
 		out := testRun{
@@ -227,7 +228,7 @@ func TestStepStops(t *testing.T) {
 		twice := Probe(func(t *T) {
 			for range 2 {
 				Step(t, "step", func(t *T) bool {
-					t.Request(t.Session(), "share", nil)
+					t.Send(t.Session(), "share", nil)
 					endCheck(t, how, "step")
 					return true
 				})
@@ -278,13 +279,13 @@ func TestWatchAfterSerialRetry(t *testing.T) {
 	step := func(t *T) {
 		Step(t, "step", func(t *T) bool {
 			NeedsConfirmation(t)
-			return t.TryRequest(t.Session(), "share", nil).Answered()
+			return t.Send(t.Session(), "share", nil, AllowSilence).Answered()
 		})
 	}
 	out := testRun{
 		script: script{{method: "hang", action: staysSilent}},
 		checks: []testCheck{
-			{id: "a/doubtful", check: Probe(func(t *T) { t.Request(t.ExclusiveSession(), "hang", nil) })},
+			{id: "a/doubtful", check: Probe(func(t *T) { t.Send(t.Session(Exclusive), "hang", nil) })},
 			{id: "a/watch", check: WatchWithSetup(step, func(t *T, _ Wire) { step(t) })},
 		},
 	}.run(t)

@@ -19,9 +19,9 @@ func TestRunProgress(t *testing.T) {
 	testRun{
 		script: script{{method: "tools/call", action: delays(3 * time.Second)}},
 		checks: []testCheck{
-			{id: "a/quick", check: Probe(func(t *T) { t.Skip("it is so") })},
+			{id: "a/quick", check: Probe(func(t *T) { t.Skip(NotApplicable, "it is so") })},
 			{id: "a/slow", check: Probe(func(t *T) {
-				s := t.ExclusiveSession()
+				s := t.Session(Exclusive)
 				for _, moment := range []time.Duration{500 * time.Millisecond, 2 * time.Second} {
 					time.AfterFunc(moment, func() {
 						mu.Lock()
@@ -29,7 +29,7 @@ func TestRunProgress(t *testing.T) {
 						seen = append(seen, look{p.Completed(), p.Waiting(), p.Area()})
 					})
 				}
-				t.Request(s, "tools/call", M{"name": "slow_tool"})
+				t.Send(s, "tools/call", M{"name": "slow_tool"})
 			})},
 		},
 		options: Options{Jobs: 1, Progress: p},

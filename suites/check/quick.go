@@ -58,18 +58,6 @@ func (t *T) scheduled(invalidInput bool) bool {
 	return false
 }
 
-// ExclusiveUnlessQuick returns ExclusiveSession or, in a quick run, its only session. It is for checks that must not be
-// tried twice, and therefore are not confirmed.
-func ExclusiveUnlessQuick(t *T) *driver.Session {
-	if !t.IsQuick() {
-		return t.ExclusiveSession()
-	}
-	reused := t.scope.reused
-	s := t.Session()
-	t.scope.reused = reused
-	return s
-}
-
 // postpone schedules a case of a quick run for when the others are done.
 func (e *Execution) postpone(i int) {
 	e.mu.Lock()

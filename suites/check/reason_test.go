@@ -48,15 +48,14 @@ func TestReasonsOfOutcomes(t *testing.T) {
 		end  func(*T)
 		want report.Reason
 	}{
-		"a skip":                    {func(t *T) { t.Skip("it is so") }, report.NotApplicable},
-		"an inconclusive":           {func(t *T) { t.Inconclusive("it is so") }, report.Undecided},
-		"a message with an error":   {func(t *T) { t.Retry("no session: %v", Explain(silence)) }, report.Silent},
-		"a message with two errors": {func(t *T) { t.Retry("%v, then %v", errors.New("x"), silence) }, report.Silent},
-		"WithReason": {func(t *T) { t.WithReason(report.Limit).Inconclusive("%v", silence) },
-			report.Limit},
+		"a skip":          {func(t *T) { t.Skip(NotApplicable, "it is so") }, report.NotApplicable},
+		"an inconclusive": {func(t *T) { t.NoVerdict(Undecided, "it is so") }, report.Undecided},
+		"a message with an error": {func(t *T) { t.Retry(Undecided, "no session: %v", Explain(silence)) },
+			report.Silent},
+		"a message with two errors": {func(t *T) { t.Retry(Undecided, "%v, then %v", errors.New("x"), silence) },
+			report.Silent},
+		"a reason and an error":   {func(t *T) { t.NoVerdict(report.Limit, "%v", silence) }, report.Limit},
 		"a silence of the server": {func(t *T) { NoAnswer(t, "nothing has answered") }, report.Silent},
-		"WithReason that was not used": {func(t *T) { t.WithReason(report.Limit); t.Skip("it is so") },
-			report.NotApplicable},
 	} {
 		o := runRecovered(func() { tt.end(&T{scope: &scope{}}) })
 		if o.reason != tt.want {

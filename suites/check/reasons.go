@@ -2,7 +2,7 @@ package check
 
 import "github.com/mcpcheck/mcpcheck/suites/report"
 
-// The reasons for WithReason, with the names of package report, where they are described.
+// The reasons of T.Skip, T.NoVerdict and T.Retry, with the names of package report, where they are described.
 const (
 	CallsOff        = report.CallsOff
 	Died            = report.Died

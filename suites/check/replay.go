@@ -76,7 +76,7 @@ func JudgeRecorded(
 // there is only a recording.
 func RequireLiveServer(t *T) {
 	if t.execution.isReplay {
-		t.WithReason(report.NotGiven).Inconclusive("it needs a live server, and this is a recording")
+		t.NoVerdict(report.NotGiven, "it needs a live server, and this is a recording")
 	}
 }
 

@@ -80,7 +80,7 @@ func KnownUnanswered(t *T, method string) error {
 // requireAnswered ends the check as inconclusive when a method is known to get no response.
 func (t *T) requireAnswered(method string) {
 	if err := KnownUnanswered(t, method); err != nil {
-		t.WithReason(report.Silent).Retry("%s was not asked again: %v", method, err)
+		t.Retry(report.Silent, "%s was not asked again: %v", method, err)
 	}
 }
 
@@ -91,7 +91,7 @@ func RequireSerial(t *T, method string) {
 		return
 	}
 	t.scope.addFault(sessionFault{unanswered: []string{method}})
-	t.WithReason(report.Silent).Retry("%s was not waited for while others were tried", method)
+	t.Retry(report.Silent, "%s was not waited for while others were tried", method)
 }
 
 // ServerDown reports whether the run was stopped because the server no longer serves. checked is the session of the

@@ -28,11 +28,11 @@ func TestSessions(t *testing.T) {
 			checks: []testCheck{{id: "a/sessions", check: Probe(func(t *T) {
 				Step(t, "earlier step", func(t *T) bool { had("in a step", t.Session()); return true })
 				had("clean", t.Session())
-				had("invalid", t.SessionForInvalidInput())
+				had("invalid", t.Session(ForInvalidInput))
 				had("clean", t.Session())
 				Step(t, "step", func(t *T) bool { had("in a step", t.Session()); return true })
-				had("of its own", t.ExclusiveSession())
-				had("new", t.NewProcess())
+				had("of its own", t.Session(Exclusive))
+				had("new", t.Session(Process))
 			})}},
 			options: Options{Jobs: 1, Isolate: isolate},
 		}.run(t)
@@ -50,7 +50,7 @@ func TestSessions(t *testing.T) {
 // requests.
 func TestSessionsWithoutDeadlock(t *testing.T) {
 	take := map[string]func(*T){"clean": func(t *T) { t.Session() },
-		"invalid": func(t *T) { t.SessionForInvalidInput() }}
+		"invalid": func(t *T) { t.Session(ForInvalidInput) }}
 	taking := func(kinds string) Check {
 		return Probe(func(t *T) {
 			for kind := range strings.FieldsSeq(kinds) {
@@ -80,11 +80,11 @@ func TestSessionStart(t *testing.T) {
 		check    Check
 		received string
 	}{
-		{"new", ProcessProbe(func(t *T) { t.NewProcess() }), ""},
-		{"with options", ProcessProbe(func(t *T) { NewProcessWith(t, driver.Options{DiscardStderr: true}) }), ""},
-		{"established", Probe(func(t *T) { t.ExclusiveSession() }),
+		{"new", ProcessProbe(func(t *T) { t.Session(Process) }), ""},
+		{"with options", ProcessProbe(func(t *T) { t.Session(ProcessWith(driver.Options{DiscardStderr: true})) }), ""},
+		{"established", Probe(func(t *T) { t.Session(Exclusive) }),
 			"1 initialize, 1 notifications/initialized, 1 ping"},
-		{"to be ended, pooled", ShutdownProbe(func(t *T) { t.Request(SessionToEnd(t), "last", nil) }),
+		{"to be ended, pooled", ShutdownProbe(func(t *T) { t.Send(t.Session(ToEnd), "last", nil) }),
 			"1 initialize, 1 notifications/initialized, 1 last"},
 	}
 	for _, tt := range tests {
@@ -103,10 +103,10 @@ func TestSessionStart(t *testing.T) {
 // judge.
 func TestRequestsOfOtherChecks(t *testing.T) {
 	const silence, death = "no answer to list within 5s (--timeout)", "the server exited with status 1"
-	ask := func(t *T) { t.Request(t.ExclusiveSession(), "list", nil) }
-	pages := func(t *T) { FollowPages(t, t.ExclusiveSession(), "list", "items", func(M) {}) }
+	ask := func(t *T) { t.Send(t.Session(Exclusive), "list", nil) }
+	pages := func(t *T) { FollowPages(t, t.Session(Exclusive), "list", "items", func(M) {}) }
 	settle := func(t *T) {
-		s := t.ExclusiveSession()
+		s := t.Session(Exclusive)
 		mark := s.Mark()
 		s.Notify("list", nil)
 		for _, f := range Barrier(t, s, mark) {
@@ -308,14 +308,14 @@ func TestSessionReusedForInvalidInput(t *testing.T) {
 	for _, jobs := range []int{1, 4} {
 		for good, want := range map[bool]int32{true: 1, false: 2} {
 			promised := ProcessProbe(func(t *T) {
-				s := t.NewProcess()
+				s := t.Session(Process)
 				s.MarkInvalidInputFromStart()
 				time.Sleep(time.Second) // others would open a session meanwhile
 				if good {
 					s.Open(driver.ConnectParams(t.Revision))
 				}
 			}).ReusedForInvalidInput()
-			invalidInput := Probe(func(t *T) { t.Request(t.SessionForInvalidInput(), "list", nil) })
+			invalidInput := Probe(func(t *T) { t.Send(t.Session(ForInvalidInput), "list", nil) })
 			out := testRun{
 				checks:  []testCheck{{id: "a/one", check: invalidInput}, {id: "a/promised", check: promised}},
 				options: Options{Jobs: jobs},

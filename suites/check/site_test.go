@@ -115,8 +115,8 @@ func TestRetrySeriallyOverHTTP(t *testing.T) {
 		out := testRun{
 			script: tt.script,
 			checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
-				if r := t.TryRequest(t.ExclusiveSession(), "tools/list", nil); r.Result() == nil {
-					t.Inconclusive("%s", Got(r))
+				if r := t.Send(t.Session(Exclusive), "tools/list", nil, AllowSilence); r.Result() == nil {
+					t.NoVerdict(Undecided, "%s", Got(r))
 				}
 				if t.Site() == nil {
 					t.Fail("a site", "none")
@@ -133,7 +133,7 @@ func TestConcurrentSessions(t *testing.T) {
 	slowly := Probe(func(t *T) {
 		s := t.Session()
 		time.Sleep(time.Second)
-		t.Request(s, "tools/list", nil)
+		t.Send(s, "tools/list", nil)
 	})
 	tests := []struct {
 		name     string
@@ -171,7 +171,7 @@ func TestEvidenceOverHTTP(t *testing.T) {
 	out := testRun{
 		checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
 			s := t.Session()
-			t.Request(s, "tools/list", nil)
+			t.Send(s, "tools/list", nil)
 			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete}).AwaitEnd()
 			s.HTTP().Do(driver.HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":"mine","method":"by/hand"}`)}).AwaitEnd()
 		})}},

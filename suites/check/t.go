@@ -37,8 +37,6 @@ type T struct {
 
 	// decidedBy are values that know the call which decides; see DecidedBy.
 	decidedBy []any
-	// reason is the reason set by WithReason; empty when there is none.
-	reason report.Reason
 	// stepName is the name of the step that is being run; empty outside a step.
 	stepName string
 }
@@ -97,16 +95,6 @@ const (
 // IsModern reports whether the server is judged by a revision without a handshake.
 func (t *T) IsModern() bool { return catalogue.IsModern(t.Revision) }
 
-// Session returns an established session that other checks may have used before.
-func (t *T) Session() *driver.Session { return t.pooledSession(false) }
-
-// SessionForInvalidInput returns an established session for input that no conforming client sends.
-func (t *T) SessionForInvalidInput() *driver.Session {
-	s := t.pooledSession(true)
-	s.MarkInvalidInput()
-	return s
-}
-
 // pooledSession returns the session that this attempt has already, or one of the pool.
 func (t *T) pooledSession(invalidInput bool) *driver.Session {
 	RequireLiveServer(t)
@@ -121,7 +109,7 @@ func (t *T) pooledSession(invalidInput bool) *driver.Session {
 		panic(p.waitStop())
 	}
 	if t.scope.hasPooled(sessionKind(invalidInput)) {
-		return t.ExclusiveSession()
+		return t.exclusiveSession()
 	}
 	s, err := t.execution.pool.Get(invalidInput)
 	if s != nil {
@@ -154,90 +142,25 @@ func (t *T) confirmationSession(invalidInput bool) *driver.Session {
 	return t.useSession(s, err, exclusive)
 }
 
-// ExclusiveSession returns an established session that only this check uses.
-func (t *T) ExclusiveSession() *driver.Session {
-	RequireSecondSession(t)
-	t.requireOnlyProcess()
-	s, err := t.execution.pool.GetUnused()
-	return t.useSession(s, err, exclusive)
-}
-
 // OtherConnection returns an established session on another connection than Session. In revisions without a handshake,
 // earlier messages on a connection have no effect on later ones: over stdio, where a connection is a process, it is
 // then the session for invalid input.
 func OtherConnection(t *T) *driver.Session {
 	if !SharesProcess(t) {
-		return t.ExclusiveSession()
+		return t.Session(Exclusive)
 	}
-	return t.SessionForInvalidInput()
+	return t.Session(ForInvalidInput)
 }
 
 // SharesProcess reports whether several things are tried in one process at a time: over stdio, in revisions without a
 // handshake. What does not pass there is confirmed separately.
 func SharesProcess(t *T) bool { return t.IsModern() && t.Site() == nil && !t.IsConfirmation() }
 
-// NewProcess returns a session without a handshake; over stdio, it is a process to which nothing was sent yet.
-func (t *T) NewProcess() *driver.Session { return NewProcessWith(t, driver.Options{}) }
-
-// NewProcessWith is NewProcess with options.
-func NewProcessWith(t *T, o driver.Options) *driver.Session {
-	RequireSecondSession(t)
-	t.requireOnlyProcess()
-	s, err := t.execution.pool.Launch(o)
-	return t.useSession(s, err, exclusive)
-}
-
-// SessionWithCapabilities returns an established session of a client with the given connect params. prepare is called
-// before the server can send a request in it. Unless the attempt is a confirmation, checks that want the same params
-// may have used the session before.
-func SessionWithCapabilities(t *T, params M, prepare func(*driver.Session)) *driver.Session {
-	var opened *driver.Session
-	open := func() (*driver.Session, error) {
-		opened = NewSessionWithCapabilities(t, params, prepare)
-		return opened, nil
-	}
-	if t.IsConfirmation() || t.scope.root().isParallel || t.scope.hasPooled(driver.WithCapabilities) {
-		s, _ := open()
-		return s
-	}
-	s, err := t.execution.pool.GetForClient(params, open)
-	if opened == nil {
-		s = t.useSession(s, err, pooled)
-		t.scope.markReused(s.UseCount > 0, s.UseCount > 0)
-		prepare(s)
-	}
-	return s
-}
-
-// NewSessionWithCapabilities is SessionWithCapabilities for a new session. Others may use it afterwards.
-func NewSessionWithCapabilities(t *T, params M, prepare func(*driver.Session)) *driver.Session {
-	s := t.NewProcess()
-	prepare(s)
-	if err := s.Open(params); err != nil {
-		t.Retry("no session with a client that can be asked: %v", Explain(err))
-	}
-	s.ReusableAsClient = true
-	return s
-}
-
-// SessionToEnd returns an established session that this check may end, since no other check needs it.
-func SessionToEnd(t *T) *driver.Session {
-	RequireLiveServer(t)
-	if t.IsConfirmation() {
-		return t.ExclusiveSession()
-	}
-	if s := t.execution.pool.Remove(t.execution.invalidPhase.Load()); s != nil {
-		NeedsConfirmation(t)
-		return t.useSession(s, nil, exclusive)
-	}
-	return t.ExclusiveSession()
-}
-
 // requireOnlyProcess ends a check that would start a second process of a server that runs one at a time.
 func (t *T) requireOnlyProcess() {
 	RequireLiveServer(t)
 	if t.Server.OneClient && t.Site() == nil && slices.ContainsFunc(t.execution.Sessions(), (*driver.Session).IsAlive) {
-		t.WithReason(report.Died).Inconclusive("it takes two processes at a time, and the server runs one")
+		t.NoVerdict(report.Died, "it takes two processes at a time, and the server runs one")
 	}
 }
 
@@ -247,9 +170,9 @@ func (t *T) useSession(s *driver.Session, err error, how ownership) *driver.Sess
 	if err != nil {
 		t.scope.addFault(sessionFault{ended: true})
 		if errors.As(err, new(*noSessionError)) {
-			t.Retry("%v", err)
+			t.Retry(Undecided, "%v", err)
 		}
-		t.Retry("no session: %v", Explain(err))
+		t.Retry(Undecided, "no session: %v", Explain(err))
 	}
 	before := s.SetUser(cmp.Or(t.stepName, t.requirement.ID))
 	t.scope.uses = append(t.scope.uses, sessionUse{session: s, ownership: how, mark: s.Mark(), previousUser: before})
@@ -344,12 +267,6 @@ func Deferred(t *T, run func()) (end func()) {
 	}
 }
 
-// TryRequest sends a request and returns the reply, which may be an error such as a timeout. It ends the check as
-// inconclusive when the response comes from an intermediary or a rate limiter, or when a limit of mcpcheck was reached.
-func (t *T) TryRequest(s *driver.Session, method string, params M) driver.Reply {
-	return RequireServerReply(t, s.Call(method, params))
-}
-
 // DiscoveryReplies returns the results of a method in the session of discovery.
 func DiscoveryReplies(t *T, method string) (all []driver.Reply) {
 	if t.execution.options.DiscoverySession == nil {
@@ -372,47 +289,35 @@ func SendsConcurrently(t *T) bool {
 	return concurrently
 }
 
-// RequireServerReply returns a reply that was obtained by other means than TryRequest, and ends the check as TryRequest
+// RequireServerReply returns a reply that was obtained by other means than T.Send, and ends the check as T.Send
 // does.
 func RequireServerReply(t *T, r driver.Reply) driver.Reply {
 	method := r.Method
 	if limitErr := driver.AsLimitError(r.Err); limitErr != nil {
-		t.Retry("%v", limitErr)
+		t.Retry(Undecided, "%v", limitErr)
 	}
 	if r.IsStatusOnly() && r.Frame.RoundTrip.Response().IsFromIntermediary() {
-		t.WithReason(report.ForeignAnswer).Retry("%s was answered with %s, which is not the server's own", method,
+		t.Retry(report.ForeignAnswer, "%s was answered with %s, which is not the server's own", method,
 			Got(r))
 	}
 	if r.IsRateLimited() {
-		t.WithReason(report.ForeignAnswer).
-			Retry("%s was answered with %s, which is a proxy's or rate limiter's response",
-				method, Got(r))
-	}
-	return r
-}
-
-// Request sends a request and returns the response. If there is none, it ends the check as inconclusive, since another
-// check judges that. It does not send requests of a method that is known to get no response.
-func (t *T) Request(s *driver.Session, method string, params M) driver.Reply {
-	t.requireAnswered(method)
-	r := t.TryRequest(s, method, params)
-	if r.Err != nil {
-		t.Retry("%v", Explain(r.Err))
+		t.Retry(report.ForeignAnswer, "%s was answered with %s, which is a proxy's or rate limiter's response",
+			method, Got(r))
 	}
 	return r
 }
 
 // RequestNoOp sends a request that every server answers and that changes nothing, for when any request will do. Like
-// Request, it ends the check as inconclusive when no response arrives.
+// T.Send, it ends the check without a verdict when no response arrives.
 func RequestNoOp(t *T, s *driver.Session) driver.Reply {
 	method, params := s.NoOp()
-	return t.Request(s, method, params)
+	return t.Send(s, method, params)
 }
 
-// TryNoOp is TryRequest with the session's no-op.
+// TryNoOp is RequestNoOp that allows silence.
 func TryNoOp(t *T, s *driver.Session) driver.Reply {
 	method, params := s.NoOp()
-	return t.TryRequest(s, method, params)
+	return t.Send(s, method, params, AllowSilence)
 }
 
 // FollowPages reads all pages of a list in a session and calls visit with each result; see EachPage. It ends the check
@@ -430,7 +335,7 @@ func FollowPagesWith(t *T, s *driver.Session, method, member string, params M, v
 		err = t.execution.eachPage(s, method, member, params, visit)
 	}
 	if err != nil {
-		t.Retry("%v", Explain(err))
+		t.Retry(Undecided, "%v", Explain(err))
 	}
 }
 
@@ -439,7 +344,7 @@ func FollowPagesWith(t *T, s *driver.Session, method, member string, params M, v
 func Barrier(t *T, s *driver.Session, mark int) []*driver.Frame {
 	frames, err := s.Barrier(mark)
 	if err != nil {
-		t.Retry("%v", Explain(err))
+		t.Retry(Undecided, "%v", Explain(err))
 	}
 	return frames
 }

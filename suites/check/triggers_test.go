@@ -13,12 +13,12 @@ func TestTriggeredBy(t *testing.T) {
 		{method: "says", action: writes(`{"method":"notifications/a"}`)},
 		{method: "refuses", action: answersError(-1)},
 	}
-	say := func(t *T) { t.Request(t.Session(), "says", nil) }
+	say := func(t *T) { t.Send(t.Session(), "says", nil) }
 	shared := func(t *T) { Step(t, "a step", func(t *T) bool { say(t); return true }) }
 	judge := func(of func(Wire) Messages) func(*T, Wire) {
 		return func(t *T, w Wire) { t.Judge(of(w), func(t *T, _ Message) { t.Fail("none", "one") }) }
 	}
-	asks := testCheck{id: "a/asks", check: Probe(func(t *T) { t.Request(t.Session(), "refuses", nil) })}
+	asks := testCheck{id: "a/asks", check: Probe(func(t *T) { t.Send(t.Session(), "refuses", nil) })}
 	for name, tt := range map[string]struct {
 		cast []testCheck
 		want []string

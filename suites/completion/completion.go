@@ -37,7 +37,7 @@ var capabilityChecks = check.Suite{
 
 	"completion/undeclared-code": check.Probe(func(t *check.T) {
 		if check.HasMember(t.Server.Capabilities, "completions") {
-			t.Skip("the server declares completions")
+			t.Skip(check.NotApplicable, "the server declares completions")
 		}
 		r := completeUndeclared(t)
 		if r.Message()["error"] == nil {
@@ -57,7 +57,7 @@ var capabilityChecks = check.Suite{
 		}
 		for _, c := range all {
 			if code, _ := check.RequireServerReply(t, c.Reply).Code(); code != errcode.MethodNotFound {
-				t.Retry("nothing was completed: %s", check.Got(c.Reply))
+				t.Retry(check.Undecided, "nothing was completed: %s", check.Got(c.Reply))
 			}
 		}
 		t.Expect(all[0].Reply).To(check.BeResult())
@@ -72,7 +72,7 @@ func completeUndeclared(t *check.T) driver.Reply {
 		if listed := toolcall.CompletionArguments(t); len(listed) > 0 {
 			blank = listed[0]
 		}
-		return t.Request(t.SessionForInvalidInput(), completeMethod, blank.Params(""))
+		return t.Send(t.Session(check.ForInvalidInput), completeMethod, blank.Params(""))
 	})
 }
 
@@ -101,7 +101,7 @@ var resultChecks = check.Suite{
 			more, said := completion["hasMore"].(bool)
 			n := int64(len(values))
 			if !counted {
-				t.WithReason(check.NotObserved).Skip("no total was seen")
+				t.Skip(check.NotObserved, "no total was seen")
 			}
 			t.Expect(total >= n).To(check.BeTrue("a total of at least the "+check.Show(n)+" values", "%d", total))
 			want := "hasMore as total has it, for " + check.Show(n) + " values of " + check.Show(total)
@@ -115,13 +115,13 @@ func eachResult(t *check.T, run func(*check.T, toolcall.Completion)) {
 	check.Each(t, toolcall.CompleteAll(t).RequireAny(t).List, toolcall.Completion.Subject,
 		func(t *check.T, c toolcall.Completion) {
 			if r := check.RequireServerReply(t, c.Reply); r.Err != nil {
-				t.Retry("%v", check.Explain(r.Err))
+				t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 			}
 			if code, _ := c.Reply.Code(); code == errcode.MethodNotFound {
 				t.Yield("nothing was completed")
 			}
 			if c.Reply.Result() == nil {
-				t.WithReason(check.NotObserved).Skip("nothing was completed: %s", check.Got(c.Reply))
+				t.Skip(check.NotObserved, "nothing was completed: %s", check.Got(c.Reply))
 			}
 			run(t, c)
 		})

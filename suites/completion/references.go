@@ -29,7 +29,7 @@ var referenceChecks = check.Suite{
 		served := toolcall.CompleteAll(t).RequireServed(t)
 		blank := served[0].CompletionArgument
 		blank.Name = "mcpcheck_x"
-		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), completeMethod, blank.Params(""))
+		r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), completeMethod, blank.Params(""))
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeAnswered())
 		code, _ := r.Code()
@@ -41,7 +41,7 @@ var referenceChecks = check.Suite{
 		s, allowance := t.Session(), toolcall.NewCallBudget()
 		check.Each(t, all.RequireServed(t), toolcall.Completion.Subject, func(t *check.T, c toolcall.Completion) {
 			if why := allowance.ExhaustedReason(); why != "" {
-				t.WithReason(check.Limit).Inconclusive("%s", why)
+				t.NoVerdict(check.Limit, "%s", why)
 			}
 			contexts := []check.M{{}}
 			if resolved := all.Context(c.CompletionArgument); len(resolved) > 0 {
@@ -108,7 +108,7 @@ func firstReference(t *check.T) check.M {
 
 // eachMalformed runs a check on the replies to several forms of the request.
 func eachMalformed(t *check.T, forms []check.M, run func(*check.T, driver.Reply)) {
-	s := t.SessionForInvalidInput()
+	s := t.Session(check.ForInvalidInput)
 	for _, params := range forms {
 		r := invalid.TryInvalid(t, s, completeMethod, params)
 		requireKnownMethod(t, r)
@@ -122,7 +122,7 @@ func eachMalformed(t *check.T, forms []check.M, run func(*check.T, driver.Reply)
 
 // complete sends completion/complete to a server that supports it.
 func complete(t *check.T, s *driver.Session, params check.M) driver.Reply {
-	r := t.Request(s, completeMethod, params)
+	r := t.Send(s, completeMethod, params)
 	requireKnownMethod(t, r)
 	return r
 }
@@ -133,7 +133,7 @@ func requireKnownMethod(t *check.T, r driver.Reply) {
 	switch {
 	case code != errcode.MethodNotFound:
 	case !t.Server.Declares("completions"):
-		t.WithReason(check.NotOffered).Skip("the server does not complete, which %s has no capability for", t.Revision)
+		t.Skip(check.NotOffered, "the server does not complete, which %s has no capability for", t.Revision)
 	default:
 		t.Yield("the method is unknown to the server")
 	}

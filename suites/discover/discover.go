@@ -40,8 +40,8 @@ var Checks = check.Suite{
 			return
 		}
 		list := protocol.RequireListMethod(t)
-		if r := t.Request(t.Session(), list, nil); r.Result() == nil {
-			t.WithReason(check.NotObserved).Skip("no list was served in %s either: %s", t.Revision, check.Got(r))
+		if r := t.Send(t.Session(), list, nil); r.Result() == nil {
+			t.Skip(check.NotObserved, "no list was served in %s either: %s", t.Revision, check.Got(r))
 		}
 		t.Fail(t.Revision+" in supportedVersions, since "+list+" is served in it", "%s", check.Show(versions))
 	}),
@@ -74,7 +74,7 @@ var Checks = check.Suite{
 	"discover/stable": check.WatchWithSetup(discoverOnSecondConnection, func(t *check.T, w check.Wire) {
 		results := w.ResultsOf("server/discover").Negotiated(t.Revision).List
 		if len(results) < 2 {
-			t.WithReason(check.NotObserved).Skip("there were no two answers to server/discover")
+			t.Skip(check.NotObserved, "there were no two answers to server/discover")
 		}
 		first := comparableResult(results[0])
 		check.Each(t, results[1:], check.Message.Subject, func(t *check.T, m check.Message) {
@@ -88,7 +88,7 @@ func discoverOnSecondConnection(t *check.T) {
 	if t.Site() == nil {
 		handshake.FramesWhileIdle(t)
 	} else {
-		t.ExclusiveSession()
+		t.Session(check.Exclusive)
 	}
 }
 
@@ -96,10 +96,10 @@ func discoverOnSecondConnection(t *check.T) {
 // session can be opened, a new one.
 func discoverReply(t *check.T) driver.Reply {
 	if t.Server.Failure != "" {
-		return t.NewProcess().Connect(driver.ConnectParams(t.Revision))
+		return t.Session(check.Process).Connect(driver.ConnectParams(t.Revision))
 	}
 	return check.Step(t, "server/discover", func(t *check.T) driver.Reply {
-		return t.TryRequest(t.Session(), "server/discover", nil)
+		return t.Send(t.Session(), "server/discover", nil, check.AllowSilence)
 	})
 }
 

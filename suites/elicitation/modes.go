@@ -173,7 +173,7 @@ func requireElicitingTools(t *check.T) (all []elicitingTool) {
 	}
 	all = slices.DeleteFunc(all, func(a elicitingTool) bool { return a.declined == nil })
 	if len(all) == 0 {
-		t.WithReason(check.NotObserved).Inconclusive("no tool that has asked the user did so again")
+		t.NoVerdict(check.NotObserved, "no tool that has asked the user did so again")
 	}
 	return all
 }

@@ -61,10 +61,9 @@ var responseChecks = check.Suite{
 		switch {
 		case len(all) > 0:
 		case open != "":
-			t.WithReason(check.NotObserved).Inconclusive("%s", open)
+			t.NoVerdict(check.NotObserved, "%s", open)
 		default:
-			t.WithReason(check.NotObserved).
-				Skip("no form has a field that could be filled in wrongly, so that it shows")
+			t.Skip(check.NotObserved, "no form has a field that could be filled in wrongly, so that it shows")
 		}
 		check.Each(t, all, invalidResponse.subject, expectValidated)
 	}),
@@ -83,7 +82,7 @@ func expectEnd(t *check.T, a elicitingTool, x answeredCall) {
 	case !a.hasEnded(), t.IsModern() && code == errcode.InternalError:
 		t.Yield("it does not end well either when the user agrees: %s", check.Got(a.accepted.Reply))
 	case !x.AsksFor(createMethod):
-		t.WithReason(check.NotObserved).Inconclusive("it has not asked again")
+		t.NoVerdict(check.NotObserved, "it has not asked again")
 	}
 	x.RequireAnswered(t, createMethod)
 	t.Expect(x.Reply).To(check.BeAnswered(), "when the client answers %s", x.response)
@@ -227,17 +226,18 @@ func expectValidated(t *check.T, x invalidResponse) {
 	t.Expect(x.Reply).To(check.BeAnswered(), "with content %s", x.problem)
 	switch {
 	case x.valid.Reply.Result() == nil, x.valid.Reply.IsFailure(), !x.AsksFor(createMethod):
-		t.WithReason(check.NotObserved).Inconclusive("valid content is not taken either: %s", check.Got(x.valid.Reply))
+		t.NoVerdict(check.NotObserved, "valid content is not taken either: %s", check.Got(x.valid.Reply))
 	case x.Reply.IsFailure(), len(x.ServerRequests) > len(x.valid.ServerRequests), got == resultText(x.declined):
 		return
 	case got == usual:
-		t.WithReason(check.NotObserved).Skip("what the tool returns does not depend on the content")
+		t.Skip(check.NotObserved, "what the tool returns does not depend on the content")
 	case usual != resultText(x.repeated):
-		t.WithReason(check.NotObserved).Inconclusive("what the tool returns is something else each time")
+		t.NoVerdict(check.NotObserved, "what the tool returns is something else each time")
 	}
 	t.Expect(!x.isAccepted(usual, got)).To(check.BeTrue("an error, or the question again",
 		"the result to valid content, but for the value: %s", check.Show(x.Reply.Result())))
-	t.Inconclusive("what the tool returns does not tell whether it has taken the content: %s", check.Got(x.Reply))
+	t.NoVerdict(check.Undecided, "what the tool returns does not tell whether it has taken the content: %s",
+		check.Got(x.Reply))
 }
 
 // isAccepted reports whether a result equals the usual one but for the value.

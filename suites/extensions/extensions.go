@@ -32,7 +32,7 @@ var Checks = check.Suite{
 				" for a client without extensions, or error -32021 that names one", "%s", r))
 		}
 		if !served {
-			t.Inconclusive("no request is served with the extensions either")
+			t.NoVerdict(check.Undecided, "no request is served with the extensions either")
 		}
 	}),
 }
@@ -41,7 +41,7 @@ var Checks = check.Suite{
 func declaredExtensions(t *check.T) []string {
 	extensions, _ := t.Server.Capabilities["extensions"].(check.M)
 	if len(extensions) == 0 {
-		t.WithReason(check.NotDeclared).Skip("the server declares no extension")
+		t.Skip(check.NotDeclared, "the server declares no extension")
 	}
 	return slices.Sorted(maps.Keys(extensions))
 }

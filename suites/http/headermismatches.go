@@ -19,7 +19,7 @@ import (
 // for their headers, it sends the first one again: if that is not answered as before, then a limit or time may have
 // made the difference, and the check ends as inconclusive.
 func headerMismatches(t *check.T, request roundtrip.ManualRequest, forms []headerVariant) (all []mismatchedRequest) {
-	s := t.SessionForInvalidInput()
+	s := t.Session(check.ForInvalidInput)
 	usual := sendValid(t, s, request)
 	for _, f := range forms {
 		mismatched := request
@@ -38,7 +38,8 @@ func headerMismatches(t *check.T, request roundtrip.ManualRequest, forms []heade
 		}
 		now := requireValidReply(t, s, request, x)
 		if !protocol.SameKind(usual, now) || usual.IsFailure() && !protocol.SameText(usual, now) {
-			t.Retry("the request with the right headers is answered in two ways: %s, then %s", check.Got(usual),
+			t.Retry(check.Undecided, "the request with the right headers is answered in two ways: %s, then %s",
+				check.Got(usual),
 				check.Got(now))
 		}
 	}
@@ -77,10 +78,10 @@ func requireValidReply(
 	r := check.RequireServerReply(t, skipUnlessRejected(t, s, x))
 	roundtrip.RequireNotFromIntermediary(t, x.Response())
 	if r.Err != nil {
-		t.WithReason(check.Silent).Retry("the request has no answer with the right headers either: %v", r.Err)
+		t.Retry(check.Silent, "the request has no answer with the right headers either: %v", r.Err)
 	}
 	if isHeaderMismatch(r) {
-		t.Retry("the request is refused with the right headers, too: %s", check.Got(r))
+		t.Retry(check.Undecided, "the request is refused with the right headers, too: %s", check.Got(r))
 	}
 	if request.Method == "tools/call" {
 		toolcall.RequireNotRateLimited(t, s, r)
@@ -91,7 +92,7 @@ func requireValidReply(
 // listMismatches are mismatches of an ordinary request.
 func listMismatches(t *check.T) []mismatchedRequest {
 	return check.Step(t, "headers that do not fit", func(t *check.T) []mismatchedRequest {
-		method, params := protocol.OrdinaryRequest(t, t.SessionForInvalidInput())
+		method, params := protocol.OrdinaryRequest(t, t.Session(check.ForInvalidInput))
 		return headerMismatches(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
 			{noVersion, roundtrip.Header(roundtrip.VersionHeader)},
 			{noMethod, roundtrip.Header(methodHeader)},
@@ -121,7 +122,7 @@ func promptMismatches(t *check.T) []mismatchedRequest {
 func knownNameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
 	all := nameMismatches(t, request)
 	if all[0].isUnknownMethod() {
-		t.WithReason(check.NotOffered).Skip("the server does not know %s", request.Method)
+		t.Skip(check.NotOffered, "the server does not know %s", request.Method)
 	}
 	return all
 }
@@ -173,7 +174,7 @@ func namedRequest(t *check.T) roundtrip.ManualRequest {
 	case t.Server.Declares("resources"):
 		return resourceRequest(t)
 	}
-	t.WithReason(check.NotOffered).Skip("the server has nothing with a name: no tools, prompts or resources")
+	t.Skip(check.NotOffered, "the server has nothing with a name: no tools, prompts or resources")
 	return roundtrip.ManualRequest{}
 }
 
@@ -225,7 +226,7 @@ func versionMismatches(t *check.T) []mismatchedRequest {
 
 func sendVersionMismatches(t *check.T) (all []mismatchedRequest) {
 	const unknown = "2099-01-01"
-	s := t.SessionForInvalidInput()
+	s := t.Session(check.ForInvalidInput)
 	usual := check.RequestNoOp(t, s)
 	for _, v := range []struct{ header, body string }{
 		{t.Revision, unknown}, {unknown, t.Revision}, {catalogue.NewestLegacy, t.Revision},

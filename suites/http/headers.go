@@ -46,7 +46,7 @@ var headerChecks = check.Suite{
 	}),
 
 	"http/non-json-content-type-rejected": check.ProcessProbe(func(t *check.T) {
-		x := roundtrip.PostConnect(t, t.NewProcess(), roundtrip.Header("Content-Type", "text/plain"))
+		x := roundtrip.PostConnect(t, t.Session(check.Process), roundtrip.Header("Content-Type", "text/plain"))
 		r := x.AwaitReply()
 		roundtrip.RequireHTTPResponse(t, x.Response())
 		t.Expect(r).To(check.Satisfy("initialize as text/plain refused",
@@ -58,7 +58,7 @@ var headerChecks = check.Suite{
 			a := x.Response()
 			roundtrip.RequireNotFromIntermediary(t, a)
 			if x.Method != http.MethodPost && refusesMethod(t, x.Method, a) {
-				t.WithReason(check.NotOffered).Skip("the server takes no %s", x.Method)
+				t.Skip(check.NotOffered, "the server takes no %s", x.Method)
 			}
 			t.Expect(a).To(check.Satisfy("HTTP 400",
 				func(a driver.HTTPResponse) bool { return a.StatusCode == http.StatusBadRequest }))
@@ -75,13 +75,14 @@ var headerChecks = check.Suite{
 
 	"http/version-header-absent-served": check.Probe(func(t *check.T) {
 		if t.Server.Sessionless && !supportsVersion(t, "2025-03-26") {
-			t.Inconclusive("without sessions the server would have to assume 2025-03-26, which it does not support")
+			t.NoVerdict(check.Undecided,
+				"without sessions the server would have to assume 2025-03-26, which it does not support")
 		}
 		compareHeaders(t, nil, []headerVariant{{"no header", roundtrip.Header(roundtrip.VersionHeader)}})
 	}),
 
 	"http/version-header-on-initialize": check.ProcessProbe(func(t *check.T) {
-		x := roundtrip.PostConnect(t, t.NewProcess(), roundtrip.Header(roundtrip.VersionHeader, t.Revision))
+		x := roundtrip.PostConnect(t, t.Session(check.Process), roundtrip.Header(roundtrip.VersionHeader, t.Revision))
 		r := x.AwaitReply()
 		roundtrip.RequireHTTPResponse(t, x.Response())
 		t.Expect(r).To(check.BeResult(), "initialize with the version in the header, too")
@@ -92,7 +93,7 @@ var headerChecks = check.Suite{
 			return version != t.Revision && supportsVersion(t, version)
 		})
 		if i < 0 {
-			t.WithReason(check.NotOffered).Skip("the server supports no other version")
+			t.Skip(check.NotOffered, "the server supports no other version")
 		}
 		s := t.Session()
 		a := roundtrip.PostRequest(s,
@@ -106,11 +107,11 @@ var headerChecks = check.Suite{
 // requestsWithWrongVersions are requests with versions that do not exist, sent one after the other in a session without
 // a GET stream. DELETE comes last, since it may end the session.
 func requestsWithWrongVersions(t *check.T) (all []roundtrip.NamedRoundTrip) {
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	in := roundtrip.NewManualSession(t, s)
 	ask := func() *driver.RoundTrip { return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in}) }
 	if usual := roundtrip.RetryWhileBusy(s, ask); !usual.Response().OK() {
-		t.Retry("the request is not served with the negotiated version either: %s", usual.Response())
+		t.Retry(check.Undecided, "the request is not served with the negotiated version either: %s", usual.Response())
 	}
 	try := func(name, version string, make func(http.Header) *driver.RoundTrip) {
 		wrong := in.Clone()
@@ -146,7 +147,7 @@ func refusesMethod(t *check.T, method string, a driver.HTTPResponse) bool {
 	case a.StatusCode == http.StatusMethodNotAllowed:
 		return true
 	}
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	in := roundtrip.NewManualSession(t, s)
 	usual := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 	roundtrip.AwaitHeaders(usual)
@@ -173,7 +174,7 @@ func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerV
 	s := t.Session()
 	asUsual := roundtrip.PostRequest(s, request).AwaitReply()
 	if asUsual.Err != nil {
-		t.WithReason(check.Silent).Retry("the request has no answer in its usual form either: %v", asUsual.Err)
+		t.Retry(check.Silent, "the request has no answer in its usual form either: %v", asUsual.Err)
 	}
 	var others []roundtrip.NamedRoundTrip
 	for _, f := range forms {
@@ -189,7 +190,7 @@ func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerV
 	roundtrip.EachNamedRoundTrip(t, others, func(t *check.T, other roundtrip.NamedRoundTrip) {
 		r := other.AwaitReply()
 		if !hasMessage(asUsual) && !hasMessage(r) {
-			t.Retry("the request is not served in its usual form either: %s", check.Got(asUsual))
+			t.Retry(check.Undecided, "the request is not served in its usual form either: %s", check.Got(asUsual))
 		}
 		roundtrip.RequireNotFromIntermediary(t, other.Response())
 		t.Expect(r).To(beServedLike(asUsual))

@@ -16,7 +16,7 @@ var sessionIDChecks = check.Suite{
 	"http/session-id-visible-ascii": check.Probe(func(t *check.T) {
 		ids := discoveredIDs(t)
 		if len(ids) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server issues no session id")
+			t.Skip(check.NotOffered, "the server issues no session id")
 		}
 		first := len(ids)
 		if !t.Server.Sessionless {
@@ -42,8 +42,7 @@ var sessionIDChecks = check.Suite{
 	"http/session-id-unpredictable": check.Probe(func(t *check.T) {
 		ids := requireSeveralIDs(t)
 		if allSame(ids) && t.Credentials.Bearer != "" {
-			t.WithReason(check.OtherCheck).
-				Inconclusive("all sessions have the same id, which may be one for each token")
+			t.NoVerdict(check.OtherCheck, "all sessions have the same id, which may be one for each token")
 		}
 		secrets := secretParts(t, append(discoveredIDs(t), ids...))
 		pattern := invalid.PredictablePattern(secrets, time.Now())
@@ -71,7 +70,7 @@ func discoveredIDs(t *check.T) []string {
 // after the other.
 func tenIDs(t *check.T) []string {
 	return check.Step(t, "ten sessions", func(t *check.T) (ids []string) {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		var sent []*driver.RoundTrip
 		for i := range 10 {
 			sent = append(sent, roundtrip.PostRequest(s, roundtrip.ManualRequest{
@@ -98,7 +97,7 @@ func requireSeveralIDs(t *check.T) []string {
 	skipUnlessSessions(t)
 	ids := tenIDs(t)
 	if len(ids) < 2 {
-		t.Inconclusive("of ten times initialize at once, %d brought a session id", len(ids))
+		t.NoVerdict(check.Undecided, "of ten times initialize at once, %d brought a session id", len(ids))
 	}
 	return ids
 }
@@ -138,7 +137,7 @@ func secretParts(t *check.T, ids []string) []string {
 	for _, id := range ids {
 		signature := id[strings.LastIndex(id, ".")+1:]
 		if signature == "" {
-			t.Inconclusive("the ids are tokens without a signature: %s", firstFew(ids))
+			t.NoVerdict(check.Undecided, "the ids are tokens without a signature: %s", firstFew(ids))
 		}
 		signatures = append(signatures, signature)
 	}

@@ -40,7 +40,7 @@ var legacyChecks = check.Suite{
 
 	"http/last-event-id-ignored": check.Probe(func(t *check.T) {
 		if supportsLegacy(t) {
-			t.WithReason(check.NotOffered).Skip("the server speaks older revisions, too, which have Last-Event-ID")
+			t.Skip(check.NotOffered, "the server speaks older revisions, too, which have Last-Event-ID")
 		}
 		method, params := protocol.OrdinaryRequest(t, t.Session())
 		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
@@ -53,10 +53,10 @@ var legacyChecks = check.Suite{
 func legacyMethodCheck(method string) check.Check {
 	return check.Probe(func(t *check.T) {
 		if supportsLegacy(t) {
-			t.WithReason(check.NotOffered).Skip("the server speaks older revisions, too, which have %s", method)
+			t.Skip(check.NotOffered, "the server speaks older revisions, too, which have %s", method)
 		}
 		if none := tryLegacyHandshake(t).err; none != nil {
-			t.WithReason(check.Silent).Retry("it may speak older revisions, which have %s: %v", method,
+			t.Retry(check.Silent, "it may speak older revisions, which have %s: %v", method,
 				check.Explain(none))
 		}
 		a := roundtrip.RequireHTTPResponse(t, legacyMethodResponses(t)[method])
@@ -69,7 +69,7 @@ func legacyMethodCheck(method string) check.Check {
 // legacyMethodResponses are the responses to GET and DELETE as clients of legacy revisions send them.
 func legacyMethodResponses(t *check.T) map[string]driver.HTTPResponse {
 	return check.Step(t, "methods of older revisions", func(t *check.T) map[string]driver.HTTPResponse {
-		s, answers := t.SessionForInvalidInput(), map[string]driver.HTTPResponse{}
+		s, answers := t.Session(check.ForInvalidInput), map[string]driver.HTTPResponse{}
 		in := http.Header{roundtrip.SessionIDHeader: {"mcpcheck"}, roundtrip.VersionHeader: {catalogue.NewestLegacy}}
 		for method, header := range map[string]http.Header{
 			http.MethodGet: {"Accept": {roundtrip.EventStreamType},
@@ -122,7 +122,7 @@ type legacyHandshake struct {
 // tryLegacyHandshake sends the initialize request of a legacy revision.
 func tryLegacyHandshake(t *check.T) legacyHandshake {
 	return check.Step(t, "a handshake", func(t *check.T) (h legacyHandshake) {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		s.MarkInvalidInputFromStart()
 		params := driver.ConnectParams(catalogue.NewestLegacy)
 		params["_meta"] = driver.Omitted

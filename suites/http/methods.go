@@ -14,7 +14,7 @@ import (
 
 var methodChecks = check.Suite{
 	"http/endpoint-accepts-post": check.Probe(func(t *check.T) {
-		x := roundtrip.PostConnect(t, t.NewProcess(), nil)
+		x := roundtrip.PostConnect(t, t.Session(check.Process), nil)
 		x.AwaitReply()
 		a := x.Response()
 		roundtrip.RequireHTTPResponse(t, a)
@@ -84,7 +84,7 @@ type getResponses struct {
 // openGETStreams sends both requests in an exclusive session.
 func openGETStreams(t *check.T) getResponses {
 	return check.Step(t, "streams of GET", func(t *check.T) (both getResponses) {
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		both.first = roundtrip.ListeningStream(t, s).AwaitHeadersUntilDeadline()
 		if both.hasSecond = both.first.StatusCode != 0 && roundtrip.IsStreamOr405(both.first); both.hasSecond {
 			x := roundtrip.Get(s, nil)

@@ -17,7 +17,7 @@ var oneWayChecks = check.Suite{
 			roundtrip.RequireNotFromIntermediary(t, a)
 			requireNoReply(t, a)
 			if a.StatusCode >= 400 && n.Subject.Name != "notifications/initialized" {
-				t.Skip("it was not accepted")
+				t.Skip(check.NotApplicable, "it was not accepted")
 			}
 			t.Expect(a).To(check.Satisfy("HTTP 202", roundtrip.IsAccepted))
 		})
@@ -29,10 +29,10 @@ var oneWayChecks = check.Suite{
 		roundtrip.EachNamedRoundTrip(t, all, func(t *check.T, n roundtrip.NamedRoundTrip) {
 			a := n.AwaitEnd()
 			if !roundtrip.IsAccepted(a) {
-				t.Skip("it was not answered with 202")
+				t.Skip(check.NotApplicable, "it was not answered with 202")
 			}
 			if hasNoBody(a) && !a.IsStream && (!a.Ended || a.Err != nil) {
-				t.Retry("its end has not come: %s", a)
+				t.Retry(check.Undecided, "its end has not come: %s", a)
 			}
 			t.Expect(a).To(check.Satisfy("no body",
 				func(a driver.HTTPResponse) bool { return a.Ended && hasNoBody(a) }))
@@ -63,10 +63,10 @@ var oneWayChecks = check.Suite{
 		}
 		s := t.Session()
 		unknown := roundtrip.Post(s, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)
-		bad := roundtrip.Post(t.SessionForInvalidInput(), `{"jsonrpc":"2.0","method":42}`)
+		bad := roundtrip.Post(t.Session(check.ForInvalidInput), `{"jsonrpc":"2.0","method":42}`)
 		requireNoReply(t, unknown.AwaitEnd())
 		if a := unknown.Response(); a.StatusCode == 0 && !s.IsAlive() {
-			t.WithReason(check.OtherCheck).Retry("%s", a)
+			t.Retry(check.OtherCheck, "%s", a)
 		}
 		const want = "HTTP 202 or an error status for an unknown notification"
 		t.Expect(unknown.AwaitEnd()).To(check.Satisfy(want, roundtrip.IsAcceptedOrError))
@@ -108,11 +108,11 @@ type oneWayMessages struct {
 // server may request these.
 func sendOneWay(t *check.T) oneWayMessages {
 	return check.Step(t, "one-way messages", func(t *check.T) (sent oneWayMessages) {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		params := driver.ConnectParams(t.Revision)
 		params["capabilities"] = check.M{"roots": check.M{}}
 		if err := s.Open(params); err != nil {
-			t.Retry("no session: %v", check.Explain(err))
+			t.Retry(check.Undecided, "no session: %v", check.Explain(err))
 		}
 		cancellation := invalid.NewCancellation(s)
 		mark := s.Mark()

@@ -145,13 +145,12 @@ func requireArgument(t *check.T, is func(argument) bool) argument {
 	case none == nil:
 		return p
 	case none.Tool.Name == "":
-		t.WithReason(check.NotOffered).Skip("%s", none.Detail)
+		t.Skip(check.NotOffered, "%s", none.Detail)
 	case none.Forbidden:
-		t.WithReason(check.CallsOff).
-			Inconclusive("the tool with such an argument may not be called with all values: %v",
-				*none)
+		t.NoVerdict(check.CallsOff, "the tool with such an argument may not be called with all values: %v",
+			*none)
 	}
-	t.Inconclusive("the tool with such an argument cannot be called: %v", *none)
+	t.NoVerdict(check.Undecided, "the tool with such an argument cannot be called: %v", *none)
 	return p
 }
 
@@ -270,7 +269,7 @@ func (p argument) headerMismatches(t *check.T, value any, forms []headerVariant)
 	all := headerMismatches(t, p.request(value), forms)
 	for _, x := range all {
 		if code, isError := x.validReply.Code(); isError && !x.isRefused() {
-			t.Inconclusive("%s is answered with error %d whatever its headers say", p.tool.Name, code)
+			t.NoVerdict(check.Undecided, "%s is answered with error %d whatever its headers say", p.tool.Name, code)
 		}
 	}
 	return all

@@ -37,18 +37,18 @@ var responseChecks = check.Suite{
 	}),
 
 	"http/request-errors-are-jsonrpc": check.Probe(func(t *check.T) {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		if r := check.RequestNoOp(t, s); r.IsStatusOnly() {
-			t.Retry("%s, too, is answered with %s", r.Method, check.Got(r))
+			t.Retry(check.Undecided, "%s, too, is answered with %s", r.Method, check.Got(r))
 		}
 		invalid.SkipUnlessAnswersInvalid(t)
 		roundtrip.EachNamedRoundTrip(t, failingRequests(t, s), func(t *check.T, x roundtrip.NamedRoundTrip) {
 			r := x.AwaitReply()
 			switch {
 			case r.Err != nil:
-				t.Inconclusive("%v", check.Explain(r.Err))
+				t.NoVerdict(check.Undecided, "%v", check.Explain(r.Err))
 			case r.Result() != nil:
-				t.Skip("it was answered with a result")
+				t.Skip(check.NotApplicable, "it was answered with a result")
 			}
 			roundtrip.RequireNotFromIntermediary(t, x.Response())
 			roundtrip.SkipIfUnauthorized(t, x.Response())
@@ -114,7 +114,7 @@ var responseChecks = check.Suite{
 		replies := concurrentReplies(t)
 		for _, r := range replies {
 			if r.Answered() && roundtrip.IsNotFound(r.Frame.RoundTrip.Response()) {
-				t.WithReason(check.Died).Inconclusive("the server has ended the session: %s", check.Got(r))
+				t.NoVerdict(check.Died, "the server has ended the session: %s", check.Got(r))
 			}
 			t.Expect(r).To(check.Satisfy("each of twenty requests at a time served", hasMessage))
 		}
@@ -122,9 +122,9 @@ var responseChecks = check.Suite{
 
 	"http/large-request-refused": check.ShutdownProbe(func(t *check.T) {
 		if !t.Site().IsLoopback() {
-			t.Skip("so much is only sent to a server on this machine")
+			t.Skip(check.NotApplicable, "so much is only sent to a server on this machine")
 		}
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		usual := check.RequestNoOp(t, s)
 		x := postLargeRequest(s)
 		a := x.AwaitEnd()
@@ -176,7 +176,7 @@ func errorProblem(r RoundTripRecord) string {
 // postMalformedJSON is the response to a body that is not JSON. It ends the check when the session does not survive it.
 func postMalformedJSON(t *check.T) driver.HTTPResponse {
 	return check.Step(t, "a body that is not JSON", func(t *check.T) driver.HTTPResponse {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		a := roundtrip.Post(s, `{"mcpcheck" !!`).AwaitEnd()
 		if a.StatusCode == 0 && check.TryNoOp(t, s).Err != nil {
 			t.Yield("the session did not survive it")
@@ -245,7 +245,7 @@ func concurrentReplies(t *check.T) (replies []driver.Reply) {
 	s := t.Session()
 	begin := time.Now()
 	if r := check.RequestNoOp(t, s); r.IsStatusOnly() {
-		t.Retry("a single request is not served either: %s", check.Got(r))
+		t.Retry(check.Undecided, "a single request is not served either: %s", check.Got(r))
 	}
 	deadline := time.Now().Add(s.ReplyTimeout() + many*time.Since(begin))
 	var sent []*driver.RoundTrip
@@ -264,15 +264,15 @@ func concurrentReplies(t *check.T) (replies []driver.Reply) {
 // requireSequentialAnswers ends a check when as many requests are not answered one by one either, or take longer than
 // the timeout.
 func requireSequentialAnswers(t *check.T, many int) {
-	s := t.ExclusiveSession()
+	s := t.Session(check.Exclusive)
 	begin := time.Now()
 	for range many {
 		if r := check.TryNoOp(t, s); r.Err != nil {
-			t.Skip("requests are not answered one by one either: %v", r.Err)
+			t.Skip(check.NotApplicable, "requests are not answered one by one either: %v", r.Err)
 		}
 	}
 	if took := time.Since(begin); took > s.ReplyTimeout() {
-		t.Inconclusive("one by one, so many requests took %v", took.Round(time.Second))
+		t.NoVerdict(check.Undecided, "one by one, so many requests took %v", took.Round(time.Second))
 	}
 }
 

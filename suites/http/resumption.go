@@ -32,22 +32,23 @@ var resumptionChecks = check.Suite{
 		case r.isAmbiguous:
 			t.Yield("another stream has an event of the same id")
 		case !r.response.IsStream:
-			t.Skip("streams cannot be resumed: %s", r.response)
+			t.Skip(check.NotApplicable, "streams cannot be resumed: %s", r.response)
 		}
 		if !r.isSuccessful() && r.hasEarlyResponse {
-			t.Inconclusive("the response came before the connection could be dropped, and was not sent again")
+			t.NoVerdict(check.Undecided,
+				"the response came before the connection could be dropped, and was not sent again")
 		}
 		t.Expect(r.isSuccessful()).To(check.BeTrue("the response on the stream that resumes that of the request", "%s",
 			r.response))
 	}),
 
 	"http/resume-unknown-event-id": check.Probe(func(t *check.T) {
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		x := resumeAfter(s, "mcpcheck-unknown")
 		s.Barrier(s.Mark())
 		a := roundtrip.AwaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
 		if a.StatusCode == 0 && !a.Ended {
-			t.WithReason(check.Silent).Inconclusive("GET was not answered in time")
+			t.NoVerdict(check.Silent, "GET was not answered in time")
 		}
 		t.Expect(a).To(check.Satisfy("an answer that is not a server error", func(a driver.HTTPResponse) bool {
 			return a.StatusCode != 0 && isNotServerError(a)
@@ -66,7 +67,7 @@ var resumptionChecks = check.Suite{
 			t.Yield("the response has another id than the request")
 		}
 		if !r.Answered() && !resumeStream(t).isSuccessful() {
-			t.Inconclusive("what became of %s cannot be seen: %s", call.Tool.Name, a)
+			t.NoVerdict(check.Undecided, "what became of %s cannot be seen: %s", call.Tool.Name, a)
 		}
 		finished := r.Answered() && protocol.ReplyKind(r) == protocol.ReplyKind(call.Reply)
 		t.Expect(finished).To(check.BeTrue("the result of "+call.Tool.Name+", as without a dropped connection",
@@ -81,7 +82,7 @@ func interruptCall(
 ) (s *driver.Session, call toolcall.ToolCall, x *driver.RoundTrip, first driver.StreamEvent) {
 	var quick string
 	for _, call = range resumableCalls(t) {
-		s = t.ExclusiveSession()
+		s = t.Session(check.Exclusive)
 		x = roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: "tools/call", Params: call.Params(s)})
 		first = firstEventWithID(x)
 		a := x.Response()
@@ -91,7 +92,7 @@ func interruptCall(
 		}
 		quick = fmt.Sprintf("%s answered before it could be interrupted: %s", call.Tool.Name, a)
 	}
-	t.Inconclusive("%s", quick)
+	t.NoVerdict(check.Undecided, "%s", quick)
 	return
 }
 
@@ -123,15 +124,15 @@ type resumption struct {
 // resumeStream drops the connection of a request as soon as it has an event id, and resumes its stream.
 func resumeStream(t *check.T) resumption {
 	if t.Server.Sessionless {
-		t.WithReason(check.NotOffered).Skip("the server has no sessions: there is nothing to come back to")
+		t.Skip(check.NotOffered, "the server has no sessions: there is nothing to come back to")
 	}
 	return check.Step(t, "resumption", func(t *check.T) (r resumption) {
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		method, params := protocol.OrdinaryRequest(t, s)
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params})
 		first := firstEventWithID(x)
 		if first.ID == "" {
-			t.WithReason(check.NotOffered).Skip("event streams have no ids: they cannot be resumed")
+			t.Skip(check.NotOffered, "event streams have no ids: they cannot be resumed")
 		}
 		x.Abort()
 		id := x.RequestID()
@@ -142,7 +143,7 @@ func resumeStream(t *check.T) resumption {
 			})
 		})
 		r.isResponseID = roundtrip.ResponseInEvents([]driver.StreamEvent{first}, id).Answered()
-		other := t.Request(s, method, params)
+		other := t.Send(s, method, params)
 		r.otherEvents = other.Request.RoundTrip.Response().Events
 		for _, f := range s.ReceivedSince(0) {
 			if f.Side == driver.FromClient && f.IsRequest() && f.RoundTrip != x {
@@ -221,7 +222,7 @@ func resumeAfter(s *driver.Session, id string) (x *driver.RoundTrip) {
 // quickest first. The duration of a call does not prove that it takes long, since any may on a busy machine.
 func resumableCalls(t *check.T) (list []toolcall.ToolCall) {
 	if t.Server.Sessionless {
-		t.WithReason(check.NotOffered).Skip("the server has no sessions: there is nothing to come back to")
+		t.Skip(check.NotOffered, "the server has no sessions: there is nothing to come back to")
 	}
 	calls := toolcall.ValidCalls(t)
 	for _, c := range slices.SortedStableFunc(slices.Values(toolcall.AnsweredCalls(calls.List)),

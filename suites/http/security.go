@@ -42,7 +42,7 @@ var securityChecks = check.Suite{
 		if foreignProbe(t).isServed() {
 			t.Yield("initialize with a foreign Origin is served")
 		}
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		in := roundtrip.NewManualSession(t, s)
 		in.Set("Origin", foreignOrigin)
 		probes := []originProbe{requireDecided(t,
@@ -72,7 +72,7 @@ var securityChecks = check.Suite{
 		method, _ := roundtrip.ConnectRequest(t)
 		t.Expect(!byOrigin).To(check.BeTrue(method+" served without Origin, as with it", "%s", k.NoOrigin))
 		requireDecided(t, k.NoOrigin)
-		t.Inconclusive("%s is not served, with an Origin or without: %s", method, k.NoOrigin)
+		t.NoVerdict(check.Undecided, "%s is not served, with an Origin or without: %s", method, k.NoOrigin)
 	}).WhenConnectRefused(),
 
 	"http/origin-own-accepted": check.Probe(func(t *check.T) {
@@ -103,12 +103,12 @@ var securityChecks = check.Suite{
 
 	"http/bind-localhost": check.Probe(func(t *check.T) {
 		if !t.Site().OwnsProcess() {
-			t.WithReason(check.NotGiven).Skip("mcpcheck did not start the server")
+			t.Skip(check.NotGiven, "mcpcheck did not start the server")
 		}
 		skipUnlessLoopback(t)
 		addresses, why := t.Site().ExposedAddrs()
 		if why != "" {
-			t.Skip("%s", why)
+			t.Skip(check.NotApplicable, "%s", why)
 		}
 		t.Expect(addresses).To(check.BeEmptyList[string]("connections taken on loopback addresses only"))
 	}),
@@ -122,7 +122,7 @@ var securityChecks = check.Suite{
 		for _, a := range answers {
 			allowed := a.Header.Get("Access-Control-Allow-Origin")
 			if isPermissive(allowed) && t.Credentials.Bearer != "" {
-				t.Skip("pages of any origin may read answers, but the server wants a token")
+				t.Skip(check.NotApplicable, "pages of any origin may read answers, but the server wants a token")
 			}
 			const want = "no Access-Control-Allow-Origin that lets pages of " + foreignOrigin + " read answers"
 			t.DecidedBy(a).Expect(allowed).To(check.Satisfy(want, isRestrictive))
@@ -148,7 +148,7 @@ var lookalikeOrigins = []string{
 // it.
 func skipUnlessLoopback(t *check.T) {
 	if !t.Site().IsLoopback() {
-		t.Skip("the server is not reached over a loopback address")
+		t.Skip(check.NotApplicable, "the server is not reached over a loopback address")
 	}
 }
 
@@ -156,7 +156,7 @@ func skipUnlessLoopback(t *check.T) {
 // intended, or a proxy may have answered.
 func requireLoopback(t *check.T, found string) {
 	if !t.Site().IsLoopback() {
-		t.Inconclusive("%s, which may be meant: the server is not reached over a loopback address", found)
+		t.NoVerdict(check.Undecided, "%s, which may be meant: the server is not reached over a loopback address", found)
 	}
 }
 
@@ -213,7 +213,7 @@ func beRefused() types.GomegaMatcher { return check.Satisfy("a refusal", originP
 func requireDecided(t *check.T, k originProbe) originProbe {
 	roundtrip.RequireNotFromIntermediary(t, k.Response)
 	if k.isPending() {
-		t.Retry("neither served nor refused, %s: %s", k.Request.Subject.Name, k)
+		t.Retry(check.Undecided, "neither served nor refused, %s: %s", k.Request.Subject.Name, k)
 	}
 	return k
 }
@@ -238,7 +238,7 @@ type originProbes struct {
 // Probes that are refused as busy are sent again.
 func sendOriginProbes(t *check.T) originProbes {
 	return check.Step(t, "visitors", func(t *check.T) (v originProbes) {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		own := roundtrip.ServerURL(t)
 		probe := func(name, host string, origin ...string) (answered func() originProbe) {
 			ask := func() *driver.RoundTrip {
@@ -287,7 +287,7 @@ func requireProbes(t *check.T, pick func(originProbes) []originProbe) (picked []
 	v := sendOriginProbes(t)
 	if !requireDecided(t, v.NoOrigin).isServed() {
 		method, _ := roundtrip.ConnectRequest(t)
-		t.Inconclusive("%s without Origin is not served either: %s", method, v.NoOrigin)
+		t.NoVerdict(check.Undecided, "%s without Origin is not served either: %s", method, v.NoOrigin)
 	}
 	for _, k := range pick(v) {
 		picked = append(picked, requireDecided(t, k))

@@ -46,13 +46,13 @@ var sessionChecks = check.Suite{
 		s := t.Session()
 		id := s.HTTP().SessionID()
 		if invalid.IsJWT(id) {
-			t.Skip("the session ids are signed: one that is made up is malformed")
+			t.Skip(check.NotApplicable, "the session ids are signed: one that is made up is malformed")
 		}
 		unknown := roundtrip.Header(roundtrip.SessionIDHeader, roundtrip.MutatedID(id))
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: unknown})
 		r := x.AwaitReply()
 		if r.Result() != nil && isHandled(requestWithoutSessionID(t)) {
-			t.WithReason(check.NotOffered).Skip("the server needs no session id: it serves requests without one, too")
+			t.Skip(check.NotOffered, "the server needs no session id: it serves requests without one, too")
 		}
 		t.Expect(x.Response()).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
 	}),
@@ -96,7 +96,7 @@ var sessionChecks = check.Suite{
 	}),
 
 	"http/initialize-needs-no-session": check.Probe(func(t *check.T) {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		plain := roundtrip.PostConnect(t, s, roundtrip.Header(roundtrip.SessionIDHeader))
 		if plain.AwaitReply().Result() != nil {
 			return
@@ -104,22 +104,22 @@ var sessionChecks = check.Suite{
 		a := plain.Response()
 		roundtrip.SkipIfUnauthorized(t, a)
 		if !a.OK() && !roundtrip.MayRequireSession(a) {
-			t.WithReason(check.OtherCheck).Inconclusive("initialize is not served: %s", a)
+			t.NoVerdict(check.OtherCheck, "initialize is not served: %s", a)
 		}
 		const want = "initialize served without further headers, as with them"
 		t.DecidedBy(a).Expect(roundtrip.RequiredConnectHeaders(t, s)).To(check.BeEmptyList[string](want),
 			"it was answered with %s", a)
 		if t.Server.ConnectResult == nil { // else discovery has seen it served, and there may be one session only
-			t.WithReason(check.OtherCheck).Inconclusive("initialize is not served in any way: %s", a)
+			t.NoVerdict(check.OtherCheck, "initialize is not served in any way: %s", a)
 		}
 	}).WhenConnectRefused(),
 
 	"http/no-session-issued-no-session-required": check.Probe(func(t *check.T) {
 		switch {
 		case t.Server.ConnectResult == nil:
-			t.WithReason(check.HandshakeFailed).Inconclusive("the handshake failed")
+			t.NoVerdict(check.HandshakeFailed, "the handshake failed")
 		case !t.Server.Sessionless:
-			t.Skip("the server issues session ids")
+			t.Skip(check.NotApplicable, "the server issues session ids")
 		}
 		answers := responsesWithoutSession(t)
 		served := slices.ContainsFunc(answers, driver.HTTPResponse.OK)
@@ -127,7 +127,7 @@ var sessionChecks = check.Suite{
 		t.Expect(!demanded).To(check.BeTrue("requests served without a session id, since initialize brought none",
 			"%s (a proxy may have removed the header Mcp-Session-Id)", answers[0]))
 		if !served {
-			t.Inconclusive("requests are not served after the handshake: %s", answers[0])
+			t.NoVerdict(check.Undecided, "requests are not served after the handshake: %s", answers[0])
 		}
 	}).WhenConnectRefused(),
 
@@ -150,7 +150,7 @@ var sessionChecks = check.Suite{
 			}
 			for _, x := range requestInTwoSessions(t) {
 				if r := x.AwaitReply(); r.Err != nil {
-					t.Retry("%v", check.Explain(r.Err))
+					t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 				}
 			}
 		}),
@@ -158,7 +158,7 @@ var sessionChecks = check.Suite{
 
 func skipUnlessSessions(t *check.T) {
 	if t.Server.Sessionless {
-		t.WithReason(check.NotOffered).Skip("the server issues no session id")
+		t.Skip(check.NotOffered, "the server issues no session id")
 	}
 }
 
@@ -166,7 +166,7 @@ func skipUnlessSessions(t *check.T) {
 func requireEnded(t *check.T, a driver.HTTPResponse) {
 	switch {
 	case a.StatusCode == http.StatusMethodNotAllowed:
-		t.WithReason(check.NotOffered).Skip("DELETE is answered with 405: the server lets no client end a session")
+		t.Skip(check.NotOffered, "DELETE is answered with 405: the server lets no client end a session")
 	case !a.OK():
 		t.Yield("DELETE did not end the session")
 	}
@@ -206,7 +206,7 @@ type deletedSession struct {
 // deleteSession ends a session with DELETE and tries to use it.
 func deleteSession(t *check.T) deletedSession {
 	return check.Step(t, "ended session", func(t *check.T) (e deletedSession) {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		in := roundtrip.NewManualSession(t, s)
 		e.GetResponse = roundtrip.AwaitHeaders(roundtrip.Get(s, in))
 		if e.DeleteResponse = s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete,
@@ -275,10 +275,10 @@ func gracePeriod(deleted driver.HTTPResponse, s *driver.Session) time.Duration {
 // responsesWithoutSession are the responses to what every server accepts in a session without an id: the notification
 // that ends the handshake, and requests.
 func responsesWithoutSession(t *check.T) (answers []driver.HTTPResponse) {
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	in := roundtrip.Header(roundtrip.VersionHeader, t.Revision)
 	if connect := roundtrip.PostConnect(t, s, nil); connect.AwaitReply().Result() == nil {
-		t.Retry("no session: initialize was answered with %s", connect.Response())
+		t.Retry(check.Undecided, "no session: initialize was answered with %s", connect.Response())
 	}
 	sent := []*driver.RoundTrip{roundtrip.PostInitialized(s, in)}
 	for _, method := range append([]string{""}, protocol.ListMethods(t.Server.Capabilities)...) {
@@ -296,7 +296,7 @@ func responsesWithoutSession(t *check.T) (answers []driver.HTTPResponse) {
 func requestInTwoSessions(t *check.T) []*driver.RoundTrip {
 	return check.Step(t, "two sessions at once", func(t *check.T) (sent []*driver.RoundTrip) {
 		const most, same = 4, 70041
-		a, b := t.ExclusiveSession(), t.ExclusiveSession()
+		a, b := t.Session(check.Exclusive), t.Session(check.Exclusive)
 		both := []*driver.Session{a, b}
 		for _, s := range both {
 			roundtrip.ListeningResponse(t, s) // on this stream responses of the other session may come

@@ -30,25 +30,24 @@ var streamChecks = check.Suite{
 			case ignoresInvalid && responded[e.Name()]:
 				t.Yield("it may be what is to be refused, and that has no answer")
 			case e.IsSubscription():
-				t.Skip("its response comes when the server ends the subscription")
+				t.Skip(check.NotApplicable, "its response comes when the server ends the subscription")
 			case e.ClosedByServer() && !t.IsModern() && (t.Revision < "2025-11-25" || !e.IsResumable()):
 				t.Yield("the stream was closed early")
 			case e.ClosedByServer() && len(e.Resumptions) >= 5:
-				t.WithReason(check.Limit).Inconclusive("it was resumed %d times, and that is enough",
+				t.NoVerdict(check.Limit, "it was resumed %d times, and that is enough",
 					len(e.Resumptions))
 			case invalid.IsProbeID(e.RequestID()):
-				t.Skip("another check judges the ids that it tries")
+				t.Skip(check.NotApplicable, "another check judges the ids that it tries")
 			case e.Blocked:
-				t.Skip("an earlier request had no answer in time either")
+				t.Skip(check.NotApplicable, "an earlier request had no answer in time either")
 			case e.NotAwaited():
-				t.Skip("the client waited no longer")
+				t.Skip(check.NotApplicable, "the client waited no longer")
 			case e.SessionTerminated:
-				t.Skip("the server has ended the session, and so what was to come in it")
+				t.Skip(check.NotApplicable, "the server has ended the session, and so what was to come in it")
 			case e.Session.IsReceiving(e.Request):
-				t.WithReason(check.Silent).
-					Inconclusive("an event was still coming when the response was due (--timeout)")
+				t.NoVerdict(check.Silent, "an event was still coming when the response was due (--timeout)")
 			case hasLostAnswer(e.Session):
-				t.Inconclusive("an answer of the client to a request of the server did not get through")
+				t.NoVerdict(check.Undecided, "an answer of the client to a request of the server did not get through")
 			}
 			t.Expect(e.HasResponse() ||
 				e.ResponseOnGET).To(check.BeTrue("the response on the stream, or on one that resumes it",
@@ -59,7 +58,7 @@ var streamChecks = check.Suite{
 	"http/sse-not-closed-early": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
 		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
 			if e.ResponseFrame() == nil && !e.ClosedByServer() {
-				t.Skip("neither the response came nor the end")
+				t.Skip(check.NotApplicable, "neither the response came nor the end")
 			}
 			t.Expect(e.ResponseFrame() != nil).To(check.BeTrue("the response before the end of the stream", "%s",
 				e.NoResponseReason()))
@@ -85,17 +84,16 @@ var streamChecks = check.Suite{
 
 	"http/sse-priming-event": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
 		if t.Server.Sessionless {
-			t.WithReason(check.NotOffered).Skip("the server has no sessions: there is nothing to come back to")
+			t.Skip(check.NotOffered, "the server has no sessions: there is nothing to come back to")
 		}
 		if len(transcript.GetStreams(t, w)) == 0 {
-			t.WithReason(check.NotOffered).
-				Skip("the server opens no event stream for GET: there is no way to come back")
+			t.Skip(check.NotOffered, "the server opens no event stream for GET: there is no way to come back")
 		}
 		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
 			i := slices.IndexFunc(e.HTTPResponse.Events,
 				func(e driver.StreamEvent) bool { return e.HasID || e.HasData })
 			if i < 0 {
-				t.WithReason(check.NotObserved).Skip("no event came")
+				t.Skip(check.NotObserved, "no event came")
 			}
 			first := e.HTTPResponse.Events[i]
 			t.Expect(transcript.HasEventID(first) &&
@@ -108,11 +106,11 @@ var streamChecks = check.Suite{
 		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
 			response := e.ResponseFrame()
 			if response == nil {
-				t.WithReason(check.NotObserved).Skip("no response came on it")
+				t.Skip(check.NotObserved, "no response came on it")
 			}
 			open := e.LastTime - response.At
 			if !e.ClosedByServer() && open < maxOpenAfterResponse {
-				t.Skip("the client closed the stream")
+				t.Skip(check.NotApplicable, "the client closed the stream")
 			}
 			t.Expect(open <= maxOpenAfterResponse).To(check.BeTrue("the end of the stream after the response",
 				"a stream that is still open after %v", maxOpenAfterResponse))
@@ -137,7 +135,7 @@ var streamChecks = check.Suite{
 			all = append(all, eventIDUses(t, s)...)
 		}
 		if len(all) == 0 {
-			t.WithReason(check.NotObserved).Skip("no session has event ids on several streams")
+			t.Skip(check.NotObserved, "no session has event ids on several streams")
 		}
 		check.Each(t, all, eventIDUse.subject, func(t *check.T, u eventIDUse) {
 			t.Expect(u.Second == nil).To(check.BeTrue("each event id once in a session", "%s", u))
@@ -168,7 +166,7 @@ var streamChecks = check.Suite{
 			}
 		}
 		if len(idle) == 0 {
-			t.WithReason(check.NotObserved).Skip("no stream of subscriptions/listen was open for %v", maxIdle)
+			t.Skip(check.NotObserved, "no stream of subscriptions/listen was open for %v", maxIdle)
 		}
 		transcript.EachStream(t, idle, func(t *check.T, e *transcript.SSEStream) {
 			t.Expect(e.HTTPResponse.Comments > 0).To(check.BeTrue("a comment within "+maxIdle.String(), "none"))
@@ -176,7 +174,7 @@ var streamChecks = check.Suite{
 	}),
 
 	"http/disconnect-survival": check.ShutdownProbe(func(t *check.T) {
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		usual := check.RequestNoOp(t, s)
 		all := check.M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{
@@ -184,7 +182,7 @@ var streamChecks = check.Suite{
 				"mcpcheck-dropped"), Method: "subscriptions/listen", Params: check.M{"notifications": all},
 		})
 		if a := roundtrip.AwaitResponse(x); !a.IsStream {
-			t.WithReason(check.NotOffered).Skip("subscriptions/listen is answered with %s", a)
+			t.Skip(check.NotOffered, "subscriptions/listen is answered with %s", a)
 		}
 		x.Abort()
 		s.Sleep(noticeTime)
@@ -199,14 +197,14 @@ var streamChecks = check.Suite{
 			}
 		}
 		if len(closed) == 0 {
-			t.WithReason(check.NotObserved).Skip("the server closed no connection of a GET stream")
+			t.Skip(check.NotObserved, "the server closed no connection of a GET stream")
 		}
 		transcript.EachStream(t, closed, func(t *check.T, e *transcript.SSEStream) {
 			if !e.IsResumable() {
-				t.Skip("it had no event ids: the server has ended the stream, which it may")
+				t.Skip(check.NotApplicable, "it had no event ids: the server has ended the stream, which it may")
 			}
 			if len(e.Resumptions) == 0 || !e.Resumptions[0].HTTPResponse.OK() {
-				t.Skip("it was not resumed, or could not be: the server may have ended the stream")
+				t.Skip(check.NotApplicable, "it was not resumed, or could not be: the server may have ended the stream")
 			}
 			t.Expect(e.HasEvent(hasRetry)).To(check.BeTrue("a retry field before the connection is closed", "%s",
 				e.HTTPResponse))
@@ -282,7 +280,7 @@ func describeContent(e driver.StreamEvent) string {
 func skipIfNoGETStreams(t *check.T, w check.Wire) []*transcript.SSEStream {
 	streams := transcript.GetStreams(t, w)
 	if len(streams) == 0 {
-		t.WithReason(check.NotOffered).Skip("the server opens no event stream for GET")
+		t.Skip(check.NotOffered, "the server opens no event stream for GET")
 	}
 	return streams
 }
@@ -296,7 +294,7 @@ func skipIfNoneClosedEarly(t *check.T, w check.Wire) (streams []*transcript.SSES
 		}
 	}
 	if len(streams) == 0 {
-		t.WithReason(check.NotObserved).Skip("the server closed no stream before its response")
+		t.Skip(check.NotObserved, "the server closed no stream before its response")
 	}
 	return streams
 }

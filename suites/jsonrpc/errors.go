@@ -31,7 +31,7 @@ var errorChecks = check.Suite{
 				if r.Call == nil && (r.GuessedCall == nil || r.GuessedCall.Cancelled ||
 					isNoOp(r.Session, r.GuessedCall.Request)) ||
 					r.Request != nil && invalid.IsProbeID(r.Request.ID) {
-					t.Skip("it answers no request, or one whose id another check judges")
+					t.Skip(check.NotApplicable, "it answers no request, or one whose id another check judges")
 				}
 				if r.HasWrongID() && !areIDsRepeated(t, check.FrameID(r.Request)) {
 					t.Yield("results have other ids, too")
@@ -76,7 +76,7 @@ var errorChecks = check.Suite{
 				t.Yield("nothing waits for it")
 			}
 			if m.Request != nil && bytes.Contains(m.Request.Raw.Bytes(), []byte(`\n`)) {
-				t.Skip("it may repeat the line breaks that it was sent")
+				t.Skip(check.NotApplicable, "it may repeat the line breaks that it was sent")
 			}
 			if m.Request != nil {
 				message = withoutRequestTexts(message, m.Request.JSON())

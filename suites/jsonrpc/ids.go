@@ -60,7 +60,7 @@ var idChecks = check.Suite{
 		}))
 		if len(ids) == 2 {
 			// An id may be used only once in a session.
-			expectIDs(t, invalid.OtherIDProbes(t, t.SessionForInvalidInput(), "falsy")...)
+			expectIDs(t, invalid.OtherIDProbes(t, t.Session(check.ForInvalidInput), "falsy")...)
 		}
 	}),
 
@@ -135,9 +135,9 @@ func requestWithCapabilities(t *check.T) {
 	meta := check.M{"_meta": check.M{driver.MetaCapabilities: handshake.CapableConnectParams(
 		t.Revision)["capabilities"]}}
 	harmless, _ := s.NoOp()
-	t.TryRequest(s, harmless, meta)
+	t.Send(s, harmless, meta, check.AllowSilence)
 	if list, served := protocol.ListMethod(t); served {
-		t.TryRequest(s, list, meta)
+		t.Send(s, list, meta, check.AllowSilence)
 	}
 	check.ObserveLate(t, time.Now())
 }
@@ -183,7 +183,7 @@ func requireRepeatedIDs(t *check.T) {
 // expectID requires a response under the id, and a result if the usual reply is one.
 func expectID(t *check.T, usual driver.Reply, e invalid.IDProbeResult) {
 	if _, down := check.ServerDown(t); down && e.Reply.Err != nil { // no other request would have been answered
-		t.Inconclusive("%v", check.Explain(e.Reply.Err))
+		t.NoVerdict(check.Undecided, "%v", check.Explain(e.Reply.Err))
 	}
 	check.RequireNotLate(t, e.Reply)
 	t.Expect(e).To(invalid.HaveRequestID(e.ID))

@@ -35,7 +35,7 @@ func (all *runCalls) retryReason(t *check.T, x *transcript.Call) string {
 	case len(all.retryReasons) == maxRetries:
 		return "the connection broke off, and the request was not made once more"
 	}
-	if !protocol.IsConnectionLost(t.TryRequest(t.ExclusiveSession(), x.Request.Method, params)) {
+	if !protocol.IsConnectionLost(t.Send(t.Session(check.Exclusive), x.Request.Method, params, check.AllowSilence)) {
 		why = "the connection broke off, and not when the request was made once more"
 	}
 	all.retryReasons[key] = why

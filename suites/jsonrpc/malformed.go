@@ -16,7 +16,7 @@ var malformedChecks = check.Suite{
 	"jsonrpc/parse-error-reported": check.Probe(func(t *check.T) {
 		r := invalid.MalformedReplies(t, invalid.NotJSON)[0].Reply
 		if hasNoCode(r) {
-			t.Skip("over HTTP a status of an error is enough")
+			t.Skip(check.NotApplicable, "over HTTP a status of an error is enough")
 		}
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeError(errcode.ParseError))
@@ -25,7 +25,7 @@ var malformedChecks = check.Suite{
 	"jsonrpc/parse-error-id": check.Probe(func(t *check.T) {
 		r := invalid.MalformedReplies(t, invalid.NotJSON)[0].Reply
 		if r.Error() == nil {
-			t.WithReason(check.NotObserved).Skip("no error was returned")
+			t.Skip(check.NotObserved, "no error was returned")
 		}
 		t.Expect(r.Frame).To(invalid.HaveNoID())
 	}),
@@ -54,7 +54,7 @@ var malformedChecks = check.Suite{
 			}
 		}
 		if !refused {
-			t.WithReason(check.NotObserved).Skip("no error was returned that needs an id")
+			t.Skip(check.NotObserved, "no error was returned that needs an id")
 		}
 	}),
 

@@ -48,7 +48,7 @@ var methodChecks = check.Suite{
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		methods := undeclaredMethods(t)
 		if len(methods) == 0 {
-			t.Skip("the server declares every family")
+			t.Skip(check.NotApplicable, "the server declares every family")
 		}
 		switch unknown := invalid.SendUnknownMethod(t).Reply; {
 		case !unknown.Answered():
@@ -56,7 +56,7 @@ var methodChecks = check.Suite{
 		case unknown.Result() != nil:
 			t.Yield("the server serves any method")
 		}
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		var all []driver.Reply
 		for _, method := range methods {
 			r := invalid.AwaitWithBarrier(s, s.Mark(), s.Request(method, methodParams[method]),
@@ -87,7 +87,7 @@ var methodChecks = check.Suite{
 				continue
 			}
 			ask := func(params check.M) func() driver.Reply {
-				return func() driver.Reply { return t.TryRequest(s, r.method, params) }
+				return func() driver.Reply { return t.Send(s, r.method, params, check.AllowSilence) }
 			}
 			plain := ask(check.M{})()
 			if plain.Result() == nil {
@@ -118,7 +118,7 @@ var methodChecks = check.Suite{
 func removedMethodCheck(method string, params check.M) check.Check {
 	return check.Probe(func(t *check.T) {
 		unknown, _ := invalid.SendUnknownMethod(t).Reply.Code()
-		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), method, params)
+		r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), method, params)
 		invalid.SkipUnlessServerRejects(t, r)
 		if code, isError := r.Code(); isError && code == unknown && code != errcode.MethodNotFound {
 			t.Yield("any unknown method is answered with %d", code)

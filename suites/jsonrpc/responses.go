@@ -52,7 +52,7 @@ var responseChecks = check.Suite{
 				case r.Call == nil && r.Session.OtherSessionUsedID(r.ID):
 					t.Yield("it may be for another session")
 				case r.GuessedCall != nil:
-					t.Skip("it may be meant for a request that has no answer")
+					t.Skip(check.NotApplicable, "it may be meant for a request that has no answer")
 				case r.Call == nil && r.MaybeForNotification:
 					t.Yield("it may be a reply to a notification")
 				case protocol.IsMissingID(r.ID):
@@ -80,24 +80,23 @@ var responseChecks = check.Suite{
 		hung := unansweredCallsIn(all.calls)
 		check.Judge(t, "answer", all.calls, all.subject, func(t *check.T, x *transcript.Call) {
 			if excess := x.LimitErr(); excess != nil {
-				t.Inconclusive("%v", excess)
+				t.NoVerdict(check.Undecided, "%v", excess)
 			}
 			if slices.Contains(hung.blocking, x) {
 				t.Fail("an answer to the call of "+toolName(x), "%s, nor to ping meanwhile", x.NoAnswerReason())
 			}
 			if why := exemptReason(t, w, x, all); why != "" {
-				t.Skip("%s", why)
+				t.Skip(check.NotApplicable, "%s", why)
 			}
 			t.Expect(x.Response != nil).To(check.BeTrue("an answer to "+x.Request.Method, "%s", x.NoAnswerReason()))
 		})
 		if len(all.pendingMethods) > 0 {
-			t.WithReason(check.Silent).Inconclusive("the server was still answering when the --timeout had passed: %s",
+			t.NoVerdict(check.Silent, "the server was still answering when the --timeout had passed: %s",
 				strings.Join(all.pendingMethods, ", "))
 		}
 		if len(hung.slowTools) > 0 {
-			t.WithReason(check.Silent).
-				Inconclusive("some tools did not answer in time and may run for long (--timeout): %s",
-					strings.Join(hung.slowTools, ", "))
+			t.NoVerdict(check.Silent, "some tools did not answer in time and may run for long (--timeout): %s",
+				strings.Join(hung.slowTools, ", "))
 		}
 	}),
 }

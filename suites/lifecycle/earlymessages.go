@@ -18,7 +18,7 @@ var earlyMessageChecks = check.Suite{
 		}
 	}, func(t *check.T, w check.Wire) {
 		if t.Server.Transport == "http" {
-			t.Skip("over Streamable HTTP a server cannot speak first")
+			t.Skip(check.NotApplicable, "over Streamable HTTP a server cannot speak first")
 		}
 		eachWaitingPeriod(t, w, untilFirstMessage, func(t *check.T, m *driver.Frame) {
 			t.Fail("silence until initialize was sent", "%s", check.Show(m))
@@ -74,12 +74,12 @@ func eachWaitingPeriod(
 			t.Server.Transport == "http"
 	}
 	if !slices.ContainsFunc(waits, tells) {
-		t.WithReason(check.NotObserved).Inconclusive("no session was idle for %v", check.LateWindow)
+		t.NoVerdict(check.NotObserved, "no session was idle for %v", check.LateWindow)
 	}
 	waits = slices.DeleteFunc(waits, func(w waitingPeriod) bool { return !tells(w) })
 	check.Each(t, waits, waitingPeriod.subject, func(t *check.T, w waitingPeriod) {
 		if w.limitErr != nil {
-			t.Inconclusive("%v", w.limitErr)
+			t.NoVerdict(check.Undecided, "%v", w.limitErr)
 		}
 		for _, m := range w.messages {
 			run(t, m)

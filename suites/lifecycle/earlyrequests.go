@@ -25,7 +25,7 @@ var earlyRequestChecks = check.Suite{
 			t.Yield("ping fails after the handshake as well")
 		}
 		if f := o.FirstPingReply.Frame; f != nil && f.RoundTrip != nil && f.RoundTrip.IsRejected() {
-			t.Skip("over HTTP a request without a session id may be refused")
+			t.Skip(check.NotApplicable, "over HTTP a request without a session id may be refused")
 		}
 		t.ExpectShould(o.FirstPingReply).To(check.BeResult())
 	}),
@@ -48,7 +48,7 @@ var earlyRequestChecks = check.Suite{
 		g := requestsBeforeInitialized(t)
 		switch {
 		case !g.AnsweredInTime && g.EarlyList.Answered() && (!g.CallSent || g.EarlyCall.Answered()):
-			t.WithReason(check.NotObserved).Skip("no answer came before initialized")
+			t.Skip(check.NotObserved, "no answer came before initialized")
 		case !g.AnsweredInTime:
 			t.Yield("no answer before initialized")
 		}
@@ -85,6 +85,6 @@ func pingFails(early, later driver.Reply) bool {
 // skipIfSessionless ends the check as skip if the server has no sessions, so that it knows nothing of earlier messages.
 func skipIfSessionless(t *check.T) {
 	if t.Server.Sessionless {
-		t.WithReason(check.NotOffered).Skip("the server has no sessions: it cannot know what a client has done before")
+		t.Skip(check.NotOffered, "the server has no sessions: it cannot know what a client has done before")
 	}
 }

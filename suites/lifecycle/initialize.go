@@ -19,7 +19,7 @@ var initializeChecks = check.Suite{
 		}
 		switch {
 		case check.IsModernOnly(r):
-			t.WithReason(check.NotOffered).Skip("the server has no handshake: it speaks %s or later only",
+			t.Skip(check.NotOffered, "the server has no handshake: it speaks %s or later only",
 				catalogue.ModernRevisions[0])
 		case t.Server.Transport == "sse" && (r.IsStatusOnly() || r.Err != nil):
 			t.Yield("the transport did not carry it")
@@ -27,7 +27,7 @@ var initializeChecks = check.Suite{
 			t.Yield("the POST was not accepted")
 		case t.Server.Transport == "http" && r.Answered() &&
 			roundtrip.MayRequireSession(r.Frame.RoundTrip.Response()) &&
-			len(roundtrip.RequiredConnectHeaders(t, t.NewProcess())) > 0:
+			len(roundtrip.RequiredConnectHeaders(t, t.Session(check.Process))) > 0:
 			t.Yield("it is served with further headers")
 		}
 		t.Expect(r).To(check.BeResult())
@@ -69,7 +69,7 @@ var initializeChecks = check.Suite{
 		t.Each(handshake.IncompleteConnectParams(t.Revision), func(t *check.T, form check.Subject) {
 			r, tried := o.IncompleteReplies[form.Name]
 			if !tried {
-				t.Retry("another one ended the server, or had no answer")
+				t.Retry(check.Undecided, "another one ended the server, or had no answer")
 			}
 			invalid.SkipUnlessServerRejects(t, r)
 			t.Expect(r).To(check.BeAnswered())
@@ -78,7 +78,7 @@ var initializeChecks = check.Suite{
 	}).ReusedForInvalidInput(),
 
 	"lifecycle/second-initialize": check.Probe(func(t *check.T) {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		again := invalid.TryInvalid(t, s, "initialize", driver.ConnectParams(t.Revision))
 		invalid.SkipUnlessServerRejects(t, again)
 		t.Expect(again).To(check.BeAnswered())
@@ -102,7 +102,7 @@ var initializeChecks = check.Suite{
 			o.RequireConnected(t)
 			switch plain := handshake.RunScenario(t, handshake.Scenario{InitializedForm: "none"}); {
 			case !plain.NoOpReply.Answered(): // over HTTP, the other forms may be the cause
-				t.WithReason(check.OtherCheck).Retry("after the plain form ping is not answered either")
+				t.Retry(check.OtherCheck, "after the plain form ping is not answered either")
 			case len(plain.InitializedReplies) > 0:
 				t.Yield("the plain form fails as well")
 			}

@@ -50,7 +50,7 @@ var operationChecks = check.Suite{
 			case since > t.Revision && m.Session.NegotiatedRevision() == t.Revision:
 				t.Yield("a method of a later revision")
 			case m.Method == "roots/list" && t.Revision < "2025-06-18" && m.Session.NegotiatedRevision() == t.Revision:
-				t.Skip("roots/list has a rule of its own")
+				t.Skip(check.NotApplicable, "roots/list has a rule of its own")
 			}
 			t.Expect(hasDeclaredCapability(m)).
 				To(check.BeTrue("no request of a feature that the client did not declare",
@@ -77,16 +77,15 @@ var operationChecks = check.Suite{
 
 	"lifecycle/list-changed-flag-honest": check.Watch(func(t *check.T, w check.Wire) {
 		if t.Server.Sessionless {
-			t.WithReason(check.NotOffered).
-				Skip("the server has no sessions: there is no stream on which it could announce a " +
-					"change")
+			t.Skip(check.NotOffered, "the server has no sessions: there is no stream on which it could announce a "+
+				"change")
 		}
 		var changes []listChange
 		for _, s := range w.Sessions {
 			changes = append(changes, listChanges(s)...)
 		}
 		if len(changes) == 0 {
-			t.WithReason(check.NotObserved).Skip("no list of a family that declares listChanged has changed")
+			t.Skip(check.NotObserved, "no list of a family that declares listChanged has changed")
 		}
 		reported := map[string]bool{}
 		for _, c := range changes {
@@ -97,7 +96,7 @@ var operationChecks = check.Suite{
 				t.Yield("calls of tools have changed it")
 			}
 			if excess := c.session.UnsolicitedLimitErr(0); excess != nil && !c.announced {
-				t.Inconclusive("%v", excess)
+				t.NoVerdict(check.Undecided, "%v", excess)
 			}
 			t.DecidedBy(c.frames).Expect(c.announced).To(
 				check.BeTrue("a list_changed notification", "none although the list has changed"))

@@ -18,10 +18,10 @@ import (
 var shutdownChecks = check.Suite{
 	"lifecycle/stdio-exit-on-sigterm": check.ShutdownProbe(func(t *check.T) {
 		if !driver.HasSIGTERM {
-			t.Skip("this system has no SIGTERM")
+			t.Skip(check.NotApplicable, "this system has no SIGTERM")
 		}
 		check.RequireSecondSession(t) // for a server with one session, closing stdin shows more
-		s := check.SessionToEnd(t)
+		s := t.Session(check.ToEnd)
 		s.Stdio().Terminate()
 		_, gone := s.Stdio().AwaitExit(handshake.ExitTimeout)
 		t.Expect(gone).To(check.BeTrue("the process gone within 5s of SIGTERM", "a process that still runs"))
@@ -39,10 +39,10 @@ var shutdownChecks = check.Suite{
 	"lifecycle/in-flight-request-at-eof": check.ProcessProbe(func(t *check.T) {
 		o := handshake.RunScenario(t, handshake.Scenario{CloseStdin: true})
 		if silence := new(driver.TimeoutError); errors.As(o.ConnectReply.Err, &silence) {
-			t.Inconclusive("%v", silence) // the server is slow and still working
+			t.NoVerdict(check.Undecided, "%v", silence) // the server is slow and still working
 		}
 		if !o.NoOpReply.Answered() {
-			check.RequestNoOp(t, t.ExclusiveSession()) // the server may leave this unanswered
+			check.RequestNoOp(t, t.Session(check.Exclusive)) // the server may leave this unanswered
 		}
 		t.Expect(o.ConnectReply).To(check.BeAnswered(), "initialize, sent before stdin was closed")
 		t.Expect(o.NoOpReply).To(check.BeAnswered(), "%s, sent before stdin was closed", o.NoOpReply.Method)
@@ -56,12 +56,12 @@ var shutdownChecks = check.Suite{
 			}
 		}
 		if len(ends) == 0 {
-			t.WithReason(check.NotObserved).Skip("the server ended no session by itself")
+			t.Skip(check.NotObserved, "the server ended no session by itself")
 		}
 		check.Each(t, ends, serverExit.subject, func(t *check.T, e serverExit) {
 			const crossing = time.Second // in this time, the exit may cross a request
 			if n := len(e.pending); n > 0 && e.exit.At-e.pending[0].At < crossing {
-				t.Inconclusive("%s was sent less than %v before the exit, and may have crossed it",
+				t.NoVerdict(check.Undecided, "%s was sent less than %v before the exit, and may have crossed it",
 					e.pending[0].Method, crossing)
 			}
 			t.Expect(e.methods()).To(check.BeEmptyList[string]("an exit between requests"),

@@ -44,7 +44,7 @@ var versionChecks = check.Suite{
 		supported := slices.Sorted(maps.Keys(returnedVersions(t)))
 		supported = slices.DeleteFunc(supported, func(v string) bool { return v > catalogue.NewestLegacy })
 		if len(supported) == 0 {
-			t.WithReason(check.NotOffered).Skip("no supported version is known")
+			t.Skip(check.NotOffered, "no supported version is known")
 		}
 		check.Each(t, protocol.Sorted(protocol.UnpublishedVersions), check.NamedSubject,
 			func(t *check.T, version string) {
@@ -66,10 +66,10 @@ var versionChecks = check.Suite{
 			case slices.Contains(protocol.UnpublishedVersions, version):
 				t.Yield("a made-up version was echoed")
 			case slices.Contains(catalogue.ModernRevisions, version):
-				t.WithReason(check.Limit).Inconclusive("%s has no handshake, and %s does not know it", version,
+				t.NoVerdict(check.Limit, "%s has no handshake, and %s does not know it", version,
 					catalogue.NewestLegacy)
 			case isDate(version) && version >= catalogue.ModernRevisions[0]:
-				t.WithReason(check.Limit).Inconclusive("%s is later than what mcpcheck knows", version)
+				t.NoVerdict(check.Limit, "%s is later than what mcpcheck knows", version)
 			}
 			if isPreview(version) {
 				t.ExpectShould(version).To(check.BeOneOf(catalogue.LegacyRevisions...))

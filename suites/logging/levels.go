@@ -18,21 +18,21 @@ var levelChecks = check.Suite{
 		s := t.Session()
 		level := func(level string) check.Subject { return check.NamedSubject(level) }
 		check.Each(t, toolcall.LogLevels, level, func(t *check.T, level string) {
-			r := t.TryRequest(s, setLevelMethod, check.M{"level": level})
+			r := t.Send(s, setLevelMethod, check.M{"level": level}, check.AllowSilence)
 			protocol.SkipUnlessObject(t, r)
 			t.Expect(r).To(check.BeResult())
 		})
-		t.TryRequest(s, setLevelMethod, check.M{"level": "info"})
+		t.Send(s, setLevelMethod, check.M{"level": "info"}, check.AllowSilence)
 	}),
 
 	"logging/invalid-level": check.Probe(func(t *check.T) {
 		value := func(value any) check.Subject { return check.NamedSubject(check.Show(value)) }
 		check.Each(t, []any{"verbose", "INFO", 3}, value, func(t *check.T, value any) {
-			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, check.M{"level": value})
+			r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), setLevelMethod, check.M{"level": value})
 			t.Expect(r).To(check.BeError(errcode.InvalidParams))
 		})
 	}).InModern(check.Probe(func(t *check.T) {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		if check.RequestNoOp(t, s).Result() == nil {
 			t.Yield("it is not served with any level")
 		}
@@ -42,7 +42,8 @@ var levelChecks = check.Suite{
 	})),
 
 	"logging/set-level-missing": check.Probe(func(t *check.T) {
-		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, check.M{})).To(check.BeError())
+		t.Expect(invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), setLevelMethod,
+			check.M{})).To(check.BeError())
 	}),
 
 	"logging/level-respected": check.Probe(func(t *check.T) {
@@ -61,22 +62,22 @@ var levelChecks = check.Suite{
 
 	"logging/level-per-session": check.Probe(func(t *check.T) {
 		if t.Server.Sessionless {
-			t.WithReason(check.NotOffered).Skip(noSessionsReason)
+			t.Skip(check.NotOffered, noSessionsReason)
 		}
 		logger := callAtLevels(t).logger
-		s, other := t.ExclusiveSession(), t.ExclusiveSession()
+		s, other := t.Session(check.Exclusive), t.Session(check.Exclusive)
 		isLogged := func() bool {
 			setSessionLevel(t, s, "debug")
 			setSessionLevel(t, other, "debug")
 			return len(logsOf(t, s, logger, nil)) > 0
 		}
 		if !isLogged() {
-			t.Inconclusive("%s has logged nothing this time", logger.Tool.Name)
+			t.NoVerdict(check.Undecided, "%s has logged nothing this time", logger.Tool.Name)
 		}
 		setSessionLevel(t, other, "emergency")
 		silenced := len(logsOf(t, s, logger, nil)) == 0
 		if silenced && !isLogged() {
-			t.Inconclusive("%s does not log something each time", logger.Tool.Name)
+			t.NoVerdict(check.Undecided, "%s does not log something each time", logger.Tool.Name)
 		}
 		t.Expect(silenced).To(check.BeOneOf(false), "silenced by another session that asked for emergency")
 	}),
@@ -104,7 +105,7 @@ type levelLogs struct {
 // below emergency, it ends the check.
 func callAtLevels(t *check.T) logsByLevel {
 	if t.Server.Sessionless && !t.IsModern() {
-		t.WithReason(check.NotOffered).Skip(noSessionsReason)
+		t.Skip(check.NotOffered, noSessionsReason)
 	}
 	return check.Step(t, "log messages by level", func(t *check.T) (all logsByLevel) {
 		loggers, s := toolcall.LoggingCalls(t), t.Session()
@@ -114,7 +115,7 @@ func callAtLevels(t *check.T) logsByLevel {
 				all.before = logsOf(t, s, all.logger, nil)
 			}
 			if len(all.before) > 0 && t.Site() == nil { // the server may have kept the level of an earlier request
-				s = t.ExclusiveSession()
+				s = t.Session(check.Exclusive)
 				all.before = logsOf(t, s, all.logger, nil)
 			}
 			if some := logsAt(t, s, all.logger, "debug"); hasLowerLevel(some.logs) {
@@ -123,7 +124,7 @@ func callAtLevels(t *check.T) logsByLevel {
 			}
 		}
 		if len(all.levels) == 0 {
-			t.Inconclusive("%s has logged nothing below emergency this time", all.logger.Tool.Name)
+			t.NoVerdict(check.Undecided, "%s has logged nothing below emergency this time", all.logger.Tool.Name)
 		}
 		if t.IsModern() {
 			all.after = logsOf(t, s, all.logger, nil)
@@ -168,7 +169,7 @@ func logsAt(t *check.T, s *driver.Session, logger toolcall.ToolCall, level strin
 // setSessionLevel sets the level of a session, and waits until the server has sent what was logged before.
 func setSessionLevel(t *check.T, s *driver.Session, level string) {
 	mark := s.Mark()
-	if r := t.Request(s, setLevelMethod, check.M{"level": level}); r.Result() == nil {
+	if r := t.Send(s, setLevelMethod, check.M{"level": level}); r.Result() == nil {
 		t.Yield("the level cannot be set")
 	}
 	check.Barrier(t, s, mark)
@@ -179,7 +180,7 @@ func logsOf(t *check.T, s *driver.Session, c toolcall.ToolCall, meta check.M) (l
 	mark := s.Mark()
 	r := check.RequireServerReply(t, s.AwaitLongRunning(c.Repeat(s, meta)))
 	if r.Result() == nil {
-		t.Retry("%s, which was served before, was answered with %s", c.Tool.Name, check.Got(r))
+		t.Retry(check.Undecided, "%s, which was served before, was answered with %s", c.Tool.Name, check.Got(r))
 	}
 	for _, f := range s.ReceivedSince(mark) {
 		if toolcall.IsLogMessage(f) && !transcript.IsOnOtherStream(f, r.Request) {

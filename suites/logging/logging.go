@@ -41,7 +41,7 @@ var Checks = check.MergeSuites(levelChecks, perRequestChecks, check.Suite{
 	"logging/no-secrets": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		secrets := toolcall.Secrets(t)
 		if len(secrets) == 0 {
-			t.WithReason(check.NotGiven).Skip("the server was given no secret that it could log")
+			t.Skip(check.NotGiven, "the server was given no secret that it could log")
 		}
 		t.Judge(logMessages(t, w), func(t *check.T, m check.Message) {
 			for _, secret := range secrets {

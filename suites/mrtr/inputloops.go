@@ -98,16 +98,15 @@ func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) 
 	failing := func(a inputLoop) bool { return a.usualOutcome(t) == outcomeToolError }
 	switch {
 	case len(willing) == 0 && slices.ContainsFunc(all, failing):
-		t.WithReason(check.NotObserved).Skip("no %s goes on when it is answered", what)
+		t.Skip(check.NotObserved, "no %s goes on when it is answered", what)
 	case len(willing) == 0:
 		t.Yield("no %s goes on when it is answered", what)
 	}
 	handy := slices.DeleteFunc(willing,
 		func(a inputLoop) bool { return len(toolcall.RequestState(a.InputReplies[0])) > maxStateBytes })
 	if len(handy) == 0 {
-		t.WithReason(check.Limit).
-			Inconclusive("the requestState is longer than %s, too long for mcpcheck to try it many times",
-				driver.FormatSize(maxStateBytes))
+		t.NoVerdict(check.Limit, "the requestState is longer than %s, too long for mcpcheck to try it many times",
+			driver.FormatSize(maxStateBytes))
 	}
 	return handy[:min(len(handy), maxLoops)]
 }
@@ -239,18 +238,18 @@ func (x *loopRetry) start(t *check.T, s *driver.Session) (first driver.Reply, re
 // responsesTo returns the responses to a first reply, which has to ask for input.
 func (x *loopRetry) responsesTo(t *check.T, first driver.Reply) check.M {
 	if x.reply = first; !toolcall.IsInputRequired(t, first) {
-		t.Retry("it asked for input before, and now there is %s", check.Got(first))
+		t.Retry(check.Undecided, "it asked for input before, and now there is %s", check.Got(first))
 	}
 	responses, err := toolcall.InputResponses(t, first)
 	if err != nil {
-		t.Retry("%v", err)
+		t.Retry(check.Undecided, "%v", err)
 	}
 	return responses
 }
 
 // send sends the request with params.
 func (x *loopRetry) send(t *check.T, s *driver.Session, params check.M) driver.Reply {
-	x.reply = t.Request(s, x.Method, params)
+	x.reply = t.Send(s, x.Method, params)
 	return x.reply
 }
 

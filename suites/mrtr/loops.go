@@ -94,7 +94,7 @@ func loopCheck(method, what string) check.Check {
 	return check.Probe(func(t *check.T) {
 		of := func(a inputLoop) bool { return a.Method == method }
 		if !slices.ContainsFunc(inputLoops(t), of) {
-			t.WithReason(check.NotObserved).Skip("no %s, of the first %d", what, maxItems)
+			t.Skip(check.NotObserved, "no %s, of the first %d", what, maxItems)
 		}
 		eachLoop(t, requireLoops(t, what, of), func(t *check.T, x *loopRetry) {
 			for round := range x.InputReplies {
@@ -111,9 +111,9 @@ func (x *loopRetry) expectAccepted(t *check.T, round int) {
 	x.reply = r
 	switch {
 	case r.Err != nil:
-		t.Retry("%v", check.Explain(r.Err))
+		t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 	case !r.Answered():
-		t.WithReason(check.Limit).Inconclusive("%s", x.AbortReason)
+		t.NoVerdict(check.Limit, "%s", x.AbortReason)
 	}
 	if code, _ := r.Code(); code == errcode.InvalidParams {
 		t.Fail("valid answers taken", "%s", r)

@@ -26,7 +26,7 @@ var responseChecks = check.Suite{
 				params := withMember(toolcall.RetryParams(x.params, first, nil), "inputResponses", given)
 				came := x.outcome(t, x.send(t, s, params))
 				if came == outcomeFinal {
-					t.WithReason(check.NotObserved).Skip("it does without what it asks for")
+					t.Skip(check.NotObserved, "it does without what it asks for")
 				}
 				t.Expect(came).To(check.BeOneOf(outcomeSameRequests, outcomeOtherRequests), "with responses %s",
 					check.Show(given))
@@ -47,7 +47,7 @@ var responseChecks = check.Suite{
 	"mrtr/invalid-response-rejected": check.Probe(func(t *check.T) {
 		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
 		eachLoop(t, all, func(t *check.T, x *loopRetry) {
-			s := t.SessionForInvalidInput()
+			s := t.Session(check.ForInvalidInput)
 			for _, invalidate := range invalidators {
 				first, given := x.start(t, s)
 				if !invalidate(t, inputRequestsOf(first), given) {

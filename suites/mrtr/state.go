@@ -19,7 +19,7 @@ import (
 var stateChecks = check.Suite{
 	"mrtr/tampered-state-rejected": check.Probe(func(t *check.T) {
 		eachLoop(t, requireStateLoops(t), func(t *check.T, x *loopRetry) {
-			s := t.SessionForInvalidInput()
+			s := t.Session(check.ForInvalidInput)
 			for _, quarter := range []int{1, 2, 3} {
 				first, given := x.start(t, s)
 				params := toolcall.RetryParams(x.params, first, given)
@@ -36,9 +36,9 @@ var stateChecks = check.Suite{
 			a := loopRetry{inputLoop: x.inputLoop}
 			other, found := otherLoop(t, a.inputLoop)
 			if !found {
-				t.WithReason(check.NotObserved).Skip("no other request asks for input, and it takes no other arguments")
+				t.Skip(check.NotObserved, "no other request asks for input, and it takes no other arguments")
 			}
-			s := t.SessionForInvalidInput()
+			s := t.Session(check.ForInvalidInput)
 			first, _ := a.start(t, s)
 			x.inputLoop = other
 			asked, given := x.start(t, s)
@@ -51,11 +51,11 @@ var stateChecks = check.Suite{
 	"mrtr/state-bound-to-principal": check.Probe(func(t *check.T) {
 		second := roundtrip.BearerHeader(t.Credentials.SecondPrincipal)
 		if t.Credentials.SecondPrincipal == "" {
-			t.WithReason(check.NotGiven).Skip("no second token was given (--token-env second=VARIABLE)")
+			t.Skip(check.NotGiven, "no second token was given (--token-env second=VARIABLE)")
 		}
 		s := t.Session()
 		if r := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: second}).AwaitReply(); r.Result() == nil {
-			t.WithReason(check.NotGiven).Inconclusive("the server does not accept the second token: %s", check.Got(r))
+			t.NoVerdict(check.NotGiven, "the server does not accept the second token: %s", check.Got(r))
 		}
 		eachLoop(t, requireStateLoops(t), func(t *check.T, x *loopRetry) {
 			first, given := x.start(t, s)
@@ -77,12 +77,12 @@ var stateChecks = check.Suite{
 				toolcall.AnyTool)
 		}
 		params := check.M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
-		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "tools/call",
+		r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), "tools/call",
 			protocol.WithCapabilities(params, protocol.AllModernCapabilities))
 		t.Expect(!protocol.IsServerExit(r)).To(check.BeTrue("an error, or the state ignored", "%s", r))
 		if r.Err != nil {
 			invalid.SkipUnlessServerRejects(t, r)
-			t.Retry("%v", check.Explain(r.Err))
+			t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 		}
 		if code, _ := r.Code(); code == errcode.InternalError {
 			t.Fail("error -32602, or the state ignored", "%s", r)
@@ -126,9 +126,8 @@ func (x *loopRetry) expectRejected(t *check.T, what string) {
 	}
 	invalid.SkipUnlessServerRejects(t, x.reply)
 	if !check.HasProtectedState(t, x.name) {
-		t.WithReason(check.NotGiven).
-			Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
-				"protected-state of mcpcheck.yaml", what, x.name)
+		t.NoVerdict(check.NotGiven, "%s was taken, which is legal where it can do no harm; if it can, name %s in "+
+			"protected-state of mcpcheck.yaml", what, x.name)
 	}
 	t.Fail("an error for "+what, "%s", x.reply)
 }

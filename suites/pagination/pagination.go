@@ -55,11 +55,11 @@ var cursorChecks = check.Suite{
 			var again driver.Reply
 			for range maxTries {
 				params := check.M{"cursor": skipUnlessSecondPage(t, s, l)}
-				first := t.Request(s, l.Method, params)
+				first := t.Send(s, l.Method, params)
 				if first.Result() == nil {
-					t.WithReason(check.NotObserved).Skip("the cursor is refused at once: %s", check.Got(first))
+					t.Skip(check.NotObserved, "the cursor is refused at once: %s", check.Got(first))
 				}
-				if again = t.Request(s, l.Method, params); sameItems(l, first, again) {
+				if again = t.Send(s, l.Method, params); sameItems(l, first, again) {
 					return
 				}
 			}
@@ -73,14 +73,14 @@ var cursorChecks = check.Suite{
 			s := t.Session()
 			var first, last driver.Reply
 			for range maxTries {
-				first = t.Request(s, l.Method, nil)
+				first = t.Send(s, l.Method, nil)
 				next, _ := first.Result()["nextCursor"].(string)
-				t.Request(s, l.Method, check.M{"cursor": next})
-				if last = t.Request(s, l.Method, nil); sameItems(l, first, last) {
+				t.Send(s, l.Method, check.M{"cursor": next})
+				if last = t.Send(s, l.Method, nil); sameItems(l, first, last) {
 					return
 				}
 				if slices.ContainsFunc(l.Keys(last.Result()), isOneOf(l.Keys(first.Result()))) {
-					t.Inconclusive("the list changes meanwhile: %s", protocol.Difference(
+					t.NoVerdict(check.Undecided, "the list changes meanwhile: %s", protocol.Difference(
 						l.Keys(first.Result()), l.Keys(last.Result())))
 				}
 			}
@@ -90,7 +90,7 @@ var cursorChecks = check.Suite{
 
 	"pagination/invalid-cursor": check.Probe(func(t *check.T) {
 		eachList(t, func(t *check.T, l protocol.PagedList, w walk) {
-			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), l.Method,
+			r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), l.Method,
 				check.M{"cursor": "mcpcheck-invalid-cursor"})
 			if r.Result() != nil && !w.paged {
 				t.FailAt(catalogue.Advice, "error -32602", "%s: the server has one page, and ignores cursors", r)
@@ -101,7 +101,7 @@ var cursorChecks = check.Suite{
 
 	"pagination/non-string-cursor": check.Probe(func(t *check.T) {
 		eachList(t, func(t *check.T, l protocol.PagedList, _ walk) {
-			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), l.Method, check.M{"cursor": 42})
+			r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), l.Method, check.M{"cursor": 42})
 			invalid.SkipUnlessServerRejects(t, r)
 			t.Expect(r).To(check.BeError(errcode.InvalidParams))
 		})
@@ -113,7 +113,7 @@ var listChecks = check.Suite{
 	"pagination/terminates": check.Probe(func(t *check.T) {
 		eachLongList(t, func(t *check.T, l protocol.PagedList, w walk) {
 			if l.Method == "tools/list" {
-				t.Skip("tools have a check of their own")
+				t.Skip(check.NotApplicable, "tools have a check of their own")
 			}
 			if refused := w.refusedPage(); refused != nil {
 				t.Yield("%s", refused.Reason)
@@ -153,7 +153,7 @@ const maxTries = 3
 func requestLists(t *check.T) {
 	for _, l := range protocol.DeclaredLists(t) {
 		if check.KnownUnanswered(t, l.Method) == nil {
-			t.TryRequest(t.Session(), l.Method, nil)
+			t.Send(t.Session(), l.Method, nil, check.AllowSilence)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (w walk) unlisted() *check.NotAListError {
 func (w walk) requirePages(t *check.T) {
 	endless := (*check.EndlessListError)(nil)
 	if w.err != nil && !errors.As(w.err, &endless) && !errors.Is(w.err, check.ErrTooManyPages) {
-		t.Retry("%v", check.Explain(w.err))
+		t.Retry(check.Undecided, "%v", check.Explain(w.err))
 	}
 }
 
@@ -235,7 +235,7 @@ func (w walk) requireEnd(t *check.T) {
 	w.requirePages(t)
 	switch {
 	case errors.Is(w.err, check.ErrTooManyPages):
-		t.WithReason(check.Limit).Inconclusive("%v", w.err)
+		t.NoVerdict(check.Limit, "%v", w.err)
 	case w.err != nil:
 		t.Yield("%v", w.err)
 	}
@@ -246,7 +246,7 @@ func (w walk) requireEnd(t *check.T) {
 func eachList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 	all := protocol.DeclaredLists(t)
 	if len(all) == 0 {
-		t.WithReason(check.NotDeclared).Skip("the server declares no list")
+		t.Skip(check.NotDeclared, "the server declares no list")
 	}
 	walks := make(map[protocol.PagedList]walk, len(all))
 	for _, l := range all {
@@ -255,7 +255,7 @@ func eachList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 	check.Each(t, all, protocol.PagedList.Subject, func(t *check.T, l protocol.PagedList) {
 		w := walks[l]
 		if w.err != nil && !w.paged {
-			t.Retry("%v", check.Explain(w.err))
+			t.Retry(check.Undecided, "%v", check.Explain(w.err))
 		}
 		run(t, l, w)
 	})
@@ -265,7 +265,7 @@ func eachList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 func eachLongList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 	eachList(t, func(t *check.T, l protocol.PagedList, w walk) {
 		if !w.paged {
-			t.WithReason(check.NotOffered).Skip("no list has more than one page")
+			t.Skip(check.NotOffered, "no list has more than one page")
 		}
 		run(t, l, w)
 	})
@@ -274,10 +274,10 @@ func eachLongList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 // skipUnlessSecondPage returns the current cursor of the second page. If there is only one page, it ends the check as
 // skip.
 func skipUnlessSecondPage(t *check.T, s *driver.Session, l protocol.PagedList) (cursor string) {
-	first := t.Request(s, l.Method, nil)
+	first := t.Send(s, l.Method, nil)
 	cursor, paged := first.Result()["nextCursor"].(string)
 	if !paged {
-		t.Skip("the list has one page by now")
+		t.Skip(check.NotApplicable, "the list has one page by now")
 	}
 	return cursor
 }
@@ -291,7 +291,7 @@ func listKeys(t *check.T, s *driver.Session, l protocol.PagedList) (keys []strin
 // requireUnchanged ends the check if the server has announced since the mark that the list has changed.
 func requireUnchanged(t *check.T, s *driver.Session, mark int, l protocol.PagedList) {
 	if slices.ContainsFunc(s.ReceivedSince(mark), func(f *driver.Frame) bool { return f.Method == l.ChangedMethod() }) {
-		t.Inconclusive("the list changes all the time, as the server says itself")
+		t.NoVerdict(check.Undecided, "the list changes all the time, as the server says itself")
 	}
 }
 

@@ -23,15 +23,16 @@ var Checks = check.Suite{
 	"ping/prompt": check.Probe(func(t *check.T) {
 		requirePing(t) // the first ping may load what the others need
 		const pings, prompt = 10, time.Second
-		session := t.Session
+		var options []check.SessionOption
 		if t.Server.IsSlow() {
-			session = t.ExclusiveSession // such a check need not be confirmed, which would take as long again
+			// such a check need not be confirmed, which would take as long again
+			options = append(options, check.Exclusive)
 		}
-		s := session()
+		s := t.Session(options...)
 		var late []time.Duration
 		for n := 0; n < pings && len(late) <= pings/2; n++ {
 			begin := time.Now()
-			t.Expect(t.TryRequest(s, "ping", nil)).To(check.BeAnswered())
+			t.Expect(t.Send(s, "ping", nil, check.AllowSilence)).To(check.BeAnswered())
 			if took := time.Since(begin); took > prompt {
 				late = append(late, took.Round(time.Millisecond))
 			}
@@ -44,9 +45,9 @@ var Checks = check.Suite{
 		requirePing(t)
 		s := t.Session()
 		for _, params := range []check.M{nil, {}} {
-			t.Expect(t.TryRequest(s, "ping", params)).To(check.BeResult())
+			t.Expect(t.Send(s, "ping", params, check.AllowSilence)).To(check.BeResult())
 		}
-		if t.TryRequest(s, "ping", check.M{"_meta": protocol.UnknownMeta}).Result() == nil {
+		if t.Send(s, "ping", check.M{"_meta": protocol.UnknownMeta}, check.AllowSilence).Result() == nil {
 			t.Yield("it is not served with _meta")
 		}
 	}),
@@ -62,7 +63,7 @@ var Checks = check.Suite{
 			}
 		}
 		if len(slow) == 0 {
-			t.WithReason(check.NotObserved).Inconclusive("no called tool runs long enough to test this")
+			t.NoVerdict(check.NotObserved, "no called tool runs long enough to test this")
 		}
 		tool := func(c toolcall.ToolCall) check.Subject { return c.Tool }
 		check.Each(t, slow, tool, func(t *check.T, c toolcall.ToolCall) {
@@ -84,7 +85,7 @@ var Checks = check.Suite{
 // plainPing returns the reply to a ping without params.
 func plainPing(t *check.T) driver.Reply {
 	return check.Step(t, "a plain ping",
-		func(t *check.T) driver.Reply { return t.TryRequest(t.Session(), "ping", nil) })
+		func(t *check.T) driver.Reply { return t.Send(t.Session(), "ping", nil, check.AllowSilence) })
 }
 
 // requirePing ends the check if ping is not served at all.

@@ -26,7 +26,7 @@ var Checks = check.MergeSuites(tokenChecks, check.Suite{
 	"progress/strictly-increasing": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		pairs := reportPairs(reports(t, w))
 		if len(pairs) == 0 {
-			t.WithReason(check.NotObserved).Skip("no request was reported on twice")
+			t.Skip(check.NotObserved, "no request was reported on twice")
 		}
 		check.Each(t, pairs, reportPair.subject, func(t *check.T, p reportPair) {
 			earlier, is := progressValue(p.earlier)
@@ -48,11 +48,12 @@ var Checks = check.MergeSuites(tokenChecks, check.Suite{
 				case r.EarlierResponse == nil:
 					return
 				case r.ForRequest.BecameTask():
-					t.Skip("the request goes on as a task")
+					t.Skip(check.NotApplicable, "the request goes on as a task")
 				case r.RoundTrip == r.EarlierResponse.RoundTrip:
 					t.Fail("none after the answer", "progress %s", check.Show(r.Params()["progress"]))
 				case r.At-r.EarlierResponse.At <= astray:
-					t.Skip("it came over another stream than the answer: there is no order between them")
+					t.Skip(check.NotApplicable,
+						"it came over another stream than the answer: there is no order between them")
 				}
 				t.FailAt(catalogue.Should, "none after the answer", "progress %s over another stream, %v later",
 					check.Show(r.Params()["progress"]), (r.At - r.EarlierResponse.At).Round(time.Millisecond))
@@ -118,7 +119,7 @@ func reports(t *check.T, w check.Wire) []*transcript.ProgressNotification {
 	all := transcript.ProgressNotifications(t, w)
 	if len(all) == 0 {
 		if len(reportsByToken(t, w)) > 0 {
-			t.WithReason(check.Limit).Inconclusive("progress came in sessions of which mcpcheck keeps the end only")
+			t.NoVerdict(check.Limit, "progress came in sessions of which mcpcheck keeps the end only")
 		}
 		toolcall.SkipNotObserved(t, "progress was reported", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}

@@ -16,7 +16,7 @@ var tokenChecks = check.Suite{
 			func(t *check.T, r *transcript.ProgressNotification) {
 				switch {
 				case r.ForRequest != nil && r.EarlierResponse != nil:
-					t.Skip("the request was answered before")
+					t.Skip(check.NotApplicable, "the request was answered before")
 				case r.SimilarTokenRequest != nil:
 					t.Yield("its token is of another type")
 				case r.TokenNotRequested:
@@ -37,7 +37,7 @@ var tokenChecks = check.Suite{
 				t.Expect(r.ForRequest != nil).To(check.BeTrue("the token as it was given", "%s", check.Show(r.Token())))
 			})
 		if !usesBothTokenTypes(t) {
-			t.Inconclusive("no progress was reported for tokens of both types")
+			t.NoVerdict(check.Undecided, "no progress was reported for tokens of both types")
 		}
 	}),
 
@@ -56,11 +56,11 @@ var tokenChecks = check.Suite{
 	"progress/token-types-accepted": check.Probe(func(t *check.T) {
 		s := t.Session()
 		method, params := s.NoOp()
-		if t.Request(s, method, params).Result() == nil {
+		if t.Send(s, method, params).Result() == nil {
 			t.Yield("it is not served without a token either")
 		}
 		for _, token := range []any{"mcpcheck-a", 70101} {
-			r := t.Request(s, method, check.M{"_meta": check.M{"progressToken": token}})
+			r := t.Send(s, method, check.M{"_meta": check.M{"progressToken": token}})
 			t.Expect(r).To(check.BeResult(), "%s with the token %v", method, token)
 		}
 	}),
@@ -100,7 +100,7 @@ func callWithoutToken(t *check.T) {
 		call, s := toolcall.CallWithProgress(t), t.Session()
 		r := check.RequireServerReply(t, s.AwaitLongRunning(call.Repeat(s, nil)))
 		if !r.Answered() {
-			t.Retry("%v", check.Explain(r.Err))
+			t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 		}
 		return r
 	})

@@ -87,12 +87,13 @@ func eachMessage(t *check.T, what string, of func(message check.M) bool, run fun
 			}
 		}
 		if len(seen) == 0 {
-			t.WithReason(check.NotObserved).Skip("no %s was seen in a prompt", what)
+			t.Skip(check.NotObserved, "no %s was seen in a prompt", what)
 		}
 		t.Each(seen, func(t *check.T, message check.Subject) {
 			if got.HasPlaceholder && bytes.Contains(text.CompactJSON(message.Value),
 				text.CompactJSON(toolcall.Placeholder)) {
-				t.Inconclusive("it has a value that mcpcheck has made up for an argument: %s", toolcall.Placeholder)
+				t.NoVerdict(check.Undecided, "it has a value that mcpcheck has made up for an argument: %s",
+					toolcall.Placeholder)
 			}
 			run(t, message.Value)
 		})

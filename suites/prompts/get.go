@@ -24,20 +24,21 @@ var getChecks = check.Suite{
 				}
 				code, _ := got.LastReply.Code()
 				if got.HasPlaceholder && code != errcode.MethodNotFound {
-					t.Inconclusive("mcpcheck had to make an argument up: %s", check.Got(got.LastReply))
+					t.NoVerdict(check.Undecided, "mcpcheck had to make an argument up: %s", check.Got(got.LastReply))
 				}
 				if len(got.InputReplies) > 0 && code == errcode.InvalidParams {
-					t.WithReason(check.OtherCheck).Inconclusive("it asked for input, and then brought %s",
+					t.NoVerdict(check.OtherCheck, "it asked for input, and then brought %s",
 						check.Got(got.LastReply))
 				}
 				if clientErrorPattern.MatchString(got.LastReply.MessageText()) {
-					t.Inconclusive("it seems to want something of the client: %s", check.Got(got.LastReply))
+					t.NoVerdict(check.Undecided, "it seems to want something of the client: %s",
+						check.Got(got.LastReply))
 				}
 				if schemas.ValidateMessage(t.Revision, "Prompt", got.Prompt.Value) != nil {
 					t.Yield("what the prompt requires is not known")
 				}
 				if !slices.Contains(listedAfterGet(t), got.Prompt.Name) {
-					t.Skip("the prompt has left the list")
+					t.Skip(check.NotApplicable, "the prompt has left the list")
 				}
 				t.Expect(got.LastReply).To(check.BeResult())
 			})
@@ -48,7 +49,7 @@ var getChecks = check.Suite{
 			for _, params := range []check.M{{"name": prompt.Name}, {"name": prompt.Name, "arguments": check.M{}}} {
 				r := invalid.RequestInvalid(t, s, "prompts/get", toolcall.WithAllCapabilities(t, params))
 				if toolcall.IsInputRequired(t, r) {
-					t.Skip("the server asks for what is missing")
+					t.Skip(check.NotApplicable, "the server asks for what is missing")
 				}
 				t.Expect(r).To(check.BeError(errcode.InvalidParams))
 			}
@@ -60,7 +61,7 @@ var getChecks = check.Suite{
 			s := t.Session()
 			usual := protocol.AskFunc(t, s, "prompts/get", got.Params)
 			other := func() driver.Reply {
-				return t.TryRequest(s, "prompts/get", withArgument(got.Params, "mcpcheck_extra", "1"))
+				return t.Send(s, "prompts/get", withArgument(got.Params, "mcpcheck_extra", "1"), check.AllowSilence)
 			}
 			breaks := func(r driver.Reply) bool {
 				code, _ := r.Code()
@@ -84,9 +85,10 @@ var getChecks = check.Suite{
 			}
 		})
 		if got == nil {
-			t.WithReason(check.NotOffered).Skip("no prompt that was got has arguments")
+			t.Skip(check.NotOffered, "no prompt that was got has arguments")
 		}
-		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", withArgument(got.Params, argument, 5))
+		r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), "prompts/get",
+			withArgument(got.Params, argument, 5))
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeError())
 	}),
@@ -105,7 +107,7 @@ func eachPrompt(t *check.T, run func(*check.T, *toolcall.FetchedPrompt)) {
 				t.Yield("no prompt was got")
 			}
 			if why := allowance.ExhaustedReason(); why != "" {
-				t.WithReason(check.Limit).Inconclusive("%s", why)
+				t.NoVerdict(check.Limit, "%s", why)
 			}
 			run(t, got)
 		})
@@ -127,12 +129,12 @@ func eachPromptWithRequired(t *check.T, run func(*check.T, check.Subject, *drive
 		return !named || len(toolcall.RequiredArguments(prompt)) == 0
 	})
 	if len(prompts) == 0 {
-		t.WithReason(check.NotOffered).Skip("no prompt requires an argument")
+		t.Skip(check.NotOffered, "no prompt requires an argument")
 	}
 	s := t.Session()
 	t.Each(prompts, func(t *check.T, prompt check.Subject) {
 		if why := allowance.ExhaustedReason(); why != "" {
-			t.WithReason(check.Limit).Inconclusive("%s", why)
+			t.NoVerdict(check.Limit, "%s", why)
 		}
 		run(t, prompt, s)
 	})

@@ -22,7 +22,7 @@ var listChecks = check.Suite{
 	"prompts/list-result-schema": check.Probe(func(t *check.T) {
 		pages := listPages(t)
 		if !slices.ContainsFunc(pages, hasPrompts) {
-			t.WithReason(check.NotOffered).Skip("the server lists no prompt")
+			t.Skip(check.NotOffered, "the server lists no prompt")
 		}
 		t.Each(pages, func(t *check.T, page check.Subject) {
 			rules := protocol.Violations(t, "prompts/list-result-schema", "ListPromptsResult", page.Value)
@@ -33,7 +33,7 @@ var listChecks = check.Suite{
 	"prompts/name-unique": check.Probe(func(t *check.T) {
 		again := duplicateNames(listPages(t))
 		if len(t.Server.Prompts) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server lists no prompt")
+			t.Skip(check.NotOffered, "the server lists no prompt")
 		}
 		if len(again) > 0 { // a list that changes between pages may have an item twice
 			still := duplicateNames(readPages(t))
@@ -61,7 +61,7 @@ var listChecks = check.Suite{
 			}
 		}
 		if len(titled) == 0 {
-			t.WithReason(check.NotOffered).Skip("no prompt and no argument has a title")
+			t.Skip(check.NotOffered, "no prompt and no argument has a title")
 		}
 		t.Each(titled, func(t *check.T, named check.Subject) { t.Expect(named.Value["title"]).To(check.BeString()) })
 	}),
@@ -104,7 +104,7 @@ func eachPromptWithArguments(t *check.T, run func(*check.T, check.Subject)) {
 		return len(protocol.ObjectsIn(prompt.Value["arguments"])) == 0
 	})
 	if len(with) == 0 {
-		t.WithReason(check.NotOffered).Skip("no prompt has arguments")
+		t.Skip(check.NotOffered, "no prompt has arguments")
 	}
 	t.Each(with, run)
 }

@@ -32,7 +32,7 @@ var refusalChecks = check.Suite{
 		if t.IsModern() && t.Server.Transport == "http" {
 			codes = append(codes, errcode.HeaderMismatch)
 		}
-		r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", check.M{})
+		r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), "prompts/get", check.M{})
 		invalid.SkipUnlessServerRejects(t, r)
 		invalid.SkipUnlessServed(t, r, check.M{"name": toolcall.UnknownPromptName(t)})
 		t.Expect(r).To(check.BeError())

@@ -21,22 +21,22 @@ var contentChecks = check.Suite{
 		eachRead(t, func(t *check.T, r readResult) {
 			switch code, isError := r.reply.Code(); {
 			case !r.reply.Answered():
-				t.Inconclusive("%v", check.Explain(r.reply.Err))
+				t.NoVerdict(check.Undecided, "%v", check.Explain(r.reply.Err))
 			case toolcall.IsInputRequired(t, r.reply):
-				t.Inconclusive("it asks for input that mcpcheck could not give")
+				t.NoVerdict(check.Undecided, "it asks for input that mcpcheck could not give")
 			case r.reply.Result() != nil:
 				if _, isList := r.reply.Result()["contents"].([]any); !isList {
 					t.Yield("the result has no array contents")
 				}
 			case !isError || !slices.Contains(notFoundCodes, code):
-				t.Inconclusive("it is refused, but not as unknown: %s", check.Got(r.reply))
+				t.NoVerdict(check.Undecided, "it is refused, but not as unknown: %s", check.Got(r.reply))
 			case r.askedForInput:
-				t.WithReason(check.OtherCheck).Inconclusive("it asked for input, and then brought %s",
+				t.NoVerdict(check.OtherCheck, "it asked for input, and then brought %s",
 					check.Got(r.reply))
 			case strings.HasPrefix(strings.ToLower(r.uri), "https:"):
-				t.Inconclusive("clients fetch it from the web: %s", check.Got(r.reply))
+				t.NoVerdict(check.Undecided, "clients fetch it from the web: %s", check.Got(r.reply))
 			case !slices.Contains(listedAfterRead(t), r.uri):
-				t.Inconclusive("it has left the list: %s", check.Got(r.reply))
+				t.NoVerdict(check.Undecided, "it has left the list: %s", check.Got(r.reply))
 			default:
 				t.Fail("contents, since it is listed", "%s", r.reply)
 			}
@@ -75,7 +75,7 @@ var contentChecks = check.Suite{
 				}
 			}
 			if !seen {
-				t.WithReason(check.NotObserved).Skip("no blob was seen")
+				t.Skip(check.NotObserved, "no blob was seen")
 			}
 		})
 	}),
@@ -142,11 +142,11 @@ func readAll(t *check.T) { readResults(t) }
 // eachRead runs a check on each resource that was read.
 func eachRead(t *check.T, run func(*check.T, readResult)) {
 	if len(t.Server.Resources) == 0 {
-		t.WithReason(check.NotOffered).Skip("the server lists no resource")
+		t.Skip(check.NotOffered, "the server lists no resource")
 	}
 	all := readResults(t)
 	if len(all) == 0 {
-		t.Retry("no resource was read: %v", check.KnownUnanswered(t, readMethod))
+		t.Retry(check.Undecided, "no resource was read: %v", check.KnownUnanswered(t, readMethod))
 	}
 	check.Each(t, all, readResult.subject, run)
 }
@@ -176,7 +176,7 @@ func expectSize(t *check.T, r readResult, blob string) {
 		}
 	})
 	if now != any(size) {
-		t.Inconclusive("its size changes: %s, then %s", size, check.Show(now))
+		t.NoVerdict(check.Undecided, "its size changes: %s, then %s", size, check.Show(now))
 	}
 	t.ExpectShould(json.Number(strconv.Itoa(len(raw)))).To(check.BeOneOf(size),
 		"the number of bytes, as the list has it")

@@ -30,7 +30,7 @@ var definitionChecks = check.Suite{
 	"resources/size-type": check.Probe(func(t *check.T) {
 		eachResource(t, func(t *check.T, resource check.M) {
 			if !check.HasMember(resource, "size") {
-				t.WithReason(check.NotOffered).Skip("no resource has a size")
+				t.Skip(check.NotOffered, "no resource has a size")
 			}
 			size, isNumber := resource["size"].(json.Number)
 			t.Expect(isNumber).To(check.BeTrue("a number as the size", "%s", check.Show(resource["size"])))
@@ -45,7 +45,7 @@ var definitionChecks = check.Suite{
 		all := slices.Concat(subjects(t.Server.Resources, "uri"), subjects(t.Server.Templates, "uriTemplate"))
 		eachItem(t, "the server lists no resource", all, func(t *check.T, item check.M) {
 			if !check.HasMember(item, "title") {
-				t.WithReason(check.NotOffered).Skip("nothing that is listed has a title")
+				t.Skip(check.NotOffered, "nothing that is listed has a title")
 			}
 			t.Expect(item["title"]).To(check.BeString())
 		})
@@ -59,7 +59,7 @@ var definitionChecks = check.Suite{
 		eachItem(t, "the server lists no resource", all, func(t *check.T, item check.M) {
 			mimeType, isString := item["mimeType"].(string)
 			if !isString {
-				t.WithReason(check.NotObserved).Skip("no mimeType was seen")
+				t.Skip(check.NotObserved, "no mimeType was seen")
 			}
 			t.Expect(mimeType).To(check.Satisfy("a media type, type/subtype", mediaTypePattern.MatchString))
 		})

@@ -17,7 +17,7 @@ var listChecks = check.Suite{
 		}
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		for _, l := range []protocol.PagedList{resourceList, templateList} {
-			r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), l.Method, check.M{})
+			r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), l.Method, check.M{})
 			t.Expect(l.Keys(r.Result())).To(check.BeEmptyList[string](
 				"nothing in the answer to " + l.Method + ", since the capability is not declared"))
 			t.ExpectShould(r).To(check.BeError(), l.Method)
@@ -27,7 +27,7 @@ var listChecks = check.Suite{
 	"resources/list-works": check.Probe(func(t *check.T) { toolcall.ExpectList(t, "resources") }),
 
 	"resources/templates-list-works": check.Probe(func(t *check.T) {
-		r := t.TryRequest(t.Session(), templatesMethod, check.M{})
+		r := t.Send(t.Session(), templatesMethod, check.M{}, check.AllowSilence)
 		t.Expect(r).To(check.BeResult())
 		t.Expect(check.Member(r.Result(), "resourceTemplates")).To(check.BeArray())
 	}),
@@ -46,7 +46,7 @@ var listChecks = check.Suite{
 		s := t.Session()
 		uris := listedURIs(t, s)
 		if len(uris) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server lists no resource")
+			t.Skip(check.NotOffered, "the server lists no resource")
 		}
 		if len(toolcall.Duplicates(uris)) > 0 { // a list that changes between pages may have an item twice
 			uris = listedURIs(t, s)

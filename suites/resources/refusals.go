@@ -15,10 +15,11 @@ var refusalChecks = check.Suite{
 		r := unknownResourceReply(t)
 		switch {
 		case r.Result() != nil && matchesTemplate(t, unknownURI(t)):
-			t.Inconclusive("a template of the server matches any URI, and it made contents for this one: %s",
+			t.NoVerdict(check.Undecided,
+				"a template of the server matches any URI, and it made contents for this one: %s",
 				check.Got(r))
 		case toolcall.IsInputRequired(t, r):
-			t.Inconclusive("it asks for input first: %s", check.Got(r))
+			t.NoVerdict(check.Undecided, "it asks for input first: %s", check.Got(r))
 		}
 		t.Expect(r).To(check.BeError())
 	}),
@@ -48,7 +49,7 @@ var refusalChecks = check.Suite{
 		}
 		codes := append(protocol.HeaderErrorCodes(t), errcode.InvalidParams)
 		for _, params := range all {
-			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), readMethod, params)
+			r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), readMethod, params)
 			requireRefusals(t, r)
 			t.Expect(r).To(check.BeError())
 			t.ExpectShould(r).To(check.BeError(codes...))
@@ -61,7 +62,7 @@ var refusalChecks = check.Suite{
 			all = append(all, check.Subject{Name: check.Show(uri), Value: check.M{"uri": uri}, FromClient: true})
 		}
 		t.Each(all, func(t *check.T, s check.Subject) {
-			r := invalid.TryInvalid(t, t.SessionForInvalidInput(), readMethod, s.Value)
+			r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), readMethod, s.Value)
 			requireRefusals(t, r)
 			if r.Result() == nil {
 				t.Expect(r).To(check.BeError())
@@ -71,7 +72,7 @@ var refusalChecks = check.Suite{
 				t.Yield("no URI is refused")
 			}
 			if matchesTemplate(t, s.Value["uri"].(string)) {
-				t.Inconclusive("a template of the server matches it: %s", check.Got(r))
+				t.NoVerdict(check.Undecided, "a template of the server matches it: %s", check.Got(r))
 			}
 			t.Fail("an error, since it is not a URI", "%s", r)
 		})

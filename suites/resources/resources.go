@@ -44,7 +44,7 @@ func eachResource(t *check.T, run func(t *check.T, resource check.M)) {
 // eachItem runs a check on each item; without any, it ends the check with the reason none.
 func eachItem(t *check.T, none string, items []check.Subject, run func(t *check.T, item check.M)) {
 	if len(items) == 0 {
-		t.WithReason(check.NotOffered).Skip("%s", none)
+		t.Skip(check.NotOffered, "%s", none)
 	}
 	t.Each(items, func(t *check.T, item check.Subject) { run(t, item.Value) })
 }

@@ -33,19 +33,19 @@ var subscriptionChecks = check.Suite{
 			t.Yield("no subscription is accepted")
 		}
 		s := t.Session()
-		t.Request(s, subscribeMethod, check.M{"uri": uri})
-		t.Expect(t.TryRequest(s, unsubscribeMethod, check.M{"uri": uri})).To(check.BeResult())
+		t.Send(s, subscribeMethod, check.M{"uri": uri})
+		t.Expect(t.Send(s, unsubscribeMethod, check.M{"uri": uri}, check.AllowSilence)).To(check.BeResult())
 	}),
 
 	"resources/subscribe-undeclared": check.Probe(func(t *check.T) {
 		if declaresFeature(t, "subscribe") {
-			t.Skip("the server declares resources.subscribe")
+			t.Skip(check.NotApplicable, "the server declares resources.subscribe")
 		}
 		uri := unknownURI(t)
 		if len(t.Server.Resources) > 0 {
 			uri, _ = t.Server.Resources[0]["uri"].(string)
 		}
-		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), subscribeMethod,
+		t.Expect(invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), subscribeMethod,
 			check.M{"uri": uri})).To(check.BeError())
 	}),
 
@@ -53,7 +53,7 @@ var subscriptionChecks = check.Suite{
 		if r, _ := subscribeFirst(t); r.Result() == nil {
 			t.Yield("no subscription is accepted")
 		}
-		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), subscribeMethod, check.M{})
+		r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), subscribeMethod, check.M{})
 		t.Expect(r).To(check.BeError())
 		t.ExpectAdvice(r).To(check.BeError(errcode.InvalidParams))
 	}),
@@ -77,7 +77,7 @@ func declaresFeature(t *check.T, feature string) bool {
 // skipUnlessSubscribe ends the check as skip if the server does not declare subscriptions.
 func skipUnlessSubscribe(t *check.T) {
 	if !declaresFeature(t, "subscribe") {
-		t.WithReason(check.NotDeclared).Skip("the server does not declare resources.subscribe")
+		t.Skip(check.NotDeclared, "the server does not declare resources.subscribe")
 	}
 }
 
@@ -85,11 +85,11 @@ func skipUnlessSubscribe(t *check.T) {
 func subscribeFirst(t *check.T) (r driver.Reply, uri string) {
 	skipUnlessSubscribe(t)
 	if len(t.Server.Resources) == 0 {
-		t.WithReason(check.NotOffered).Skip("the server lists no resource")
+		t.Skip(check.NotOffered, "the server lists no resource")
 	}
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), toolcall.MaxSubscribedResources)] {
 		uri, _ = resource["uri"].(string)
-		if r = t.TryRequest(t.Session(), subscribeMethod, check.M{"uri": uri}); r.Result() != nil {
+		if r = t.Send(t.Session(), subscribeMethod, check.M{"uri": uri}, check.AllowSilence); r.Result() != nil {
 			break
 		}
 	}

@@ -30,7 +30,7 @@ var templateChecks = check.Suite{
 	"resources/template-readable": check.Probe(func(t *check.T) {
 		all := parsedTemplates(t)
 		if len(all) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server lists no template that can be expanded")
+			t.Skip(check.NotOffered, "the server lists no template that can be expanded")
 		}
 		check.Each(t, all, template.subject, func(t *check.T, x template) {
 			if r, read := x.readListed(t); read {
@@ -81,7 +81,7 @@ func (x template) readListed(t *check.T) (r readResult, read bool) {
 // completes for its variables.
 func (x template) expectReadable(t *check.T) {
 	if !t.Server.Declares("completions") {
-		t.WithReason(check.NotGiven).Skip("nothing tells what values the template may have")
+		t.Skip(check.NotGiven, "nothing tells what values the template may have")
 	}
 	name := x.Varnames()[0]
 	var last readResult
@@ -94,7 +94,7 @@ func (x template) expectReadable(t *check.T) {
 		}
 		uri, err := x.Expand(values)
 		if err != nil {
-			t.Inconclusive("it cannot be expanded: %v", err)
+			t.NoVerdict(check.Undecided, "it cannot be expanded: %v", err)
 		}
 		last = readResult{uri: uri,
 			reply: toolcall.RunInputLoop(t, t.Session(), readMethod,
@@ -106,9 +106,9 @@ func (x template) expectReadable(t *check.T) {
 	code, _ := last.reply.Code()
 	switch {
 	case last.uri == "":
-		t.WithReason(check.NotGiven).Skip("the server completes no values of the template")
+		t.Skip(check.NotGiven, "the server completes no values of the template")
 	case last.reply.Result() == nil && !slices.Contains(notFoundCodes, code):
-		t.Inconclusive("%s is refused, but not as unknown: %s", last.uri, check.Got(last.reply))
+		t.NoVerdict(check.Undecided, "%s is refused, but not as unknown: %s", last.uri, check.Got(last.reply))
 	}
 	t.Expect(last.reply).To(check.BeResult(), "%s, made of what the server itself completes", cmp.Or(last.uri, x.Raw()))
 }
@@ -123,7 +123,7 @@ func (x template) completeVariable(t *check.T, name string, others check.M) (val
 	if len(others) > 0 && t.Revision >= "2025-06-18" {
 		params["context"] = check.M{"arguments": others}
 	}
-	completion, _ := t.Request(t.Session(), "completion/complete", params).Result()["completion"].(check.M)
+	completion, _ := t.Send(t.Session(), "completion/complete", params).Result()["completion"].(check.M)
 	all, _ := completion["values"].([]any)
 	for _, v := range all[:min(len(all), most)] {
 		if text, isString := v.(string); isString && text != "" {

@@ -19,12 +19,12 @@ var traversalChecks = check.Suite{
 	"resources/path-traversal-refused": check.Probe(func(t *check.T) {
 		ways := traversalURIs(t)
 		if len(ways) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server has no file:// resource and no template")
+			t.Skip(check.NotOffered, "the server has no file:// resource and no template")
 		}
 		s := t.Session()
 		if matchesTemplate(t, outsideURI) && hasOutsideFile(invalid.TryInvalid(t, s, readMethod,
 			check.M{"uri": outsideURI})) {
-			t.Skip("the server serves the whole file system by a template")
+			t.Skip(check.NotApplicable, "the server serves the whole file system by a template")
 		}
 		t.Each(ways, func(t *check.T, way check.Subject) {
 			r := invalid.RequestInvalid(t, s, readMethod, check.M{"uri": way.Name})

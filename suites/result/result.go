@@ -75,7 +75,7 @@ var Checks = check.Suite{
 	"result/server-info-stable": check.WatchWithSetup(requestAll, func(t *check.T, w check.Wire) {
 		all := resultsWithServerInfo(t, w)
 		if len(all.List) < 2 {
-			t.WithReason(check.NotObserved).Skip("no two results name the server")
+			t.Skip(check.NotObserved, "no two results name the server")
 		}
 		info := func(m check.Message) string {
 			return string(text.CompactJSON(protocol.MetaOf(protocol.ResultOf(m))[driver.MetaServer]))

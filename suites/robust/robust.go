@@ -66,9 +66,10 @@ var Checks = check.Suite{
 		o.RequireConnected(t)
 		switch {
 		case len(o.ServerRequests) == 0 && o.LastNoOpReply.Err != nil:
-			t.Retry("the session did not last until the server could ask: %v", check.Explain(o.LastNoOpReply.Err))
+			t.Retry(check.Undecided, "the session did not last until the server could ask: %v",
+				check.Explain(o.LastNoOpReply.Err))
 		case len(o.ServerRequests) == 0:
-			t.WithReason(check.NotObserved).Skip("the server asked the client for nothing")
+			t.Skip(check.NotObserved, "the server asked the client for nothing")
 		}
 		t.Expect(o.LastNoOpReply).To(check.BeAnswered(), "%s after the client refused a request of the server",
 			o.LastNoOpReply.Method)
@@ -81,9 +82,9 @@ var Checks = check.Suite{
 		}
 		check.RequireTime(t)
 		check.RequireSerial(t, t.Server.ConnectMethod())
-		r := t.NewProcess().Connect(driver.ConnectParams(t.Revision))
+		r := t.Session(check.Process).Connect(driver.ConnectParams(t.Revision))
 		if !r.Answered() {
-			t.Retry("%v", check.Explain(r.Err))
+			t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 		}
 		took := startupTime(r)
 		const alone = " within 5s, in a second start while nothing else runs"
@@ -94,14 +95,14 @@ var Checks = check.Suite{
 		plain := func(m check.Message) bool { return hasNoCapabilities(m.Session) }
 		ordinary := w.ResultsOf("initialize").Negotiated(t.Revision).Filter("session", plain)
 		if len(ordinary.List) < 2 {
-			t.WithReason(check.NotObserved).Skip("there was one session only")
+			t.Skip(check.NotObserved, "there was one session only")
 		}
 		one := ordinary.List[0].Session
 		t.Judge(ordinary, func(t *check.T, m check.Message) {
 			capabilities := string(text.CompactJSON(m.Session.Capabilities))
 			t.Expect(capabilities).To(check.BeOneOf(string(text.CompactJSON(one.Capabilities))), "capabilities")
 			if haveToolsChanged(m.Session) || haveToolsChanged(one) {
-				t.WithReason(check.NotObserved).Skip("the server said that its tools had changed")
+				t.Skip(check.NotObserved, "the server said that its tools had changed")
 			}
 			here, there := toolListings(m.Session), toolListings(one)
 			if len(here) > 0 && len(there) > 0 {

@@ -23,17 +23,17 @@ var boundaryChecks = check.Suite{
 		readers := fileReaders(t)
 		p, err := newTestDirectory()
 		if err != nil {
-			t.WithReason(check.Limit).Inconclusive("no files could be made: %v", err)
+			t.NoVerdict(check.Limit, "no files could be made: %v", err)
 		}
 		defer p.remove()
 		c := reuseRootsClient(t, newRootsResponse(fileURI(p.root)))
 		if !c.wasAsked() {
-			t.WithReason(check.NotObserved).Skip("the server does not ask for roots once the session is established")
+			t.Skip(check.NotObserved, "the server does not ask for roots once the session is established")
 		}
 		check.Barrier(t, c.Session, 0) // over HTTP, a call may overtake the response with the roots
 		readers = slices.DeleteFunc(readers, func(r *fileReader) bool { return !r.canReadInside(t, c, p) })
 		if len(readers) == 0 {
-			t.WithReason(check.NotObserved).Skip("no tool was found that reads a file in the roots by its path")
+			t.Skip(check.NotObserved, "no tool was found that reads a file in the roots by its path")
 		}
 		check.Each(t, readers[:min(len(readers), maxTools)], (*fileReader).subject, func(t *check.T, r *fileReader) {
 			for _, path := range p.outsidePaths() {
@@ -177,7 +177,7 @@ func (r *fileReader) returnsText(t *check.T, c *rootsClient, path, text string) 
 	arguments[r.argument] = path
 	r.lastCall = c.CallTool(t, r.tool, arguments, c.responder(t))
 	if r.lastCall.Reply.Err != nil {
-		t.Retry("%v", check.Explain(r.lastCall.Reply.Err))
+		t.Retry(check.Undecided, "%v", check.Explain(r.lastCall.Reply.Err))
 	}
 	return bytes.Contains(r.lastCall.Reply.Frame.Raw.Bytes(), []byte(text))
 }

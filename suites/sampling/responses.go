@@ -18,12 +18,12 @@ var responseChecks = check.Suite{
 		eachSamplingTool(t, func(t *check.T, x *samplingTool) {
 			switch {
 			case x.turns == 0:
-				t.WithReason(check.NotObserved).Skip("it offers no tools")
+				t.Skip(check.NotObserved, "it offers no tools")
 			case x.turns < maxTurns && !x.withEndlessToolUse.Reply.Answered():
-				t.WithReason(check.Limit).Inconclusive("it was asked %d times, and then there was no more time",
+				t.NoVerdict(check.Limit, "it was asked %d times, and then there was no more time",
 					x.turns)
 			case x.turns == 1:
-				t.WithReason(check.NotObserved).Skip("it does not go on once the model has used a tool")
+				t.Skip(check.NotObserved, "it does not go on once the model has used a tool")
 			}
 			t.Expect(x.turns < maxTurns).To(check.BeTrue("an end of its own, whatever the model wants to use",
 				"a request with tools after %d uses of tools", x.turns))
@@ -36,7 +36,8 @@ var responseChecks = check.Suite{
 			case !x.Reply.Answered():
 				t.Yield("it has no answer either when it gets a message")
 			case !x.rejected.AsksFor(createMessageMethod):
-				t.Retry("it asked for a message before, and now there is %s", check.Got(x.rejected.Reply))
+				t.Retry(check.Undecided, "it asked for a message before, and now there is %s",
+					check.Got(x.rejected.Reply))
 			}
 			x.rejected.RequireAnswered(t, createMessageMethod)
 			t.Expect(x.rejected.Reply).To(check.BeAnswered(), "tools/call whose request for a message was refused")

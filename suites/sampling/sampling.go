@@ -28,7 +28,7 @@ func eachRequest(
 	asked := client.ServerRequests(t, w, createMessageMethod)
 	all := slices.DeleteFunc(slices.Clone(asked), func(q client.ServerRequest) bool { return !has(q) })
 	if len(asked) > 0 && len(all) == 0 {
-		t.WithReason(check.NotObserved).Skip("no %s", what)
+		t.Skip(check.NotObserved, "no %s", what)
 	}
 	client.JudgeServerRequests(t, what, all, run)
 }

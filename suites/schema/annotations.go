@@ -25,7 +25,7 @@ var annotationChecks = check.Suite{
 		check.Judge(t, "annotations", all.Parts("annotations"), part.Subject, func(t *check.T, p part) {
 			annotations, _ := contentAnnotations(p)
 			if !check.HasMember(annotations, "lastModified") {
-				t.WithReason(check.NotOffered).Skip("annotations have no lastModified")
+				t.Skip(check.NotOffered, "annotations have no lastModified")
 			}
 			t.ExpectShould(annotations["lastModified"]).To(check.Satisfy("an ISO 8601 timestamp",
 				timestampPattern.MatchString))

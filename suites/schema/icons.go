@@ -40,9 +40,10 @@ var iconChecks = check.Suite{
 			u, err := url.Parse(src)
 			switch {
 			case err != nil || u.Hostname() == "" || !strings.HasPrefix(schemeOf(src), "http"):
-				t.WithReason(check.NotOffered).Skip("no icon is at an http or https URL")
+				t.Skip(check.NotOffered, "no icon is at an http or https URL")
 			case own == "":
-				t.Skip("the server is tried at an address that is not its public one, and names no websiteUrl")
+				t.Skip(check.NotApplicable,
+					"the server is tried at an address that is not its public one, and names no websiteUrl")
 			}
 			t.Expect(domainOf(u.Hostname())).To(check.BeOneOf(own), "of the icon at %s", u.Redacted())
 		})
@@ -52,7 +53,7 @@ var iconChecks = check.Suite{
 		check.Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *check.T, icon part) {
 			src, _ := icon.value.(check.M)["src"].(string)
 			if schemeOf(src) != "data" {
-				t.WithReason(check.NotOffered).Skip("no icon is a data URI")
+				t.Skip(check.NotOffered, "no icon is a data URI")
 			}
 			mimeType, image, problem := readDataURI(src)
 			if override, ok := icon.value.(check.M)["mimeType"].(string); ok && isGeneric(mimeType) {

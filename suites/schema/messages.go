@@ -146,7 +146,7 @@ func expectKnownMethod(t *check.T, m check.Message) {
 		t.Yield("%s is of a later revision", m.Method)
 	}
 	if hasExtension(t.Server.Capabilities) {
-		t.Skip("the server declares an extension, which may define %s", m.Method)
+		t.Skip(check.NotApplicable, "the server declares an extension, which may define %s", m.Method)
 	}
 	if m.IsNotification() {
 		t.FailAt(catalogue.Advice, "a notification that servers send in "+t.Revision, "%s", m.Method)
@@ -182,7 +182,7 @@ func eachServed(t *check.T, s *driver.Session, params check.M, run func(r driver
 		run(r)
 	}
 	if !served {
-		t.Inconclusive("no request is served without %s either", check.Show(params))
+		t.NoVerdict(check.Undecided, "no request is served without %s either", check.Show(params))
 	}
 }
 

@@ -37,7 +37,7 @@ var metaChecks = check.Suite{
 	"schema/meta-reverse-dns-prefix": check.Watch(func(t *check.T, w check.Wire) {
 		eachMetaKey(t, w, "_meta key with a prefix", protocol.IsPrefixedMetaKey, func(t *check.T, key, where string) {
 			if t.IsModern() && key == "ui/resourceUri" {
-				t.Skip("%s is an old key of the extension of apps", key)
+				t.Skip(check.NotApplicable, "%s is an old key of the extension of apps", key)
 			}
 			labels := prefixLabels(key)
 			reversed := isTopLevelDomain(labels[0])

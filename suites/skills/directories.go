@@ -94,9 +94,9 @@ func directoryListings(t *check.T, orNone bool) []directoryListing {
 	case len(all) > 0 || orNone:
 		return all
 	case t.Server.Extension(extension)["directoryRead"] != true:
-		t.WithReason(check.NotDeclared).Skip("the server does not declare directoryRead")
+		t.Skip(check.NotDeclared, "the server does not declare directoryRead")
 	}
-	t.WithReason(check.NotOffered).Skip("no skill lists its files")
+	t.Skip(check.NotOffered, "no skill lists its files")
 	return nil
 }
 
@@ -129,7 +129,7 @@ func (s skill) readDirectory(t *check.T, uri string) directoryListing {
 			l.pages = append(l.pages, protocol.WithoutMember(page, "resources"))
 		})
 	if isLost(l.err) {
-		t.Retry("%v", check.Explain(l.err))
+		t.Retry(check.Undecided, "%v", check.Explain(l.err))
 	}
 	return l
 }

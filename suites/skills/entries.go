@@ -29,7 +29,7 @@ var entryChecks = check.Suite{
 		endless := (*check.EndlessListError)(nil)
 		t.Expect(errors.As(c.err, &endless)).To(check.BeOneOf(false), "%v", c.err)
 		if len(c.pages) < 2 {
-			t.WithReason(check.NotOffered).Skip("the list has one page")
+			t.Skip(check.NotOffered, "the list has one page")
 		}
 	}),
 
@@ -161,7 +161,7 @@ var entryChecks = check.Suite{
 		}
 		t.Expect(missing).To(check.BeEmptyList[string]("the files of skills in it as well"))
 		if !nested {
-			t.WithReason(check.NotObserved).Skip("no listed skill is within another one")
+			t.Skip(check.NotObserved, "no listed skill is within another one")
 		}
 	}),
 
@@ -214,7 +214,7 @@ func (c skillList) skills() (all []skill) {
 func allSkills(t *check.T) []skill {
 	all := requireList(t).skills()
 	if len(all) == 0 {
-		t.WithReason(check.NotOffered).Skip("the server lists no skill")
+		t.Skip(check.NotOffered, "the server lists no skill")
 	}
 	return all
 }
@@ -233,7 +233,7 @@ func eachEntry(run func(*check.T, skill)) check.Check {
 func eachManifest(run func(*check.T, skill)) check.Check {
 	return eachEntry(func(t *check.T, s skill) {
 		if _, isList := s.entry["resources"].([]any); !isList {
-			t.WithReason(check.NotOffered).Skip("no skill lists its files")
+			t.Skip(check.NotOffered, "no skill lists its files")
 		}
 		run(t, s)
 	})

@@ -107,7 +107,7 @@ var fileChecks = check.Suite{
 			}
 		}
 		if len(all) == 0 {
-			t.WithReason(check.NotOffered).Skip("resources/list has no SKILL.md")
+			t.Skip(check.NotOffered, "resources/list has no SKILL.md")
 		}
 		check.Each(t, all, listedFile.subject, func(t *check.T, f listedFile) {
 			for _, name := range []string{"name", "description"} {
@@ -186,7 +186,7 @@ func (s skill) readFile(t *check.T, uri string) fileRead {
 
 func (s skill) readFileOnce(t *check.T, uri string) fileRead {
 	r := fileRead{skill: s, uri: uri, file: s.file(uri),
-		reply: t.Request(t.Session(), "resources/read", check.M{"uri": uri})}
+		reply: t.Send(t.Session(), "resources/read", check.M{"uri": uri})}
 	contents := protocol.ObjectsIn(r.reply.Result()["contents"])
 	for _, content := range contents {
 		if content["uri"] == uri || len(contents) == 1 {
@@ -246,7 +246,7 @@ func eachFile(t *check.T, kind func(fileRead) bool, run func(*check.T, fileRead)
 		}
 	}
 	if len(all) == 0 {
-		t.WithReason(check.NotOffered).Skip("no skill has such a file")
+		t.Skip(check.NotOffered, "no skill has such a file")
 	}
 	check.Each(t, all, fileRead.subject, run)
 }

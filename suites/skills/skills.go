@@ -46,7 +46,7 @@ var declarationChecks = check.Suite{
 	}),
 
 	"skills/list-implemented": check.Probe(func(t *check.T) {
-		r := t.TryRequest(t.Session(), listMethod, extensionParams(nil))
+		r := t.Send(t.Session(), listMethod, extensionParams(nil), check.AllowSilence)
 		t.Expect(r).To(check.BeResult())
 		t.Expect(check.Member(r.Result(), "skills")).To(check.BeArray(), "skills")
 	}),
@@ -145,7 +145,7 @@ func extensionParams(params check.M) check.M {
 
 // requestByURI requests what has a URI.
 func requestByURI(t *check.T, method, uri string) driver.Reply {
-	return t.Request(t.Session(), method, extensionParams(check.M{"uri": uri}))
+	return t.Send(t.Session(), method, extensionParams(check.M{"uri": uri}))
 }
 
 // requestInvalidByURI sends a request for a URI that the server has to reject.
@@ -174,7 +174,7 @@ func requireList(t *check.T) skillList {
 	case errors.As(c.err, &endless):
 		t.Yield("it does not come to an end")
 	case c.err != nil:
-		t.Retry("%v", check.Explain(c.err))
+		t.Retry(check.Undecided, "%v", check.Explain(c.err))
 	}
 	return c
 }
@@ -232,7 +232,7 @@ func getResults(t *check.T) []getResult {
 func eachGetResult(t *check.T, run func(t *check.T, s skill, result check.M)) {
 	all := getResults(t)
 	if len(all) == 0 {
-		t.WithReason(check.NotObserved).Skip("there was no result of skills/get")
+		t.Skip(check.NotObserved, "there was no result of skills/get")
 	}
 	check.Each(t, all, getResult.subject, func(t *check.T, a getResult) { run(t, a.skill, a.result) })
 }

@@ -76,7 +76,7 @@ var Checks = check.Suite{
 
 	"sse/origin-validated": check.Probe(func(t *check.T) {
 		if !t.Site().IsLoopback() {
-			t.Inconclusive("the server is not on this machine: " +
+			t.NoVerdict(check.Undecided, "the server is not on this machine: "+
 				"whom it serves there, its Origin check alone does not decide")
 		}
 		c := initializedClient(t)
@@ -101,7 +101,7 @@ var Checks = check.Suite{
 		}
 		unknown, has := otherSessionURL(a.Endpoint, b.Endpoint)
 		if !has {
-			t.WithReason(check.NotOffered).Skip("the endpoint carries no session key")
+			t.Skip(check.NotOffered, "the endpoint carries no session key")
 		}
 		x := roundtrip.PostRequest(a.session, roundtrip.ManualRequest{ID: unknownID, URL: unknown.String()})
 		t.Expect(responseOrTimeout(t, x.AwaitHeaders())).To(roundtrip.BeHTTPError())
@@ -127,16 +127,16 @@ var Checks = check.Suite{
 
 	"sse/endpoints-kept": check.Probe(func(t *check.T) {
 		if t.Credentials.SSEURL == "" {
-			t.WithReason(check.NotGiven).Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
+			t.Skip(check.NotGiven, "no URL of an HTTP+SSE endpoint was given (--sse-url)")
 		}
-		x := t.NewProcess().HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.SSEURL})
+		x := t.Session(check.Process).HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.SSEURL})
 		_, came := x.AwaitEvent(driver.StreamEvent.IsEndpoint)
 		x.Abort()
 		t.ExpectAdvice(came).To(check.BeTrue("an endpoint event at "+t.Credentials.SSEURL, "%s", x.Response()))
 	}),
 
 	"sse/fallback-status": check.Probe(func(t *check.T) {
-		s := check.NewProcessWith(t, driver.Options{Manual: true})
+		s := t.Session(check.ProcessWith(driver.Options{Manual: true}))
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{
 			ID: "fallback", Method: "initialize", Params: driver.ConnectParams(t.Revision),
 			URL: roundtrip.ServerURL(t).String(),
@@ -181,7 +181,7 @@ type sseClient struct {
 
 // openStream opens an event stream and waits for its first event.
 func openStream(t *check.T) *sseClient {
-	c := &sseClient{session: check.NewProcessWith(t, driver.Options{Manual: true})}
+	c := &sseClient{session: t.Session(check.ProcessWith(driver.Options{Manual: true}))}
 	c.Stream = roundtrip.Get(c.session, nil)
 	if c.StreamResponse = roundtrip.RequireHTTPResponse(t, c.Stream.AwaitHeaders()); !c.StreamResponse.IsStream {
 		return c
@@ -242,7 +242,7 @@ func sharedInitialize(t *check.T) initializeResult {
 func initialize(t *check.T) initializeResult {
 	c := openStream(t).requireEndpoint(t)
 	if c.Endpoint == nil {
-		t.WithReason(check.OtherCheck).Inconclusive("messages go to another origin, where nothing is sent")
+		t.NoVerdict(check.OtherCheck, "messages go to another origin, where nothing is sent")
 	}
 	return c.initialize(t)
 }
@@ -272,7 +272,7 @@ const (
 func initializedClient(t *check.T) *sseClient {
 	g := initialize(t)
 	if !g.HasResponse {
-		t.Retry("initialize was not answered on the stream: %s", g.PostResponse)
+		t.Retry(check.Undecided, "initialize was not answered on the stream: %s", g.PostResponse)
 	}
 	g.Client.sendInitialized()
 	return g.Client

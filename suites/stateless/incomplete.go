@@ -58,12 +58,13 @@ var incompleteChecks = check.Suite{
 		if r := check.RequestNoOp(t, s); r.Result() == nil {
 			t.Yield("server/discover is not served with it either")
 		}
-		r := t.TryRequest(s, "server/discover", check.M{"_meta": check.M{driver.MetaClient: driver.Omitted}})
+		r := t.Send(s, "server/discover", check.M{"_meta": check.M{driver.MetaClient: driver.Omitted}},
+			check.AllowSilence)
 		t.Expect(r).To(check.BeResult(), "server/discover without clientInfo")
 	}),
 
 	"stateless/meta-wrong-types": check.Probe(func(t *check.T) {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		for _, capabilities := range []any{"x", nil} {
 			r := invalid.TryInvalid(t, s, "server/discover",
 				check.M{"_meta": check.M{driver.MetaCapabilities: capabilities}})
@@ -82,7 +83,7 @@ var incompleteChecks = check.Suite{
 				t.Yield("%s is served without", r.Method)
 			}
 		}
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		check.Each(t, declaredRequests(t), handshake.IncompleteRequest.Subject,
 			func(t *check.T, r handshake.IncompleteRequest) {
 				mark := s.Mark()
@@ -102,7 +103,7 @@ var incompleteChecks = check.Suite{
 // requestsWithoutCapabilities sends server/discover and a list request without clientCapabilities.
 func requestsWithoutCapabilities(t *check.T) []handshake.IncompleteRequest {
 	return check.Step(t, "requests without capabilities", func(t *check.T) (all []handshake.IncompleteRequest) {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		methods := []string{"server/discover"}
 		if list, _ := protocol.ListMethod(t); list != "" {
 			methods = append(methods, list)
@@ -140,7 +141,7 @@ func requireDecided(t *check.T, r driver.Reply) {
 	code, _ := r.Code()
 	modern := code == errcode.InvalidParams || check.HasMember(r.Result(), "resultType")
 	if !modern && t.Server.Transport == "stdio" && handshake.SupportsBothEras(t) {
-		t.WithReason(check.Undecided).Inconclusive("the server also supports handshake revisions "+
+		t.NoVerdict(check.Undecided, "the server also supports handshake revisions "+
 			"and may have treated the request as one of those: %s",
 			check.Got(r))
 	}

@@ -21,8 +21,8 @@ var independenceChecks = check.Suite{
 		all := handshake.RequestsWithoutMeta(t)
 		// The last request is for a list.
 		fresh := all[len(all)-1].Reply
-		s := t.SessionForInvalidInput()
-		t.Request(s, list, nil)
+		s := t.Session(check.ForInvalidInput)
+		t.Send(s, list, nil)
 		r := invalid.TryInvalid(t, s, list, check.M{"_meta": driver.Omitted})
 		if fresh.Result() != nil && check.HasMember(fresh.Result(), "resultType") == check.HasMember(r.Result(),
 			"resultType") {
@@ -45,20 +45,20 @@ var independenceChecks = check.Suite{
 			s := t.Session()
 			// The cause may be a declaration in a request of another check.
 			if requestsElicitation(invalid.RequestInvalid(t, s, "tools/call", unable)) {
-				if s = t.ExclusiveSession(); requestsElicitation(t.Request(s, "tools/call", unable)) {
+				if s = t.Session(check.Exclusive); requestsElicitation(t.Send(s, "tools/call", unable)) {
 					t.Yield("it elicits from any client")
 				}
 			}
-			if !requestsElicitation(t.Request(s, "tools/call", able)) {
+			if !requestsElicitation(t.Send(s, "tools/call", able)) {
 				continue
 			}
-			r := t.Request(s, "tools/call", unable)
+			r := t.Send(s, "tools/call", unable)
 			t.Expect(!requestsElicitation(r)).
 				To(check.BeTrue("no elicitation by "+c.Tool.Name+" from a client that does not declare it",
 					"%s", r))
 			return
 		}
-		t.WithReason(check.NotOffered).Skip("no tool that was called has elicited anything")
+		t.Skip(check.NotOffered, "no tool that was called has elicited anything")
 	}),
 
 	"stateless/version-per-request": check.Probe(func(t *check.T) {
@@ -66,7 +66,7 @@ var independenceChecks = check.Suite{
 		if usual := check.RequestNoOp(t, t.Session()); usual.Result() == nil {
 			t.Yield("server/discover is not served")
 		}
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		var sent []driver.Pending
 		for _, version := range []string{t.Revision, handshake.NewerVersion, t.Revision} {
 			sent = append(sent, s.Request("server/discover", check.M{"_meta": check.M{driver.MetaRevision: version}}))
@@ -80,7 +80,7 @@ var independenceChecks = check.Suite{
 	"stateless/same-id-other-connection": check.Probe(func(t *check.T) {
 		list := protocol.RequireListMethod(t)
 		const id = "mcpcheck-same"
-		if t.Request(t.Session(), list, nil).Result() == nil {
+		if t.Send(t.Session(), list, nil).Result() == nil {
 			t.Yield("%s is not served under an id of its own either", list)
 		}
 		discovered := roundtrip.PostRequest(t.Session(), roundtrip.ManualRequest{ID: id, Method: "server/discover"})

@@ -15,7 +15,7 @@ import (
 var listChecks = check.Suite{
 	"stateless/first-request-any": check.Probe(func(t *check.T) {
 		c := handshake.CompareConnections(t)
-		if usual := t.Request(t.Session(), c.ListMethod, nil); usual.Result() == nil {
+		if usual := t.Send(t.Session(), c.ListMethod, nil); usual.Result() == nil {
 			t.Yield("%s is not served later either: %s", c.ListMethod, check.Got(usual))
 		}
 		t.Expect(c.FirstReply).To(check.BeResult(), "%s as the first request", c.ListMethod)
@@ -39,23 +39,22 @@ var listChecks = check.Suite{
 
 	"stateless/cursor-other-connection": check.Probe(func(t *check.T) {
 		for _, list := range protocol.ListMethods(t.Server.Capabilities) {
-			first := t.Request(t.Session(), list, nil)
+			first := t.Send(t.Session(), list, nil)
 			cursor, paged := first.Result()["nextCursor"].(string)
 			if !paged {
 				continue
 			}
-			next := func() driver.Reply { return t.Request(check.OtherConnection(t), list, check.M{"cursor": cursor}) }
+			next := func() driver.Reply { return t.Send(check.OtherConnection(t), list, check.M{"cursor": cursor}) }
 			page := func(
 				r driver.Reply) string {
 				return string(text.CompactJSON(r.Result()[handshake.ListMember(list)]))
 			}
-			switch usual := t.Request(t.Session(), list, check.M{"cursor": cursor}); {
+			switch usual := t.Send(t.Session(), list, check.M{"cursor": cursor}); {
 			case usual.Result() == nil:
-				t.WithReason(check.NotObserved).Skip("the cursor is not taken on its own connection either: %s",
+				t.Skip(check.NotObserved, "the cursor is not taken on its own connection either: %s",
 					check.Got(usual))
 			case page(usual) == page(first):
-				t.WithReason(check.NotObserved).
-					Skip("the cursor brings the first page again on its own connection, too")
+				t.Skip(check.NotObserved, "the cursor brings the first page again on its own connection, too")
 			}
 			r := next()
 			t.Expect(r).To(check.BeResult(), "%s with a cursor of another connection", list)
@@ -63,7 +62,7 @@ var listChecks = check.Suite{
 				"the first one again"))
 			return
 		}
-		t.WithReason(check.NotOffered).Skip("no list has a second page")
+		t.Skip(check.NotOffered, "no list has a second page")
 	}),
 }
 
@@ -79,7 +78,7 @@ func requireServed(t *check.T, c handshake.ConnectionLists) {
 func expectSameLists(t *check.T, before, after, got handshake.NamesByList, where string) {
 	for list, names := range before {
 		if !slices.Equal(names, after[list]) {
-			t.WithReason(check.Undecided).Inconclusive("%s changes meanwhile: %s", list,
+			t.NoVerdict(check.Undecided, "%s changes meanwhile: %s", list,
 				protocol.Difference(names, after[list]))
 		}
 		t.Expect(slices.Equal(names, got[list])).To(check.BeTrue("the same "+list+" "+where, "%s",

@@ -48,7 +48,7 @@ var inputChecks = check.Suite{
 	}),
 
 	"stdio/crlf-input": check.Probe(func(t *check.T) {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		mark := s.Mark()
 		p, request := protocol.NewNoOp(s, 70065)
 		s.Write(append(text.CompactJSON(request), "\r\n"...))
@@ -59,10 +59,10 @@ var inputChecks = check.Suite{
 	"stdio/large-message": check.Probe(func(t *check.T) {
 		check.Each(t, []padding{{"256 KiB", 256 << 10}, {"2 MiB", 2 << 20}}, padding.subject,
 			func(t *check.T, p padding) {
-				s := t.SessionForInvalidInput()
+				s := t.Session(check.ForInvalidInput)
 				method, _ := s.NoOp()
 				params := check.M{"_meta": check.M{"com.example/mcpcheck": strings.Repeat("x", p.Bytes)}}
-				t.Expect(t.TryRequest(s, method, params)).To(check.BeAnswered())
+				t.Expect(t.Send(s, method, params, check.AllowSilence)).To(check.BeAnswered())
 			})
 	}),
 }

@@ -28,9 +28,8 @@ var outputChecks = check.Suite{
 				t.Yield("an answer without jsonrpc, as others are")
 			}
 			if m.TooDeep && m.LooksLikeMessage() {
-				t.WithReason(check.Limit).
-					Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
-						driver.MaxDepth, m.Raw.Brief())
+				t.NoVerdict(check.Limit, "JSON nested more than %d deep, which mcpcheck does not read: %q",
+					driver.MaxDepth, m.Raw.Brief())
 			}
 			t.Expect(m.Kind != driver.Echo).To(check.BeTrue("nothing but MCP messages on stdout",
 				"what the client had sent: %s", m.Raw.Brief()))
@@ -78,7 +77,7 @@ var outputChecks = check.Suite{
 			}
 		}
 		if len(all) == 0 {
-			t.WithReason(check.NotObserved).Skip("the server wrote nothing to stderr")
+			t.Skip(check.NotObserved, "the server wrote nothing to stderr")
 		}
 		check.Each(t, all, stderrOutput.subject, func(t *check.T, l stderrOutput) {
 			t.ExpectAdvice(utf8.Valid(l.Head)).To(check.BeTrue("UTF-8 text on stderr", "%q", aroundInvalidUTF8(l.Head)))
@@ -103,7 +102,7 @@ func unterminatedBytes(t *check.T) int {
 		check.RequireNotLate(t, r)
 		partial := s.Stdio().PartialBytes()
 		if partial == 0 {
-			t.Inconclusive("%v", r.Err)
+			t.NoVerdict(check.Undecided, "%v", r.Err)
 		}
 		return partial
 	})

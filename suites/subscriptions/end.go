@@ -18,7 +18,7 @@ var endChecks = check.Suite{
 	"subscriptions/stays-open": check.Probe(func(t *check.T) {
 		u := requireAcknowledged(t)[filterAll]
 		if !hasAnyMember(requireFilter(t, u)) {
-			t.WithReason(check.NotObserved).Skip("nothing was granted, and then the server may end it")
+			t.Skip(check.NotObserved, "nothing was granted, and then the server may end it")
 		}
 		t.DecidedBy(u).Expect(u.EndMessage() == nil && !u.StreamEnded).To(check.BeTrue("a subscription that lasts",
 			"its end at once"))
@@ -37,10 +37,10 @@ var endChecks = check.Suite{
 
 	"subscriptions/graceful-close": check.ShutdownProbe(func(t *check.T) {
 		if !driver.HasSIGTERM {
-			t.Skip("this system has no SIGTERM")
+			t.Skip(check.NotApplicable, "this system has no SIGTERM")
 		}
 		requireAcknowledged(t)
-		s := check.SessionToEnd(t)
+		s := t.Session(check.ToEnd)
 		u := transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
 		if u.Ack() == nil || u.EndMessage() != nil {
 			t.Yield("no subscription is open")
@@ -51,7 +51,7 @@ var endChecks = check.Suite{
 		case !gone:
 			t.Yield("the process still runs")
 		case exit.Signal != "":
-			t.WithReason(check.NotObserved).Skip("SIGTERM has ended the process, not the server itself")
+			t.Skip(check.NotObserved, "SIGTERM has ended the process, not the server itself")
 		}
 		u.Refresh()
 		t.DecidedBy(u).Expect(u.EndMessage() != nil).To(check.BeTrue("the result of "+transcript.ListenMethod,
@@ -76,7 +76,7 @@ func leaveSubscriptionOpen(t *check.T) {
 	if check.SharesProcess(t) && t.Session().HasOpenStreams() {
 		return
 	}
-	s := t.ExclusiveSession()
+	s := t.Session(check.Exclusive)
 	transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
 }
 

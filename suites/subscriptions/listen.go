@@ -24,7 +24,7 @@ var listenChecks = check.Suite{
 		case u.Ack() != nil:
 			return
 		case u.Reply().Error() != nil && len(declaredMembers(t)) == 0:
-			t.Inconclusive("subscriptions/listen was refused: %s", check.Got(u.Reply()))
+			t.NoVerdict(check.Undecided, "subscriptions/listen was refused: %s", check.Got(u.Reply()))
 		case u.OpenOthers > 0:
 			t.Yield("another one of the session has begun")
 		case u.IsAnsweredByBody():
@@ -72,7 +72,7 @@ var listenChecks = check.Suite{
 		able := declaredMembers(t)
 		u := requireAcknowledged(t)[filterAll]
 		if len(able) == len(transcript.FilterMemberOf) {
-			t.WithReason(check.NotObserved).Skip("the server announces all there is")
+			t.Skip(check.NotObserved, "the server announces all there is")
 		}
 		var claimed []string
 		for _, a := range filterCapabilities {
@@ -122,7 +122,7 @@ var listenChecks = check.Suite{
 
 	"subscriptions/missing-filter": check.Probe(func(t *check.T) {
 		requireAcknowledged(t)
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		u := transcript.Subscribe(t, s, s.NextID(), nil)
 		u.Cancel()
 		t.DecidedBy(u).Expect(u.Ack() == nil).To(check.BeTrue("error -32602", "an acknowledgment"))
@@ -252,7 +252,7 @@ func requireCapacity(t *check.T, u *transcript.Subscription) {
 	crowded := u.OpenOthers+u.ClosingOthers > 1
 	if code, _ := u.Reply().Code(); u.Ack() == nil && crowded && u.Reply().Error() != nil &&
 		code != errcode.InvalidParams {
-		t.WithReason(check.Limit).Inconclusive("the server may have no room for a third one: %s", check.Got(u.Reply()))
+		t.NoVerdict(check.Limit, "the server may have no room for a third one: %s", check.Got(u.Reply()))
 	}
 }
 
@@ -280,7 +280,7 @@ func declaredMembers(t *check.T) (able []string) {
 // servesUndeclared reports whether the server serves a feature that it does not declare, and so supports its
 // notifications.
 func servesUndeclared(t *check.T, family string) bool {
-	return !t.Server.Declares(family) && t.Request(t.SessionForInvalidInput(), family+"/list",
+	return !t.Server.Declares(family) && t.Send(t.Session(check.ForInvalidInput), family+"/list",
 		check.M{}).Result() != nil
 }
 

@@ -28,14 +28,14 @@ var cancelChecks = check.Suite{
 		case c.CancelReply.Result() == nil:
 			t.Yield("tasks/cancel was answered with %s", check.Got(c.CancelReply))
 		case c.FinalStatus == "completed" || c.FinalStatus == "failed":
-			t.WithReason(check.NotObserved).Skip("the task was done before it could be cancelled: %s", c.FinalStatus)
+			t.Skip(check.NotObserved, "the task was done before it could be cancelled: %s", c.FinalStatus)
 		case c.LastReply().Err != nil:
-			t.Retry("%v", check.Explain(c.LastReply().Err))
+			t.Retry(check.Undecided, "%v", check.Explain(c.LastReply().Err))
 		}
 		c.SkipIfExpired(t, c.LastReply())
 		t.Expect(c.LastReply()).To(check.BeResult(), "a task that was cancelled")
 		if status, _ := c.LastReply().Result()["status"].(string); status == "working" || status == "input_required" {
-			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)",
+			t.NoVerdict(check.Undecided, "the server need not end the task, and did not within %v (--timeout)",
 				c.Session.ReplyTimeout())
 		}
 		t.DecidedBy(c.LastReply()).Expect(c.LastReply().Result()["status"]).To(check.BeOneOf("cancelled"))
@@ -52,13 +52,13 @@ var cancelChecks = check.Suite{
 
 	"tasks-ext/cancelled-notification-no-effect": check.Probe(func(t *check.T) {
 		before := slowestRun(t)
-		s := before.NextSession(t, t.SessionForInvalidInput)
+		s := before.NextSession(t, check.ForInvalidInput)
 		s.MarkInvalidInput()
 		c := startTask(t, s, before.ToolCall, nil)
 		c.CancelCall(t)
 		taskrun.FollowTasks(c)
 		if c.FinalStatus == "" {
-			t.Inconclusive("%s", c.IncompleteReason)
+			t.NoVerdict(check.Undecided, "%s", c.IncompleteReason)
 		}
 		t.Expect(c.FinalStatus).To(check.BeOneOf("completed", "failed"))
 	}),
@@ -88,9 +88,9 @@ type cancelledTask struct {
 func cancelTask(t *check.T) cancelledTask {
 	before := slowestRun(t)
 	return check.Step(t, "cancelled task", func(t *check.T) cancelledTask {
-		c := cancelledTask{taskRun: startTask(t, before.NextSession(t, t.Session), before.ToolCall, nil)}
+		c := cancelledTask{taskRun: startTask(t, before.NextSession(t), before.ToolCall, nil)}
 		if t.Site() != nil {
-			c.Session = t.ExclusiveSession()
+			c.Session = t.Session(check.Exclusive)
 		}
 		c.Poll()
 		c.GetReply, c.CancelReply = c.LastReply(), c.send("tasks/cancel", nil)

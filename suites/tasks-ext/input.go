@@ -20,7 +20,7 @@ var inputChecks = check.Suite{
 			for _, r := range c.UpdateReplies {
 				taskrun.RequireAnswer(t, r)
 				if code, isError := r.Code(); isError && code != errcode.MethodNotFound {
-					t.Inconclusive("the responses were refused: %s", check.Got(r))
+					t.NoVerdict(check.Undecided, "the responses were refused: %s", check.Got(r))
 				}
 				t.Expect(r).To(check.BeResult())
 				expectEmpty(t.DecidedBy(r), r.Result())
@@ -37,11 +37,11 @@ var inputChecks = check.Suite{
 				t.Yield("the key %q was used again", key)
 			}
 			if c.FinalStatus == "" && c.snapshotsAtUpdate == len(c.GetReplies) {
-				t.Inconclusive("it was not asked after once it had its input: %s", c.IncompleteReason)
+				t.NoVerdict(check.Undecided, "it was not asked after once it had its input: %s", c.IncompleteReason)
 			}
 			if c.FinalStatus == "" {
 				t.Expect(left).To(check.BeEmptyList[string]("no request that was answered; " + c.IncompleteReason))
-				t.Inconclusive("%s", c.IncompleteReason)
+				t.NoVerdict(check.Undecided, "%s", c.IncompleteReason)
 			}
 		})
 	}),
@@ -77,12 +77,12 @@ var inputChecks = check.Suite{
 		tried := sendInvalidInput(t)
 		switch {
 		case len(tried.firstKeys) < 2:
-			t.WithReason(check.NotOffered).Skip("%s asks for one thing at a time", tried.ToolCall.Tool.Name)
+			t.Skip(check.NotOffered, "%s asks for one thing at a time", tried.ToolCall.Tool.Name)
 		case tried.PartialReply.Result() == nil:
-			t.WithReason(check.NotObserved).Skip("it takes no part of the responses, and need not: %s",
+			t.Skip(check.NotObserved, "it takes no part of the responses, and need not: %s",
 				check.Got(tried.PartialReply))
 		case tried.GetAfterPartial.Result() == nil:
-			t.Inconclusive("tasks/get was answered with %s", check.Got(tried.GetAfterPartial))
+			t.NoVerdict(check.Undecided, "tasks/get was answered with %s", check.Got(tried.GetAfterPartial))
 		}
 		rest := inputKeys(tried.GetAfterPartial)
 		t.DecidedBy(tried.GetAfterPartial).Expect(slices.Contains(rest, tried.firstKeys[1])).To(check.BeTrue(
@@ -95,7 +95,7 @@ var inputChecks = check.Suite{
 		again := repeatCall(t, t.Session(), asking[0].ToolCall, only, nil)
 		if !isTask(again.Reply) {
 			if !isMissingCapability(again.Reply) {
-				t.WithReason(check.NotObserved).Skip("no task was made: %s", check.Got(again.Reply))
+				t.Skip(check.NotObserved, "no task was made: %s", check.Got(again.Reply))
 			}
 			return
 		}
@@ -157,13 +157,14 @@ func sendInvalidInput(t *check.T) invalidInputRun {
 	asking := requireRunsWhere(t, "task that asks for input", asksForInput)
 	slices.SortStableFunc(asking, func(a, b *taskRun) int { return b.maxInputRequests() - a.maxInputRequests() })
 	return check.Step(t, "task with strange input", func(t *check.T) invalidInputRun {
-		p := invalidInputRun{taskRun: startTask(t, t.SessionForInvalidInput(), asking[0].ToolCall, nil)}
+		p := invalidInputRun{taskRun: startTask(t, t.Session(check.ForInvalidInput), asking[0].ToolCall, nil)}
 		if p.pollUntilInput(); len(inputKeys(p.LastReply())) == 0 {
-			t.Inconclusive("%s asked for input before, and now told %s", p.ToolCall.Tool.Name, check.Got(p.LastReply()))
+			t.NoVerdict(check.Undecided, "%s asked for input before, and now told %s", p.ToolCall.Tool.Name,
+				check.Got(p.LastReply()))
 		}
 		responses, err := toolcall.InputResponses(t, p.LastReply())
 		if err != nil {
-			t.Inconclusive("%v", err)
+			t.NoVerdict(check.Undecided, "%v", err)
 		}
 		p.firstKeys = inputKeys(p.LastReply())
 		p.UnknownReply = p.send("tasks/update",

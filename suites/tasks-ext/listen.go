@@ -17,7 +17,7 @@ import (
 // listenChecks are the checks of notifications of tasks.
 var listenChecks = check.Suite{
 	"tasks-ext/listen-non-declaring": check.Probe(func(t *check.T) {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		p, ack, r := listen(s, taskrun.UnknownTaskID, check.M{})
 		defer s.Cancel(p, "it was answered")
 		if ack != nil {
@@ -27,7 +27,7 @@ var listenChecks = check.Suite{
 		}
 		invalid.SkipUnlessServerRejects(t, r)
 		if taskrun.RequireAnswer(t, r); isMethodNotFound(r) {
-			t.WithReason(check.NotOffered).Skip("there are no subscriptions: %s", check.Got(r))
+			t.Skip(check.NotOffered, "there are no subscriptions: %s", check.Got(r))
 		}
 		t.Expect(r).To(check.BeError(errcode.MissingRequiredClientCapability))
 	}),
@@ -146,7 +146,7 @@ const taskToken = "mcpcheck-task"
 func listenToTask(t *check.T) taskListener {
 	before := slowestRun(t)
 	return check.Step(t, "task that is listened for", func(t *check.T) taskListener {
-		s := before.NextSession(t, t.Session)
+		s := before.NextSession(t)
 		meta := maps.Clone(protocol.MetaOf(before.ToolCall.Params(s)))
 		maps.Copy(meta, check.M{"progressToken": taskToken, driver.MetaLogLevel: "debug"})
 		l := taskListener{taskRun: startTask(t, s, before.ToolCall, check.M{"_meta": meta})}
@@ -155,7 +155,7 @@ func listenToTask(t *check.T) taskListener {
 		defer s.Cancel(p, "the task has ended")
 		l.subscription, l.ack = p, ack
 		if taskrun.FollowTasks(l.taskRun); ack == nil {
-			t.WithReason(check.NotOffered).Skip("the server sends no task notifications: %s", check.Got(r))
+			t.Skip(check.NotOffered, "the server sends no task notifications: %s", check.Got(r))
 		}
 		check.Barrier(t, s, mark)
 		for _, f := range s.ReceivedSince(mark) {

@@ -58,11 +58,11 @@ var negotiationChecks = check.Suite{
 				client[name] = v
 			}
 		}
-		call, session := requireCallWithoutTask(t), t.Session
+		call, options := requireCallWithoutTask(t), []check.SessionOption(nil)
 		if t.IsConfirmation() {
-			session = t.ExclusiveSession // nobody has declared the extension in it
+			options = append(options, check.Exclusive) // nobody has declared the extension in it
 		}
-		t.Expect(repeatCall(t, session(), call, client, nil).Reply).To(beNoTask())
+		t.Expect(repeatCall(t, t.Session(options...), call, client, nil).Reply).To(beNoTask())
 	}),
 
 	"tasks-ext/required-error": check.Probe(func(t *check.T) {
@@ -75,7 +75,7 @@ var negotiationChecks = check.Suite{
 			}
 		}
 		if len(unserved) == 0 {
-			t.WithReason(check.NotOffered).Skip("no tool is known to run as a task only")
+			t.Skip(check.NotOffered, "no tool is known to run as a task only")
 		}
 		toolcall.EachToolCall(t, unserved, func(t *check.T, call toolcall.ToolCall) {
 			t.Expect(call.Reply).To(check.BeError(errcode.MissingRequiredClientCapability))
@@ -86,7 +86,7 @@ var negotiationChecks = check.Suite{
 		lacking := slices.DeleteFunc(callsWithoutTasks(t),
 			func(call toolcall.ToolCall) bool { return !isMissingCapability(call.Reply) })
 		if len(lacking) == 0 {
-			t.WithReason(check.NotObserved).Skip("no call was answered with error %d",
+			t.Skip(check.NotObserved, "no call was answered with error %d",
 				errcode.MissingRequiredClientCapability)
 		}
 		toolcall.EachToolCall(t, lacking, func(t *check.T, call toolcall.ToolCall) {
@@ -99,7 +99,7 @@ var negotiationChecks = check.Suite{
 	}),
 
 	"tasks-ext/methods-non-declaring": check.Probe(func(t *check.T) {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		methods := []check.Subject{check.NamedSubject("tasks/get"), check.NamedSubject("tasks/update"),
 			check.NamedSubject("tasks/cancel")}
 		t.Each(methods, func(t *check.T, method check.Subject) {
@@ -136,7 +136,7 @@ var negotiationChecks = check.Suite{
 
 	"tasks-ext/principal-bound": check.Probe(func(t *check.T) {
 		if t.Credentials.SecondPrincipal == "" {
-			t.WithReason(check.NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
+			t.Skip(check.NotGiven, "there is no token of another principal (--token-env second=VARIABLE)")
 		}
 		call, s := slowestRun(t).ToolCall, t.Session()
 		c := startTask(t, s, call, nil)
@@ -155,13 +155,13 @@ var negotiationChecks = check.Suite{
 	"tasks-ext/earlier-revision-ignored": check.Probe(func(t *check.T) {
 		extensions, _ := t.Server.Capabilities["extensions"].(check.M)
 		if extensions[extension] == nil {
-			t.WithReason(check.NotDeclared).Skip("the server does not declare %s in %s", extension, t.Revision)
+			t.Skip(check.NotDeclared, "the server does not declare %s in %s", extension, t.Revision)
 		}
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		hello := driver.ConnectParams(t.Revision)
 		hello["capabilities"] = protocol.ExtensionCapabilities(extension)
 		if err := s.Open(hello); err != nil {
-			t.Retry("%v", check.Explain(err))
+			t.Retry(check.Undecided, "%v", check.Explain(err))
 		}
 		calls := toolcall.CallsWithCapabilities(t, s, nil, toolcall.ToolsInCallOrder(t))
 		answered := toolcall.AnsweredCalls(calls.List)

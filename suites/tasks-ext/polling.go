@@ -89,7 +89,7 @@ var pollingChecks = check.Suite{
 					t.Yield("there is no task any more")
 				}
 				if later.State() == nil {
-					t.Inconclusive("tasks/get was answered with %s", check.Got(later.Reply))
+					t.NoVerdict(check.Undecided, "tasks/get was answered with %s", check.Got(later.Reply))
 				}
 				t.Expect(string(text.CompactJSON(finalState(later.State())))).
 					To(check.BeOneOf(string(text.CompactJSON(end))))
@@ -110,7 +110,7 @@ var pollingChecks = check.Suite{
 			case c.ID == "":
 				t.Yield("it has no id")
 			case len(asked) == 0:
-				t.WithReason(check.NotObserved).Skip("it was not asked after")
+				t.Skip(check.NotObserved, "it was not asked after")
 			case gone == 0:
 				c.SkipIfExpired(t, asked[0])
 				t.Yield("tasks/get was answered with %s", check.Got(asked[0]))
@@ -152,13 +152,13 @@ var pollingChecks = check.Suite{
 	}),
 
 	"tasks-ext/removed-result": check.Probe(func(t *check.T) {
-		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/result",
+		r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), "tasks/result",
 			protocol.WithCapabilities(check.M{"taskId": taskrun.UnknownTaskID}, taskCapabilities))
 		t.Expect(r).To(check.BeError(errcode.MethodNotFound))
 	}),
 
 	"tasks-ext/removed-list": check.Probe(func(t *check.T) {
-		t.Expect(invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
+		t.Expect(invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), "tasks/list",
 			protocol.WithCapabilities(nil, taskCapabilities))).To(check.BeError(errcode.MethodNotFound))
 	}),
 }

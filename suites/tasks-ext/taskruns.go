@@ -116,7 +116,7 @@ func repeatCall(t *check.T, s *driver.Session, call toolcall.ToolCall, capabilit
 	again := toolcall.RunInvalidInputLoop(t, s, "tools/call", protocol.WithCapabilities(params, capabilities))
 	if again.LastReply.Err != nil {
 		invalid.SkipUnlessServerRejects(t, again.LastReply)
-		t.Retry("%v", check.Explain(again.LastReply.Err))
+		t.Retry(check.Undecided, "%v", check.Explain(again.LastReply.Err))
 	}
 	call.InputLoop, call.Reply = again, again.LastReply
 	return call
@@ -126,7 +126,8 @@ func repeatCall(t *check.T, s *driver.Session, call toolcall.ToolCall, capabilit
 func startTask(t *check.T, s *driver.Session, call toolcall.ToolCall, more check.M) *taskRun {
 	again := repeatCall(t, s, call, taskCapabilities, more)
 	if !isTask(again.Reply) {
-		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, check.Got(again.Reply))
+		t.NoVerdict(check.Undecided, "%s made a task before, and now was answered with %s", call.Tool.Name,
+			check.Got(again.Reply))
 	}
 	return newTaskRun(t, s, again)
 }

@@ -42,7 +42,7 @@ var cancelChecks = check.Suite{
 
 	"tasks/cancel-terminal-rejected": check.Probe(func(t *check.T) {
 		if !declaresCancel(t) {
-			t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.cancel")
+			t.Skip(check.NotDeclared, "the server does not declare tasks.cancel")
 		}
 		eachEnded(t, func(t *check.T, e endedTask) {
 			taskrun.RequireAnswer(t, e.CancelReply)
@@ -57,13 +57,13 @@ var cancelChecks = check.Suite{
 
 	"tasks/notifications-cancelled-does-not-cancel": check.Probe(func(t *check.T) {
 		before := requireLastingTask(t)
-		s := before.NextSession(t, t.SessionForInvalidInput)
+		s := before.NextSession(t, check.ForInvalidInput)
 		s.MarkInvalidInput()
 		c := startTask(t, s, before)
 		c.CancelCall(t)
 		followRuns(c)
 		if c.FinalStatus == "" {
-			t.Inconclusive("%s", c.IncompleteReason)
+			t.NoVerdict(check.Undecided, "%s", c.IncompleteReason)
 		}
 		t.ExpectAdvice(c.FinalStatus).To(check.BeOneOf("completed", "failed"))
 	}),
@@ -85,11 +85,11 @@ type cancelledTask struct {
 // cancelTask creates a task of the slowest tool, and cancels it.
 func cancelTask(t *check.T) cancelledTask {
 	if !declaresCancel(t) {
-		t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.cancel")
+		t.Skip(check.NotDeclared, "the server does not declare tasks.cancel")
 	}
 	before := requireLastingTask(t)
 	return check.Step(t, "cancelled task", func(t *check.T) cancelledTask {
-		c := cancelledTask{taskRun: startTask(t, before.NextSession(t, t.Session), before)}
+		c := cancelledTask{taskRun: startTask(t, before.NextSession(t), before)}
 		c.CancelReply = c.send("tasks/cancel", nil)
 		c.SecondCancelReply = c.send("tasks/cancel", nil)
 		c.ExtendDeadline()
@@ -112,7 +112,7 @@ func cancelTask(t *check.T) cancelledTask {
 func requireLastingTask(t *check.T) *taskRun {
 	c := slowestRun(t)
 	if c.FinalStatus == "cancelled" {
-		t.Inconclusive("the task of %s is cancelled without being asked to: %s", c.ToolCall.Tool.Name,
+		t.NoVerdict(check.Undecided, "the task of %s is cancelled without being asked to: %s", c.ToolCall.Tool.Name,
 			check.Got(c.LastReply()))
 	}
 	return c
@@ -124,6 +124,6 @@ func (c cancelledTask) requireCancelledInTime(t *check.T) {
 	c.SkipIfExpired(t, c.CancelReply)
 	status := c.LaterReplies[0].Result()["status"]
 	if taskrun.IsUnknownTask(c.CancelReply) && (status == "completed" || status == "failed") {
-		t.Inconclusive("the task was done before it could be cancelled: %s", check.Show(status))
+		t.NoVerdict(check.Undecided, "the task was done before it could be cancelled: %s", check.Show(status))
 	}
 }

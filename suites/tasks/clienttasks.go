@@ -31,7 +31,7 @@ var clientTaskChecks = check.Suite{
 		polled := slices.DeleteFunc(taskrun.ClientTasks(t),
 			func(c *taskrun.ClientTask) bool { return len(c.Polls) < 2 })
 		if len(polled) == 0 {
-			t.WithReason(check.NotObserved).Skip("no task of the client was asked after twice")
+			t.Skip(check.NotObserved, "no task of the client was asked after twice")
 		}
 		check.Each(t, polled, (*taskrun.ClientTask).Subject, func(t *check.T, c *taskrun.ClientTask) {
 			last := c.Polls[0].At
@@ -50,7 +50,7 @@ var clientTaskChecks = check.Suite{
 			taken := slices.DeleteFunc(taskrun.ClientTasks(t),
 				func(c *taskrun.ClientTask) bool { return !c.Cancelled && c.CancelNotification() == nil })
 			if len(taken) == 0 {
-				t.WithReason(check.NotObserved).Skip("the server has cancelled no task of the client")
+				t.Skip(check.NotObserved, "the server has cancelled no task of the client")
 			}
 			check.Each(t, taken, (*taskrun.ClientTask).Subject, func(t *check.T, c *taskrun.ClientTask) {
 				t.Expect(c.CancelNotification() == nil).To(check.BeTrue("tasks/cancel alone",

@@ -20,7 +20,7 @@ var creationChecks = check.Suite{
 		toolcall.EachToolCall(t, served, func(t *check.T, call toolcall.ToolCall) {
 			taskrun.RequireAnswer(t, call.Reply)
 			if call.Reply.Error() != nil {
-				t.Inconclusive("the call was refused: %s", check.Got(call.Reply))
+				t.NoVerdict(check.Undecided, "the call was refused: %s", check.Got(call.Reply))
 			}
 			broken := protocol.Violations(t, "tasks/create-result", "CreateTaskResult", call.Reply.Member("result"))
 			t.Expect(broken).To(check.BeEmptyList[string]("a task with all of its members"))
@@ -83,7 +83,7 @@ var creationChecks = check.Suite{
 
 	"tasks/id-unguessable": check.WatchWithSetup(createTwoTasks, func(t *check.T, w check.Wire) {
 		if t.Server.Protected || t.Credentials.Bearer != "" {
-			t.WithReason(check.NotOffered).Skip("tasks may be bound to the token")
+			t.Skip(check.NotOffered, "tasks may be bound to the token")
 		}
 		var ids []string
 		var made []check.Message

@@ -19,7 +19,7 @@ var listChecks = check.Suite{
 		if list := listReply(t); list.Error() != nil {
 			t.Yield("tasks/list is answered with %s", check.Got(list))
 		}
-		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
+		r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), "tasks/list",
 			check.M{"cursor": "mcpcheck-invalid-cursor"})
 		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
@@ -42,17 +42,18 @@ var listChecks = check.Suite{
 		listed, err := c.isListed()
 		after := c.PollUnrecorded()
 		if first.Result() == nil || after.Result() == nil {
-			t.Inconclusive("tasks/get was answered with %s, and later with %s", check.Got(first), check.Got(after))
+			t.NoVerdict(check.Undecided, "tasks/get was answered with %s, and later with %s", check.Got(first),
+				check.Got(after))
 		}
 		if err != nil {
-			t.Inconclusive("tasks/list could not be read to its end: %v", check.Explain(err))
+			t.NoVerdict(check.Undecided, "tasks/list could not be read to its end: %v", check.Explain(err))
 		}
 		t.Expect(listed).To(check.BeTrue("the task in tasks/list", "others only"))
 	}),
 
 	"tasks/auth-isolation": check.Probe(func(t *check.T) {
 		if t.Credentials.SecondPrincipal == "" {
-			t.WithReason(check.NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
+			t.Skip(check.NotGiven, "there is no token of another principal (--token-env second=VARIABLE)")
 		}
 		before := slowestRun(t)
 		c := startTask(t, t.Session(), before)
@@ -83,13 +84,13 @@ func listReply(t *check.T) driver.Reply {
 	if r := runTasks(t).ListReply; r.Request != nil {
 		return r
 	}
-	return t.Request(t.Session(), "tasks/list", nil)
+	return t.Send(t.Session(), "tasks/list", nil)
 }
 
 // skipUnlessList ends the check as skip if the server does not list tasks.
 func skipUnlessList(t *check.T) {
 	if !declaresList(t) {
-		t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.list")
+		t.Skip(check.NotDeclared, "the server does not declare tasks.list")
 	}
 }
 
@@ -121,11 +122,12 @@ type principal struct {
 
 // newOtherPrincipal opens a session with the second token.
 func newOtherPrincipal(t *check.T) principal {
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	header := roundtrip.BearerHeader(t.Credentials.SecondPrincipal)
 	connect := roundtrip.PostConnect(t, s, header)
 	if r := connect.AwaitReply(); r.Result() == nil {
-		t.Retry("no session for the other principal: initialize was answered with %s", connect.Response())
+		t.Retry(check.Undecided, "no session for the other principal: initialize was answered with %s",
+			connect.Response())
 	}
 	header.Set(roundtrip.VersionHeader, t.Revision)
 	if id := connect.Response().Header.Get(roundtrip.SessionIDHeader); id != "" {

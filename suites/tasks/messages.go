@@ -44,10 +44,10 @@ var messageChecks = check.Suite{
 		asked := requireTaskRequests(t)
 		check.Each(t, asked, (*pendingRequest).Subject, func(t *check.T, q *pendingRequest) {
 			if len(q.TaskReplies) == 0 && q.taskID() == "" {
-				t.WithReason(check.NotObserved).Skip("it came before there was a task")
+				t.Skip(check.NotObserved, "it came before there was a task")
 			}
 			if q.taskID() == "" && runTasks(t).Requests.ownMethods[q.Method] {
-				t.WithReason(check.NotObserved).Skip("the server asks for %s before any tool is called, too", q.Method)
+				t.Skip(check.NotObserved, "the server asks for %s before any tool is called, too", q.Method)
 			}
 			t.Expect(q.taskID()).To(check.Satisfy("the id of a task as "+taskrun.RelatedTaskKey+" in _meta",
 				func(id string) bool {
@@ -65,7 +65,7 @@ var messageChecks = check.Suite{
 		asked = slices.DeleteFunc(asked,
 			func(q *pendingRequest) bool { return q.TaskReplies[q.taskID()].Result() == nil })
 		if len(asked) == 0 {
-			t.WithReason(check.NotObserved).Skip("the server tells nothing of a task that waits for an answer")
+			t.Skip(check.NotObserved, "the server tells nothing of a task that waits for an answer")
 		}
 		check.Each(t, asked, (*pendingRequest).Subject, func(t *check.T, q *pendingRequest) {
 			t.ExpectShould(q.TaskReplies[q.taskID()].Result()["status"]).To(check.BeOneOf[any]("input_required"),

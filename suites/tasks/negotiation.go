@@ -19,7 +19,7 @@ var negotiationChecks = check.Suite{
 	"tasks/capability-shape": check.Probe(func(t *check.T) {
 		declared := check.Member(t.Server.Capabilities, "tasks")
 		if declared == (check.Absent{}) {
-			t.WithReason(check.NotDeclared).Skip("the server does not declare tasks")
+			t.Skip(check.NotDeclared, "the server does not declare tasks")
 		}
 		t.DecidedBy(t.Server.ConnectReply).Expect(declared).To(check.BeObject(), "tasks")
 		connectResult := t.Server.ConnectResult
@@ -30,9 +30,9 @@ var negotiationChecks = check.Suite{
 	"tasks/undeclared-task-param-ignored": check.Probe(func(t *check.T) {
 		requireCapabilityObject(t)
 		if supportsTaskCalls(t) {
-			t.WithReason(check.NotOffered).Skip("the server declares tasks.requests.tools.call")
+			t.Skip(check.NotOffered, "the server declares tasks.requests.tools.call")
 		}
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		expectTaskIgnored(t, s)
 		for _, call := range toolcall.ValidCalls(t).List {
 			if call.IsDirectSuccess() && taskSupport(call.Tool.Value) == "forbidden" {
@@ -48,7 +48,7 @@ var negotiationChecks = check.Suite{
 	}),
 
 	"tasks/not-in-earlier-revisions": check.Probe(func(t *check.T) {
-		expectTaskIgnored(t, t.SessionForInvalidInput())
+		expectTaskIgnored(t, t.Session(check.ForInvalidInput))
 		declared := check.Member(t.Server.Capabilities, "tasks")
 		t.DecidedBy(t.Server.ConnectReply).ExpectAdvice(declared).To(check.BeOneOf[any](check.Absent{}),
 			"capabilities.tasks")
@@ -58,9 +58,9 @@ var negotiationChecks = check.Suite{
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		requireCapabilityObject(t)
 		if declaresList(t) {
-			t.WithReason(check.NotOffered).Skip("the server declares tasks.list")
+			t.Skip(check.NotOffered, "the server declares tasks.list")
 		}
-		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", nil)
+		r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), "tasks/list", nil)
 		requireOwnCode(t, r)
 		t.Expect(r).To(check.BeError(errcode.MethodNotFound))
 	}),
@@ -69,9 +69,9 @@ var negotiationChecks = check.Suite{
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		requireCapabilityObject(t)
 		if declaresCancel(t) {
-			t.WithReason(check.NotOffered).Skip("the server declares tasks.cancel")
+			t.Skip(check.NotOffered, "the server declares tasks.cancel")
 		}
-		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/cancel",
+		r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), "tasks/cancel",
 			check.M{"taskId": taskrun.UnknownTaskID})
 		requireOwnCode(t, r)
 		t.Expect(r).To(check.BeError(errcode.MethodNotFound, errcode.InvalidParams))
@@ -90,7 +90,7 @@ var negotiationChecks = check.Suite{
 			toolcall.SkipNotObserved(t, "tool that does not run as a task was served", toolcall.ValidCalls(t).Uncalled,
 				isForbidden)
 		}
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		toolcall.EachToolCall(t, forbidden, func(t *check.T, call toolcall.ToolCall) {
 			r := invalid.RequestInvalid(t, s, "tools/call", withTask(call.Params(s)))
 			toolcall.RequireNotRateLimited(t, s, r, errcode.MethodNotFound)
@@ -104,13 +104,13 @@ var negotiationChecks = check.Suite{
 			return taskSupport(tool.Value) != "required"
 		})
 		if len(required) == 0 {
-			t.WithReason(check.NotOffered).Skip("no tool has taskSupport required")
+			t.Skip(check.NotOffered, "no tool has taskSupport required")
 		}
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		t.Each(required, func(t *check.T, tool check.Subject) {
 			args, not := toolcall.TaskArguments(t, tool)
 			if not != nil {
-				t.Inconclusive("it cannot be called with valid arguments (%v)", *not)
+				t.NoVerdict(check.Undecided, "it cannot be called with valid arguments (%v)", *not)
 			}
 			r := invalid.RequestInvalid(t, s, "tools/call", check.M{"name": tool.Name, "arguments": args})
 			toolcall.RequireNotRateLimited(t, s, r, errcode.MethodNotFound, errcode.InvalidRequest)
@@ -139,7 +139,7 @@ var negotiationChecks = check.Suite{
 		requireCapabilityObject(t)
 		all := toolcall.ListedTools(t)
 		if len(all) == 0 {
-			t.WithReason(check.NotOffered).Skip("the server lists no tool")
+			t.Skip(check.NotOffered, "the server lists no tool")
 		}
 		if supportsTaskCalls(t) {
 			return
@@ -151,7 +151,7 @@ var negotiationChecks = check.Suite{
 
 	"tasks/list-needs-identity": check.Probe(func(t *check.T) {
 		if t.Server.Protected || t.Credentials.Bearer != "" {
-			t.WithReason(check.NotOffered).Skip("the server identifies clients by token")
+			t.Skip(check.NotOffered, "the server identifies clients by token")
 		}
 		t.DecidedBy(t.Server.ConnectReply).Expect(memberAt(t.Server.Capabilities, "tasks",
 			"list") == nil).To(check.BeTrue(
@@ -184,7 +184,7 @@ func supportsTaskCalls(t *check.T) bool {
 // skipUnlessTaskCalls ends the check as skip if the server does not run tool calls as tasks.
 func skipUnlessTaskCalls(t *check.T) {
 	if !supportsTaskCalls(t) {
-		t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.requests.tools.call")
+		t.Skip(check.NotDeclared, "the server does not declare tasks.requests.tools.call")
 	}
 }
 

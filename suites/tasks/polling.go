@@ -71,10 +71,10 @@ var pollingChecks = check.Suite{
 				taskrun.RequireAnswer(t, r)
 				if taskrun.IsUnknownTask(r) {
 					e.SkipIfExpired(t, r)
-					t.WithReason(check.NotObserved).Skip("there is no such task any more: %s", check.Got(r))
+					t.Skip(check.NotObserved, "there is no such task any more: %s", check.Got(r))
 				}
 				if r.Result() == nil {
-					t.Inconclusive("tasks/get was answered with %s", check.Got(r))
+					t.NoVerdict(check.Undecided, "tasks/get was answered with %s", check.Got(r))
 				}
 				requireFlatTask(t, r)
 				t.Expect(r.Result()["status"]).To(check.BeOneOf[any](e.FinalStatus),
@@ -98,7 +98,7 @@ var pollingChecks = check.Suite{
 
 	"tasks/unknown-id-cancel": check.Probe(func(t *check.T) {
 		if !declaresCancel(t) {
-			t.WithReason(check.NotDeclared).Skip("the server does not declare tasks.cancel")
+			t.Skip(check.NotDeclared, "the server does not declare tasks.cancel")
 		}
 		t.Expect(invalid.RequestInvalid(t, t.Session(), "tasks/cancel",
 			check.M{"taskId": taskrun.UnknownTaskID})).To(check.BeError(errcode.InvalidParams))
@@ -106,14 +106,14 @@ var pollingChecks = check.Suite{
 
 	"tasks/param-beats-meta": check.Probe(func(t *check.T) {
 		before := slowestRun(t)
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		c, other := startTask(t, s, before), startTask(t, s, before)
 		mute := false
 		ids := map[string]string{"another task": other.ID, "no task": taskrun.UnknownTaskID}
 		t.Each([]check.Subject{check.NamedSubject("another task"), check.NamedSubject("no task")},
 			func(t *check.T, related check.Subject) {
 				if mute {
-					t.WithReason(check.Silent).Skip("it was not asked: the first of them is silence enough")
+					t.Skip(check.Silent, "it was not asked: the first of them is silence enough")
 				}
 				r := c.getWithMeta(t, check.M{taskrun.RelatedTaskKey: check.M{"taskId": ids[related.Name]}})
 				mute = invalid.IsTimeout(r)
@@ -157,7 +157,7 @@ func (c *taskRun) expectOwnTask(t *check.T, r driver.Reply) {
 		plain := c.send("tasks/get", nil)
 		switch told := plain.Result(); {
 		case told == nil && r.Result() == nil:
-			t.Retry("tasks/get brought %s, and without _meta %s", check.Got(r), check.Got(plain))
+			t.Retry(check.Undecided, "tasks/get brought %s, and without _meta %s", check.Got(r), check.Got(plain))
 		case told != nil && taskIn(told) == nil && told["taskId"] != any(c.ID):
 			t.Yield("so it is without _meta")
 		}

@@ -14,7 +14,7 @@ var resultChecks = check.Suite{
 	"tasks/result-blocks": check.Probe(func(t *check.T) {
 		w := awaitResult(t)
 		if len(w.WorkingReplies) == 0 {
-			t.WithReason(check.NotObserved).Skip("tasks/get has not told of work while tasks/result waited")
+			t.Skip(check.NotObserved, "tasks/get has not told of work while tasks/result waited")
 		}
 		taskrun.RequireAnswer(t, w.ResultReply)
 		taskrun.RequireAnswer(t, w.ReplyAfter)
@@ -29,7 +29,7 @@ var resultChecks = check.Suite{
 		eachRun(t, finishedRuns(t), func(t *check.T, c *taskRun) {
 			taskrun.RequireAnswer(t, c.ResultReply)
 			if c.FinalStatus == "failed" && c.ResultReply.Error() != nil {
-				t.Skip("its call has failed")
+				t.Skip(check.NotApplicable, "its call has failed")
 			}
 			t.Expect(c.ResultReply).To(check.BeResult())
 			var rules []string
@@ -44,7 +44,7 @@ var resultChecks = check.Suite{
 		eachRun(t, finishedRuns(t), func(t *check.T, c *taskRun) {
 			taskrun.RequireAnswer(t, c.ResultReply)
 			if c.ResultReply.Result() == nil {
-				t.WithReason(check.NotObserved).Skip("tasks/result was answered with %s", check.Got(c.ResultReply))
+				t.Skip(check.NotObserved, "tasks/result was answered with %s", check.Got(c.ResultReply))
 			}
 			related := protocol.MetaOf(c.ResultReply.Result())[taskrun.RelatedTaskKey]
 			t.Expect(memberAt(check.M{"": related}, "", "taskId")).To(check.BeOneOf[any](c.ID),
@@ -73,7 +73,7 @@ var resultChecks = check.Suite{
 		})
 		eachRun(t, unhappy, func(t *check.T, c *taskRun) {
 			if c.FinalStatus == "cancelled" {
-				t.WithReason(check.NotObserved).Skip("it was cancelled")
+				t.Skip(check.NotObserved, "it was cancelled")
 			}
 			t.Expect(c.FinalStatus).To(check.BeOneOf("failed"))
 		})
@@ -118,7 +118,7 @@ type awaitedResult struct {
 func awaitResult(t *check.T) awaitedResult {
 	before := slowestRun(t)
 	return check.Step(t, "task whose result is awaited", func(t *check.T) awaitedResult {
-		w := awaitedResult{taskRun: startTask(t, before.NextSession(t, t.Session), before)}
+		w := awaitedResult{taskRun: startTask(t, before.NextSession(t), before)}
 		w.requestResult()
 		for r := w.PollUnrecorded(); r.Result() != nil && w.HasTime(); r = w.PollUnrecorded() {
 			if status := r.Result()["status"]; status != "working" && status != "input_required" {

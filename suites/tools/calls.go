@@ -27,7 +27,7 @@ var callChecks = check.Suite{
 			codes = append(codes, protocol.HeaderErrorCodes(t)...)
 		}
 		for _, r := range replies {
-			toolcall.RequireNotRateLimited(t, t.SessionForInvalidInput(), r, codes...)
+			toolcall.RequireNotRateLimited(t, t.Session(check.ForInvalidInput), r, codes...)
 			t.Expect(r).To(check.BeRefused())
 			t.ExpectShould(r).To(check.BeError(codes...))
 		}
@@ -44,7 +44,7 @@ var callChecks = check.Suite{
 
 	"tools/call-arguments-not-object": check.Probe(func(t *check.T) {
 		tool := callableTool(t)
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		var replies []driver.Reply
 		for _, arguments := range []any{"x", []any{1}} {
 			replies = append(replies,
@@ -87,10 +87,10 @@ var callChecks = check.Suite{
 		s, allowance := t.Session(), toolcall.NewCallBudget()
 		toolcall.EachToolCall(t, calls, func(t *check.T, c toolcall.ToolCall) {
 			if !c.Reply.Answered() || c.Reply.IsFailure() {
-				t.Inconclusive("it fails with arguments {} too: %s", check.Got(c.Reply))
+				t.NoVerdict(check.Undecided, "it fails with arguments {} too: %s", check.Got(c.Reply))
 			}
 			if why := allowance.ExhaustedReason(); why != "" {
-				t.WithReason(check.Limit).Inconclusive("%s", why)
+				t.NoVerdict(check.Limit, "%s", why)
 			}
 			usual := protocol.AskFunc(t, s, "tools/call",
 				toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": check.M{}}))
@@ -113,17 +113,17 @@ var callChecks = check.Suite{
 
 	"tools/list-changed-sent": check.Probe(func(t *check.T) {
 		if tools, _ := t.Server.Capabilities["tools"].(check.M); tools["listChanged"] != true {
-			t.WithReason(check.NotDeclared).Skip("the server does not declare tools.listChanged")
+			t.Skip(check.NotDeclared, "the server does not declare tools.listChanged")
 		}
 		toolcall.SkipUnlessCanNotify(t)
 		calls := toolcall.ValidCalls(t)
 		switch {
 		case calls.ToolsAfter == nil:
-			t.WithReason(check.Died).Inconclusive("the session did not survive the calls of its tools")
+			t.NoVerdict(check.Died, "the session did not survive the calls of its tools")
 		case slices.Equal(calls.ToolsBefore, calls.ToolsAfter):
 			toolcall.SkipNotObserved(t, "call has changed the list", calls.Uncalled, toolcall.AnyTool)
 		case !calls.Notified && calls.LimitErr != nil:
-			t.Inconclusive("%v", calls.LimitErr)
+			t.NoVerdict(check.Undecided, "%v", calls.LimitErr)
 		case calls.NoStream:
 			t.Yield("no subscription for it is open")
 		}
@@ -136,7 +136,7 @@ var callChecks = check.Suite{
 // malformedCall returns the reply to a tools/call whose params name no tool.
 func malformedCall(t *check.T, params check.M) driver.Reply {
 	invalid.RequireCallsAllowed(t)
-	r := invalid.TryInvalid(t, t.SessionForInvalidInput(), "tools/call", params)
+	r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), "tools/call", params)
 	invalid.SkipUnlessServerRejects(t, r)
 	toolcall.SkipUnlessAnyAnswer(t, r)
 	return r
@@ -159,7 +159,7 @@ func callableTool(t *check.T) (name string) {
 		why = append(why, *not)
 	}
 	// Without any tool, checks of tools are skipped before.
-	t.Inconclusive("no tool may be called with invalid arguments (%v)", why[0])
+	t.NoVerdict(check.Undecided, "no tool may be called with invalid arguments (%v)", why[0])
 	return ""
 }
 

@@ -52,7 +52,7 @@ var definitionChecks = check.Suite{
 		eachInputSchema(t, func(t *check.T, schema check.M) {
 			properties, _ := schema["properties"].(check.M)
 			if len(properties) == 0 {
-				t.WithReason(check.NotOffered).Skip("no tool has properties")
+				t.Skip(check.NotOffered, "no tool has properties")
 			}
 			for _, name := range slices.Sorted(maps.Keys(properties)) {
 				_, boolean := properties[name].(bool) // other types are invalid schemas
@@ -64,7 +64,7 @@ var definitionChecks = check.Suite{
 	"tools/input-schema-required-strings": check.Probe(func(t *check.T) {
 		eachInputSchema(t, func(t *check.T, schema check.M) {
 			if !check.HasMember(schema, "required") {
-				t.WithReason(check.NotOffered).Skip("no tool has required arguments")
+				t.Skip(check.NotOffered, "no tool has required arguments")
 			}
 			t.Expect(schema["required"]).To(check.Satisfy("an array of strings",
 				func(v any) bool { return isStringList(v) }))
@@ -78,7 +78,7 @@ var definitionChecks = check.Suite{
 				refs = slices.DeleteFunc(refs, needsFetch)
 			}
 			if len(refs) == 0 {
-				t.WithReason(check.NotOffered).Skip("no schema has a reference")
+				t.Skip(check.NotOffered, "no schema has a reference")
 			}
 			for _, ref := range refs {
 				t.Expect(ref.Resolves).To(check.BeTrue("references that resolve within the schema",
@@ -104,7 +104,7 @@ var definitionChecks = check.Suite{
 		eachTool(t, func(t *check.T, tool check.M) {
 			published := publishedSchemas(t, tool)
 			if len(published) == 0 {
-				t.WithReason(check.NotOffered).Skip("no schema is published")
+				t.Skip(check.NotOffered, "no schema is published")
 			}
 			for _, schema := range published {
 				t.Expect(schemas.DialectOf(schema)).To(check.BeOneOf(known...))
@@ -115,7 +115,7 @@ var definitionChecks = check.Suite{
 	"tools/no-param-schema": check.Probe(func(t *check.T) {
 		eachInputSchema(t, func(t *check.T, schema check.M) {
 			if takesArguments(schema) {
-				t.WithReason(check.NotOffered).Skip("every tool has parameters")
+				t.Skip(check.NotOffered, "every tool has parameters")
 			}
 			t.Expect(schema).To(check.Satisfy(`additionalProperties false, since there are no parameters`, isClosed))
 		})
@@ -124,7 +124,7 @@ var definitionChecks = check.Suite{
 	"tools/output-schema-object": check.Probe(func(t *check.T) {
 		eachTool(t, func(t *check.T, tool check.M) {
 			if !check.HasMember(tool, "outputSchema") {
-				t.WithReason(check.NotOffered).Skip("no tool has an outputSchema")
+				t.Skip(check.NotOffered, "no tool has an outputSchema")
 			}
 			expectObjectSchema(t, tool, "outputSchema")
 		})
@@ -137,7 +137,7 @@ var definitionChecks = check.Suite{
 			case t.IsModern() && check.HasMember(tool, "outputSchema"):
 				t.Expect(tool["outputSchema"]).To(check.BeObject())
 			case !ok:
-				t.WithReason(check.NotOffered).Skip("no tool has an outputSchema that is an object")
+				t.Skip(check.NotOffered, "no tool has an outputSchema that is an object")
 			default: // tools/output-schema-object reports it
 				schema = withoutType(schema)
 			}
@@ -148,7 +148,7 @@ var definitionChecks = check.Suite{
 	"tools/annotations-valid": check.Probe(func(t *check.T) {
 		eachTool(t, func(t *check.T, tool check.M) {
 			if !check.HasMember(tool, "annotations") {
-				t.WithReason(check.NotOffered).Skip("no tool has annotations")
+				t.Skip(check.NotOffered, "no tool has annotations")
 			}
 			t.Expect(tool["annotations"]).To(check.BeObject())
 			hints := tool["annotations"].(check.M)
@@ -167,7 +167,7 @@ var definitionChecks = check.Suite{
 		eachTool(t, func(t *check.T, tool check.M) {
 			hints, ok := tool["annotations"].(check.M)
 			if !ok {
-				t.WithReason(check.NotOffered).Skip("no tool has annotations")
+				t.Skip(check.NotOffered, "no tool has annotations")
 			}
 			both := hints["readOnlyHint"] == true && hints["destructiveHint"] == true
 			t.Expect(!both).To(check.BeTrue("a tool that is either read-only or destructive", "both hints true"))
@@ -178,7 +178,7 @@ var definitionChecks = check.Suite{
 		eachTool(t, func(t *check.T, tool check.M) {
 			execution, _ := tool["execution"].(check.M)
 			if !check.HasMember(execution, "taskSupport") {
-				t.WithReason(check.NotOffered).Skip("no tool has execution.taskSupport")
+				t.Skip(check.NotOffered, "no tool has execution.taskSupport")
 			}
 			t.Expect(execution["taskSupport"]).To(check.BeOneOf("forbidden", "optional", "required"))
 		})
@@ -193,7 +193,7 @@ var definitionChecks = check.Suite{
 func eachTool(t *check.T, run func(*check.T, check.M)) {
 	list := toolcall.ListedTools(t)
 	if len(list) == 0 {
-		t.WithReason(check.NotOffered).Skip("the server lists no tool")
+		t.Skip(check.NotOffered, "the server lists no tool")
 	}
 	t.Each(list, func(t *check.T, tool check.Subject) { run(t, tool.Value) })
 }
@@ -263,7 +263,7 @@ func expectValidSchema(t *check.T, schema check.M) {
 	var unknown *schemas.UnknownDialectError
 	var limit *schemas.LimitError
 	if errors.As(err, &unknown) || errors.As(err, &limit) {
-		t.WithReason(check.Limit).Inconclusive("%v", err)
+		t.NoVerdict(check.Limit, "%v", err)
 	}
 	var invalid *schemas.InvalidSchemaError
 	dialect := cmp.Or(schemas.DialectOf(schema), "2020-12, which is meant without $schema")
@@ -273,7 +273,7 @@ func expectValidSchema(t *check.T, schema check.M) {
 func expectOptionalString(t *check.T, member string) {
 	eachTool(t, func(t *check.T, tool check.M) {
 		if !check.HasMember(tool, member) {
-			t.WithReason(check.NotOffered).Skip("no tool has a %s", member)
+			t.Skip(check.NotOffered, "no tool has a %s", member)
 		}
 		t.Expect(tool[member]).To(check.BeString())
 	})

@@ -59,7 +59,7 @@ func eachMarked(t *check.T, run func(t *check.T, headers []schemas.ParamHeader, 
 	eachTool(t, func(t *check.T, tool check.M) {
 		headers, faults := schemas.ParamHeaders(tool["inputSchema"])
 		if len(headers)+len(faults) == 0 {
-			t.WithReason(check.NotOffered).Skip("no tool marks an argument with " + schemas.HeaderKeyword)
+			t.Skip(check.NotOffered, "no tool marks an argument with "+schemas.HeaderKeyword)
 		}
 		run(t, headers, faults)
 	})

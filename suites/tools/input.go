@@ -38,13 +38,13 @@ func expectRefusal(t *check.T, keywords ...string) {
 	toolcall.EachToolCall(t, calls, func(t *check.T, c toolcall.ToolCall) {
 		switch {
 		case !c.Reply.Answered():
-			t.Inconclusive("%v", c.Reply.Err)
+			t.NoVerdict(check.Undecided, "%v", c.Reply.Err)
 		case isUnfinished(c.Reply.Result()):
-			t.Inconclusive("the call was answered with a task, or with what the tool wants to know first")
+			t.NoVerdict(check.Undecided, "the call was answered with a task, or with what the tool wants to know first")
 		case isErrorOfAnotherType(c.Reply.Result()):
 			t.Yield("isError is not a boolean")
 		case c.Reply.IsFailure() && failsAnyway(t, c):
-			t.Inconclusive("the tool fails with valid arguments, too: %s", check.Got(c.Reply))
+			t.NoVerdict(check.Undecided, "the tool fails with valid arguments, too: %s", check.Got(c.Reply))
 		}
 		want := "an error, or a result with isError true, since " + c.Counterexample.Reason
 		if isWrappable(c) {
@@ -99,7 +99,7 @@ func failsAnyway(t *check.T, c toolcall.ToolCall) bool {
 func secondReply(t *check.T, c toolcall.ToolCall) driver.Reply {
 	return check.Step(t, "second call of "+c.Tool.Name, func(t *check.T) driver.Reply {
 		params := toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments})
-		return t.Request(t.Session(), "tools/call", params)
+		return t.Send(t.Session(), "tools/call", params)
 	})
 }
 
@@ -145,9 +145,10 @@ func expectToolErrors(t *check.T, what string, calls toolcall.ToolCalls) {
 // requireSameAlone ends the check if a call has another outcome when no other call was made before: the server may have
 // a rate limit, without saying so.
 func requireSameAlone(t *check.T, c toolcall.ToolCall) {
-	r := t.TryRequest(t.ExclusiveSession(), "tools/call",
-		toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments}))
+	r := t.Send(t.Session(check.Exclusive), "tools/call",
+		toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments}), check.AllowSilence)
 	if !protocol.SameKind(c.Reply, r) {
-		t.Inconclusive("the call of %s is answered otherwise when it is the first one: %s", c.Tool.Name, check.Got(r))
+		t.NoVerdict(check.Undecided, "the call of %s is answered otherwise when it is the first one: %s", c.Tool.Name,
+			check.Got(r))
 	}
 }

@@ -22,11 +22,11 @@ var listChecks = check.Suite{
 		t.Expect(!errors.As(err, &endless)).To(check.BeTrue("a page without nextCursor in the end", "%v", err))
 		switch {
 		case errors.Is(err, check.ErrTooManyPages):
-			t.WithReason(check.Limit).Inconclusive("%v", err)
+			t.NoVerdict(check.Limit, "%v", err)
 		case err != nil:
-			t.Retry("%v", check.Explain(err))
+			t.Retry(check.Undecided, "%v", check.Explain(err))
 		case pages.pageCount < 2:
-			t.WithReason(check.NotOffered).Skip("the list has one page")
+			t.Skip(check.NotOffered, "the list has one page")
 		}
 	}),
 
@@ -37,7 +37,7 @@ var listChecks = check.Suite{
 	"tools/list-result-schema": check.Probe(func(t *check.T) {
 		pages := requireWholeList(t)
 		if pages.items == 0 {
-			t.WithReason(check.NotOffered).Skip("the server lists no tool")
+			t.Skip(check.NotOffered, "the server lists no tool")
 		}
 		check.Each(t, pages.pages, listPage.subject, func(t *check.T, p listPage) {
 			t.Expect(p.violations).To(check.BeEmptyList[string]("a valid ListToolsResult"))
@@ -47,7 +47,7 @@ var listChecks = check.Suite{
 	"tools/name-unique": check.Probe(func(t *check.T) {
 		names := requireWholeList(t)
 		if names.firstPositions == nil {
-			t.WithReason(check.NotOffered).Skip("the server lists no tool")
+			t.Skip(check.NotOffered, "the server lists no tool")
 		}
 		t.Expect(names.duplicateNames).To(check.BeEmptyList[string]("each name once"))
 		if len(names.repeatedNames) > 0 && readList(t).digest == names.digest {
@@ -63,7 +63,7 @@ var listChecks = check.Suite{
 		order := func() []string { return protocol.ToolNames(t, s, check.M{}) }
 		first, compared := order(), 0
 		if len(first) < 2 {
-			t.WithReason(check.NotOffered).Skip("the server lists fewer than two tools")
+			t.Skip(check.NotOffered, "the server lists fewer than two tools")
 		}
 		for n := 1; n < listings && compared < comparisons; n++ {
 			next := order()
@@ -78,7 +78,7 @@ var listChecks = check.Suite{
 				}))
 		}
 		if compared == 0 {
-			t.Skip("the list changes from one request to the next, %d times in a row", listings-1)
+			t.Skip(check.NotApplicable, "the list changes from one request to the next, %d times in a row", listings-1)
 		}
 	}),
 }
@@ -116,7 +116,7 @@ func readAllPages(t *check.T) (toolList, error) {
 func requireWholeList(t *check.T) toolList {
 	l, err := readAllPages(t)
 	if err != nil {
-		t.Retry("%v", check.Explain(err))
+		t.Retry(check.Undecided, "%v", check.Explain(err))
 	}
 	return l
 }

@@ -70,7 +70,7 @@ var unknownToolChecks = check.Suite{
 		}
 		t.Each(tools, func(t *check.T, tool check.Subject) {
 			if valid.ToolsAfter != nil && !slices.Contains(valid.ToolsAfter, tool.Name) {
-				t.Skip("the tool has left the list")
+				t.Skip(check.NotApplicable, "the tool has left the list")
 			}
 			own := byTool[tool.Name]
 			if slices.ContainsFunc(own, func(c toolcall.ToolCall) bool { return !unknown.isMissing(c) }) {
@@ -78,10 +78,10 @@ var unknownToolChecks = check.Suite{
 			}
 			first := own[0].Reply
 			if toolcall.MayRunAsTask(t, tool.Value) {
-				t.Skip("the tool may run as a task")
+				t.Skip(check.NotApplicable, "the tool may run as a task")
 			}
 			if code, _ := first.Code(); code != errcode.MethodNotFound && !unknown.isExplicit() {
-				t.Inconclusive("unknown tools and this one are answered alike, but not as unknown: %s",
+				t.NoVerdict(check.Undecided, "unknown tools and this one are answered alike, but not as unknown: %s",
 					check.Got(first))
 			}
 			t.Fail("an answer other than to an unknown tool", "%s", first)
@@ -130,7 +130,7 @@ func requireUnknownToolReply(t *check.T) unknownToolReply {
 	switch {
 	case !r.Answered():
 		invalid.SkipUnlessServerRejects(t, r)
-		t.Inconclusive("%v", r.Err)
+		t.NoVerdict(check.Undecided, "%v", r.Err)
 	case !r.IsFailure():
 		t.Yield("unknown tools are not refused")
 	}

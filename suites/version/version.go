@@ -42,7 +42,7 @@ var Checks = check.Suite{
 		if slices.ContainsFunc(handshake.VersionProbes(t, handshake.NewerVersion), served) {
 			t.Yield("%s is served in any version", list)
 		}
-		r := invalid.RequestInvalid(t, t.SessionForInvalidInput(), list,
+		r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), list,
 			check.M{"_meta": check.M{driver.MetaRevision: catalogue.NewestLegacy}})
 		t.ExpectAdvice(check.HasMember(r.Result(), "resultType")).To(check.BeOneOf(false),
 			"a result of %s that has a resultType",
@@ -99,11 +99,11 @@ var Checks = check.Suite{
 	"version/listed-version-works": check.Probe(func(t *check.T) {
 		listed, _ := t.Server.ConnectResult["supportedVersions"].([]any)
 		if len(modernVersions(listed)) == 0 {
-			t.WithReason(check.NotOffered).Skip("no version without a handshake is listed: %s", check.Show(listed))
+			t.Skip(check.NotOffered, "no version without a handshake is listed: %s", check.Show(listed))
 		}
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		check.Each(t, modernVersions(listed), check.NamedSubject, func(t *check.T, version string) {
-			r := t.Request(s, "server/discover", check.M{"_meta": check.M{driver.MetaRevision: version}})
+			r := t.Send(s, "server/discover", check.M{"_meta": check.M{driver.MetaRevision: version}})
 			code, _ := r.Code()
 			t.Expect(code != errcode.UnsupportedProtocolVersion).To(check.BeTrue("no refusal of a listed version",
 				"%s", r))
@@ -123,7 +123,7 @@ var Checks = check.Suite{
 		r := handshake.InitializeReply(t)
 		version, _ := r.Result()["protocolVersion"].(string)
 		if slices.Contains(catalogue.LegacyRevisions, version) {
-			t.Skip("the server speaks %s as well", version)
+			t.Skip(check.NotApplicable, "the server speaks %s as well", version)
 		}
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeError(), "initialize")
@@ -132,7 +132,7 @@ var Checks = check.Suite{
 	"version/initialize-error-names-versions": check.Probe(func(t *check.T) {
 		r := handshake.InitializeReply(t)
 		if r.Error() == nil {
-			t.WithReason(check.NotObserved).Skip("initialize is not refused")
+			t.Skip(check.NotObserved, "initialize is not refused")
 		}
 		listed, _ := t.Server.ConnectResult["supportedVersions"].([]any)
 		versions := append(modernVersions(listed), t.Revision)

@@ -92,19 +92,16 @@ func NewClient(t *check.T, capabilities check.M) *Client {
 // NewRespondingClient is a client with these capabilities that answers by a responder, which CallTool may replace for a
 // call.
 func NewRespondingClient(t *check.T, capabilities check.M, answering Responder) *Client {
-	return newClient(t, capabilities, answering, check.NewSessionWithCapabilities)
+	return newClient(t, capabilities, answering, check.Exclusive)
 }
 
 // ReusedClient is NewRespondingClient for a check that needs no new session, but can use that of an earlier client with
 // the same capabilities.
 func ReusedClient(t *check.T, capabilities check.M, answering Responder) *Client {
-	return newClient(t, capabilities, answering, check.SessionWithCapabilities)
+	return newClient(t, capabilities, answering)
 }
 
-func newClient(
-	t *check.T, capabilities check.M, answering Responder,
-	begin func(t *check.T, params check.M, prepare func(*driver.Session)) *driver.Session,
-) *Client {
+func newClient(t *check.T, capabilities check.M, answering Responder, options ...check.SessionOption) *Client {
 	c := &Client{Capabilities: capabilities, responder: answering}
 	if t.IsModern() {
 		c.Session = t.Session()
@@ -112,10 +109,10 @@ func newClient(
 	}
 	params := driver.ConnectParams(t.Revision)
 	params["capabilities"] = capabilities
-	begin(t, params, func(s *driver.Session) {
+	t.Session(append(options, check.WithCapabilities(params, func(s *driver.Session) {
 		c.Session = s
 		s.HandleServerRequests(c.handleRequest)
-	})
+	}))...)
 	return c
 }
 
@@ -212,11 +209,10 @@ func (i *InteractiveCall) RequireAnswered(t *check.T, method string) {
 	switch asked := len(i.RequestsFor(method)); {
 	case i.Reply.Answered():
 	case asked > toolcall.MaxInputRounds:
-		t.WithReason(check.Limit).Inconclusive("it asked %d times, and mcpcheck answers no longer", asked)
+		t.NoVerdict(check.Limit, "it asked %d times, and mcpcheck answers no longer", asked)
 	case invalid.IsTimeout(i.Reply) && t.Server.IsSlow():
-		t.WithReason(check.Silent).
-			Inconclusive("%v; the server takes %v for each message, and it had questions during the call",
-				i.Reply.Err, t.Server.Latency.Round(100*time.Millisecond))
+		t.NoVerdict(check.Silent, "%v; the server takes %v for each message, and it had questions during the call",
+			i.Reply.Err, t.Server.Latency.Round(100*time.Millisecond))
 	}
 }
 
@@ -263,7 +259,7 @@ func (c *Client) setResponder(answering Responder) (before Responder) {
 func (i *InteractiveCall) runInputLoop(t *check.T, c *Client, first check.M, answering Responder) {
 	s, params, rounds := c.Session, first, cmp.Or(c.MaxRounds, toolcall.MaxInputRounds)
 	for range rounds {
-		i.Reply = t.TryRequest(s, "tools/call", params)
+		i.Reply = t.Send(s, "tools/call", params, check.AllowSilence)
 		if !toolcall.IsInputRequired(t, i.Reply) {
 			return
 		}

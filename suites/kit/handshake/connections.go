@@ -35,7 +35,7 @@ func CompareConnections(t *check.T) ConnectionLists {
 		return n.lists
 	}
 	return check.Step(t, "two connections", func(t *check.T) (c ConnectionLists) {
-		c.compare(t, list, t.NewProcess())
+		c.compare(t, list, t.Session(check.Process))
 		return c
 	})
 }
@@ -60,7 +60,7 @@ func (c *ConnectionLists) compare(t *check.T, list string, there *driver.Session
 func sessionWithoutToolResults(t *check.T) *driver.Session {
 	s := t.Session()
 	if results := (check.Wire{Sessions: []*driver.Session{s}}).ResultsOf("tools/call"); len(results.List) > 0 {
-		return t.ExclusiveSession()
+		return t.Session(check.Exclusive)
 	}
 	return s
 }
@@ -90,12 +90,12 @@ func readLists(t *check.T, s *driver.Session) NamesByList {
 
 // sendReadOnlyRequests sends requests that change nothing: for things that do not exist, and for reading.
 func sendReadOnlyRequests(t *check.T, s *driver.Session) {
-	t.TryRequest(s, "server/discover", nil)
+	t.Send(s, "server/discover", nil, check.AllowSilence)
 	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
 		invalid.TryInvalid(t, s, "tools/call", check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}})
 	}
 	if len(t.Server.Resources) > 0 {
-		t.TryRequest(s, "resources/read", check.M{"uri": t.Server.Resources[0]["uri"]})
+		t.Send(s, "resources/read", check.M{"uri": t.Server.Resources[0]["uri"]}, check.AllowSilence)
 	}
 	if len(t.Server.Prompts) > 0 {
 		invalid.TryInvalid(t, s, "prompts/get", check.M{"name": t.Server.Prompts[0]["name"]})

@@ -89,7 +89,7 @@ func (g *EarlyRequests) callUnknownTool(t *check.T, s *driver.Session) (r driver
 // RequireLateAnswer ends a check whose late list has no response when it has none in an ordinary session either.
 func (g *EarlyRequests) RequireLateAnswer(t *check.T) {
 	if !g.LateList.Answered() {
-		t.Request(t.ExclusiveSession(), g.ListMethod, nil)
+		t.Send(t.Session(check.Exclusive), g.ListMethod, nil)
 	}
 }
 
@@ -118,7 +118,7 @@ func (g *EarlyRequests) ExpectErrors(t *check.T, event string) {
 		t.Expect(g.EarlyCall).To(check.BeError(), "tools/call before %s", event)
 	}
 	if !listProves && !callProves {
-		t.Inconclusive("the same requests are refused after the handshake as well")
+		t.NoVerdict(check.Undecided, "the same requests are refused after the handshake as well")
 	}
 }
 

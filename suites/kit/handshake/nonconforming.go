@@ -21,7 +21,7 @@ type nonconformingClient struct {
 
 func probeNonconforming(t *check.T) *nonconformingClient {
 	return check.Step(t, "a stranger", func(t *check.T) *nonconformingClient {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		s.MarkInvalidInputFromStart()
 		n := &nonconformingClient{versionProbes: probeFirstVersions(t, s)}
 		if slices.ContainsFunc(n.versionProbes, func(c VersionProbe) bool { return !c.IsRefused() }) {
@@ -55,7 +55,7 @@ func RequestsWithoutMeta(t *check.T) []IncompleteRequest {
 		return probeNonconforming(t).withoutMeta
 	}
 	return check.Step(t, "requests without _meta", func(t *check.T) []IncompleteRequest {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		s.MarkInvalidInputFromStart()
 		return sendWithoutMeta(t, s)
 	})
@@ -94,7 +94,7 @@ func FirstVersionProbes(t *check.T) []VersionProbe {
 		return probeNonconforming(t).versionProbes
 	}
 	return check.Step(t, "unknown versions at first", func(t *check.T) []VersionProbe {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		s.MarkInvalidInputFromStart()
 		return probeFirstVersions(t, s)
 	})

@@ -166,7 +166,8 @@ func executeScenario(t *check.T, o Scenario) ScenarioResult {
 	if t.Server.Transport == "http" { // a server cannot send anything first
 		o.SilentStart, o.DelayInitialized = false, false
 	}
-	p := &scenarioRun{Scenario: o, t: t, s: check.NewProcessWith(t, driver.Options{DiscardStderr: o.NoStderrReader})}
+	p := &scenarioRun{Scenario: o, t: t,
+		s: t.Session(check.ProcessWith(driver.Options{DiscardStderr: o.NoStderrReader}))}
 	p.sendBeforeInitialize()
 	if o.CloseStdin && p.s.Stdio() != nil {
 		p.closeInput()
@@ -250,7 +251,7 @@ func (p *scenarioRun) finish() {
 		p.recordRefusals()
 	}
 	method, params := protocol.OrdinaryRequest(p.t, p.s)
-	p.ListReply = p.t.TryRequest(p.s, method, params)
+	p.ListReply = p.t.Send(p.s, method, params, check.AllowSilence)
 	if _, served := protocol.ListMethod(p.t); served && p.ListReply.Result() == nil {
 		p.s.MarkUnusable() // it serves less than others, so nobody may use it
 	}
@@ -305,7 +306,7 @@ func (p *scenarioRun) initializeIncomplete() {
 		if p.IncompleteReplies[form.Name] = reply; p.s.IsAlive() && reply.Error() != nil {
 			continue
 		}
-		p.s = p.t.NewProcess()
+		p.s = p.t.Session(check.Process)
 		if !reply.Answered() && !p.t.IsConfirmation() {
 			return
 		}
@@ -464,7 +465,7 @@ func IsBeforeConnectReply(m check.Message) bool {
 // revision that the server grants.
 func (r ScenarioResult) RequireConnected(t *check.T) {
 	if r.ConnectReply.Result() == nil {
-		t.Retry("initialize brought %s", check.Got(r.ConnectReply))
+		t.Retry(check.Undecided, "initialize brought %s", check.Got(r.ConnectReply))
 	}
 }
 

@@ -28,7 +28,7 @@ type secondConnection struct {
 func openSecondConnection(t *check.T) *secondConnection {
 	return check.Step(t, "another connection", func(t *check.T) *secondConnection {
 		check.NeedsConfirmation(t)
-		s := check.NewProcessWith(t, driver.Options{DiscardStderr: true})
+		s := t.Session(check.ProcessWith(driver.Options{DiscardStderr: true}))
 		n := &secondConnection{session: s}
 		n.requireLists = check.Deferred(t, func() {
 			if list, _ := protocol.ListMethod(t); list != "" {
@@ -36,10 +36,10 @@ func openSecondConnection(t *check.T) *secondConnection {
 			}
 		})
 		if r := n.firstReply(); r.Err != nil {
-			t.Retry("%v", check.Explain(r.Err))
+			t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 		}
 		if n.connectReply = s.Connect(driver.ConnectParams(t.Revision)); n.connectReply.Result() == nil {
-			t.Retry("server/discover brought %s", check.Got(n.connectReply))
+			t.Retry(check.Undecided, "server/discover brought %s", check.Got(n.connectReply))
 		}
 		sendNotifications(t, s)
 		n.idleMark = s.Mark()
@@ -76,7 +76,7 @@ func StartIdleSession(t *check.T) {
 		return
 	}
 	check.Step(t, "nothing", func(t *check.T) bool {
-		check.KeepIdle(t, t.NewProcess())
+		check.KeepIdle(t, t.Session(check.Process))
 		return true
 	})
 }
@@ -89,9 +89,9 @@ func FramesWhileIdle(t *check.T) []*driver.Frame {
 		return n.session.ReceivedSince(n.idleMark)
 	}
 	return check.Step(t, "idle after server/discover", func(t *check.T) []*driver.Frame {
-		s := t.NewProcess()
+		s := t.Session(check.Process)
 		if r := s.Connect(driver.ConnectParams(t.Revision)); r.Result() == nil {
-			t.Retry("server/discover brought %s", check.Got(r))
+			t.Retry(check.Undecided, "server/discover brought %s", check.Got(r))
 		}
 		mark := s.Mark()
 		s.Sleep(check.LateWindow)
@@ -111,7 +111,7 @@ func NotifyAndIdle(t *check.T) {
 		return
 	}
 	check.Step(t, "notifications", func(t *check.T) bool {
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		sendNotifications(t, s)
 		check.KeepIdle(t, s)
 		return true
@@ -122,7 +122,7 @@ func NotifyAndIdle(t *check.T) {
 // It is kept for a check that needs an unused session.
 func PrepareUnusedSession(t *check.T) {
 	check.Step(t, "a further session", func(t *check.T) bool {
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		if t.Server.Declares("tools") {
 			protocol.ToolNames(t, s, nil)
 		}

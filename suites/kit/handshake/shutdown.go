@@ -29,7 +29,7 @@ type CloseStdinResult struct {
 // CloseStdin closes the stdin of a session that serves, and observes the exit.
 func CloseStdin(t *check.T) CloseStdinResult {
 	return check.Step(t, "end of stdin", func(t *check.T) (e CloseStdinResult) {
-		s := check.SessionToEnd(t)
+		s := t.Session(check.ToEnd)
 		check.RequestNoOp(t, s)
 		before := strings.Join(s.StderrTail(), "\n")
 		begin := time.Now()
@@ -37,7 +37,7 @@ func CloseStdin(t *check.T) CloseStdinResult {
 		if !t.IsConfirmation() { // most exit at once; others get the whole time in the confirmation
 			if e.Exit, e.ExitedByItself = s.Stdio().AwaitExit(ExitTimeout / 5); !e.ExitedByItself {
 				check.NeedsConfirmation(t)
-				t.Retry("the process did not end soon after its stdin")
+				t.Retry(check.Undecided, "the process did not end soon after its stdin")
 			}
 		}
 		e.Exit, e.ExitedByItself = s.Stdio().AwaitExit(ExitTimeout)

@@ -26,7 +26,7 @@ func InitializeReply(t *check.T) driver.Reply {
 // silent or busy is tried again when nothing else runs. Then it has the time of a start, and another request is sent as
 // well: once that is answered, the server has started, and this one has no longer than any other.
 func sendInitialize(t *check.T) driver.Reply {
-	s := t.NewProcess()
+	s := t.Session(check.Process)
 	s.MarkInvalidInputFromStart()
 	s.SetEra(driver.Legacy{})
 	took, _ := firstAnswerTime(t)
@@ -91,13 +91,13 @@ func (c VersionProbe) IsEquivalent(other VersionProbe) bool {
 // tested version precedes them: a server may take the version of the first request for that of the connection.
 func VersionProbes(t *check.T, version string) []VersionProbe {
 	return check.Step(t, "version "+version, func(t *check.T) (all []VersionProbe) {
-		s, methods, when := t.SessionForInvalidInput(), []string{"server/discover"}, ""
+		s, methods, when := t.Session(check.ForInvalidInput), []string{"server/discover"}, ""
 		if list, _ := protocol.ListMethod(t); list != "" {
 			methods = append(methods, list)
 		}
 		if t.Site() == nil {
 			ordinary := methods[len(methods)-1]
-			t.Request(s, ordinary, nil)
+			t.Send(s, ordinary, nil)
 			when = " after " + ordinary
 		}
 		for _, method := range methods {

@@ -156,7 +156,7 @@ func (e IDProbeResult) RequireNotBlocked(t *check.T) {
 	var none *driver.NoResponseError
 	switch {
 	case e.Blocked:
-		t.Inconclusive("%v", e.Reply.Err)
+		t.NoVerdict(check.Undecided, "%v", e.Reply.Err)
 	case e.Reply.IsBusy(), errors.As(e.Reply.Err, &none) && none.RoundTrip.IsBusy():
 		t.Yield("the server is busy with another request")
 	}
@@ -218,7 +218,7 @@ func ExpectIgnored(t *check.T, s *driver.Session, mark int) {
 // cancellation.
 func SkipIfRepliesToNotifications(t *check.T) {
 	if check.Step(t, "replies to a cancellation", func(t *check.T) bool {
-		s := t.ExclusiveSession()
+		s := t.Session(check.Exclusive)
 		cancellation := NewCancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)

@@ -67,12 +67,12 @@ func TryInvalid(t *check.T, s *driver.Session, method string, params check.M) dr
 // RequestInvalid sends a request that is to be refused. It ends the check when the server refuses nothing.
 func RequestInvalid(t *check.T, s *driver.Session, method string, params check.M) driver.Reply {
 	if check.KnownUnanswered(t, method) != nil {
-		return t.Request(s, method, params) // which does not wait for it
+		return t.Send(s, method, params) // which does not wait for it
 	}
 	r := TryInvalid(t, s, method, params)
 	SkipUnlessServerRejects(t, r)
 	if r.Err != nil {
-		t.Retry("%v", check.Explain(r.Err))
+		t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 	}
 	return r
 }
@@ -91,7 +91,7 @@ func SkipUnlessServed(t *check.T, r driver.Reply, ordinary check.M) {
 	}
 	check.RequireNotLate(t, r)
 	other := check.Step(t, "ordinary "+r.Method,
-		func(t *check.T) driver.Reply { return t.TryRequest(t.Session(), r.Method, ordinary) })
+		func(t *check.T) driver.Reply { return t.Send(t.Session(), r.Method, ordinary, check.AllowSilence) })
 	if IsTimeout(other) || protocol.IsConnectionLost(other) {
 		t.Yield("no request of %s has an answer", r.Method)
 	}
@@ -168,6 +168,6 @@ func CallUnknownTool(t *check.T) (name string, r driver.Reply) {
 // RequireCallsAllowed ends a check that calls an unknown tool, when not even such calls are allowed (--calls none).
 func RequireCallsAllowed(t *check.T) {
 	if !check.MayCallUnknown(t) {
-		t.WithReason(check.CallsOff).Inconclusive("tools are not called (--calls none)")
+		t.NoVerdict(check.CallsOff, "tools are not called (--calls none)")
 	}
 }

@@ -143,7 +143,7 @@ type MalformedResult struct {
 // the outcome. Each line is sent once, by whichever check needs it first.
 func SendMalformed(t *check.T, line string) MalformedResult {
 	return check.Step(t, "line "+line, func(t *check.T) MalformedResult {
-		s := t.SessionForInvalidInput()
+		s := t.Session(check.ForInvalidInput)
 		used := s.UseCount > 0 || s.SentMalformed
 		p := sendMalformedIn(t, s, line)
 		if p.SessionErr != nil && used { // something sent before it may be the cause
@@ -172,7 +172,7 @@ func SkipIfUnsolicitedResponses(t *check.T, r driver.Reply) {
 }
 
 func exclusiveInvalidSession(t *check.T) *driver.Session {
-	s := t.ExclusiveSession()
+	s := t.Session(check.Exclusive)
 	s.MarkInvalidInput()
 	return s
 }
@@ -231,7 +231,7 @@ func checkServes(t *check.T, s *driver.Session) error {
 	if !served {
 		return nil
 	}
-	r := t.TryRequest(s, method, nil)
+	r := t.Send(s, method, nil, check.AllowSilence)
 	if r.Result() != nil {
 		return nil
 	}

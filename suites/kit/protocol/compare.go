@@ -19,7 +19,8 @@ func Compare[V any](t *check.T, alike func(a, b V) bool, want V, usual, other fu
 	}
 	for _, pair := range [][2]V{{got, other()}, {want, usual()}} {
 		if !alike(pair[0], pair[1]) {
-			t.Retry("the same request is answered in two ways: %s, then %s", check.Show(pair[0]), check.Show(pair[1]))
+			t.Retry(check.Undecided, "the same request is answered in two ways: %s, then %s", check.Show(pair[0]),
+				check.Show(pair[1]))
 		}
 	}
 	return got, false
@@ -27,7 +28,7 @@ func Compare[V any](t *check.T, alike func(a, b V) bool, want V, usual, other fu
 
 // AskFunc returns a function for Compare that sends the request each time.
 func AskFunc(t *check.T, s *driver.Session, method string, params check.M) func() driver.Reply {
-	return func() driver.Reply { return t.Request(s, method, params) }
+	return func() driver.Reply { return t.Send(s, method, params) }
 }
 
 // SameKind reports whether two calls have the same kind of answer, whatever the text.

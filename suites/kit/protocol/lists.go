@@ -66,9 +66,9 @@ func ExpectParamsOptional(t *check.T, l PagedList) {
 	s := t.Session()
 	forms := []check.M{{}, nil, {"_meta": UnknownMeta}}
 	replies := make([]driver.Reply, len(forms))
-	replies[0] = t.Request(s, l.Method, forms[0])
+	replies[0] = t.Send(s, l.Method, forms[0])
 	for i, params := range forms[1:] {
-		replies[i+1] = t.TryRequest(s, l.Method, params)
+		replies[i+1] = t.Send(s, l.Method, params, check.AllowSilence)
 	}
 	if !slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Result() != nil }) {
 		t.Yield("no form of %s is served", l.Method)
@@ -114,7 +114,7 @@ func RequireListMethod(t *check.T) string {
 		}
 	}
 	if method == "" {
-		t.WithReason(check.NotOffered).Skip("the server declares no list that could be asked for")
+		t.Skip(check.NotOffered, "the server declares no list that could be asked for")
 	}
 	return method
 }
@@ -181,7 +181,7 @@ func ListMethods(capabilities check.M) (methods []string) {
 func AskLists(t *check.T) {
 	for _, method := range ListMethods(t.Server.Capabilities) {
 		if check.KnownUnanswered(t, method) == nil {
-			t.TryRequest(t.Session(), method, nil)
+			t.Send(t.Session(), method, nil, check.AllowSilence)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func DecodeObject(body []byte) check.M {
 // HTTP response, or an intermediary sent it (driver.HTTPResponse.IsFromIntermediary).
 func RequireHTTPResponse(t *check.T, a driver.HTTPResponse) driver.HTTPResponse {
 	if a.StatusCode == 0 {
-		t.Retry("%s", a)
+		t.Retry(check.Undecided, "%s", a)
 	}
 	RequireNotFromIntermediary(t, a)
 	return a
@@ -72,7 +72,7 @@ func RequireHTTPResponse(t *check.T, a driver.HTTPResponse) driver.HTTPResponse 
 // RequireNotFromIntermediary ends a check whose request was answered by a proxy or the like instead of the server.
 func RequireNotFromIntermediary(t *check.T, a driver.HTTPResponse) {
 	if a.IsFromIntermediary() {
-		t.Inconclusive("%s", a)
+		t.NoVerdict(check.Undecided, "%s", a)
 	}
 }
 
@@ -82,7 +82,7 @@ func IsFromServer(a driver.HTTPResponse) bool { return a.StatusCode != 0 && !a.I
 // SkipIfUnauthorized ends a check whose request was refused for lack of authorization.
 func SkipIfUnauthorized(t *check.T, a driver.HTTPResponse) {
 	if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
-		t.WithReason(check.NotGiven).Skip("it wants authorization: %s", a)
+		t.Skip(check.NotGiven, "it wants authorization: %s", a)
 	}
 }
 
@@ -95,7 +95,7 @@ func ListeningResponse(t *check.T, s *driver.Session) driver.HTTPResponse {
 func ListeningStream(t *check.T, s *driver.Session) *driver.RoundTrip {
 	x := s.HTTP().ListeningStream()
 	if x == nil {
-		t.Retry("the record of the session has lost its GET")
+		t.Retry(check.Undecided, "the record of the session has lost its GET")
 	}
 	return x
 }

@@ -97,7 +97,7 @@ func EachNamedRoundTrip(t *check.T, attempts []NamedRoundTrip, run func(*check.T
 func NewManualSession(t *check.T, s *driver.Session) http.Header {
 	connect := PostConnect(t, s, Header(SessionIDHeader))
 	if r := connect.AwaitReply(); r.Result() == nil {
-		t.Retry("no session: initialize was answered with %s", connect.Response())
+		t.Retry(check.Undecided, "no session: initialize was answered with %s", connect.Response())
 	}
 	h := Header(VersionHeader, t.Revision)
 	if id := connect.Response().Header.Get(SessionIDHeader); id != "" {

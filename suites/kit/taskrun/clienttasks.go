@@ -192,10 +192,10 @@ func newFirstTaskClient(t *check.T) (r *taskClient, later bool) {
 			return
 		}
 		another := &taskClient{t: t, asked: map[askedMethod]bool{}}
-		another.s = check.SessionWithCapabilities(t, o.ConnectParams, func(s *driver.Session) {
+		another.s = t.Session(check.WithCapabilities(o.ConnectParams, func(s *driver.Session) {
 			another.s = s
 			s.HandleServerRequests(another.answer)
-		})
+		}))
 		r, later = another, o.ConnectParams["protocolVersion"] != any(t.Revision)
 	})
 	if r == nil {

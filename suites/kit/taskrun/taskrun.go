@@ -167,12 +167,12 @@ type taskRunner interface{ Run() *TaskRun }
 
 // NextSession is a session for a further task of the kind: the usual one or, where tasks take long, an exclusive one,
 // so that no other check has to wait.
-func (c *TaskRun) NextSession(t *check.T, usual func() *driver.Session) *driver.Session {
+func (c *TaskRun) NextSession(t *check.T, usual ...check.SessionOption) *driver.Session {
 	const long = time.Second
 	if c.Duration() > long && !t.IsConfirmation() && !t.IsQuick() {
-		return t.ExclusiveSession()
+		return t.Session(check.Exclusive)
 	}
-	return usual()
+	return t.Session(usual...)
 }
 
 // Run returns the receiver; it implements taskRunner.
@@ -211,7 +211,7 @@ func SkipNotObservedInTasks[C taskRunner](t *check.T, what string, runs []C, unc
 	for _, c := range runsOf(runs) {
 		if c.FinalStatus == "" {
 			check.RequireTime(t)
-			t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.ToolCall.Tool.Name,
+			t.NoVerdict(check.Undecided, "no %s, and the task of %s has not ended: %s", what, c.ToolCall.Tool.Name,
 				c.IncompleteReason)
 		}
 	}
@@ -238,7 +238,7 @@ func (c *TaskRun) CancelCall(t *check.T) {
 // SkipIfExpired ends a check with a reply that the task is unknown, when its lifetime may have ended.
 func (c *TaskRun) SkipIfExpired(t *check.T, reply driver.Reply) {
 	if IsUnknownTask(reply) && c.MayBeExpired(reply) {
-		t.WithReason(check.NotObserved).Skip("its time was over")
+		t.Skip(check.NotObserved, "its time was over")
 	}
 }
 
@@ -320,10 +320,11 @@ var TimestampPattern = regexp.MustCompile(
 // the session was terminated, or the server is busy or answers every request alike.
 func RequireAnswer(t *check.T, r driver.Reply) {
 	if r.Err != nil {
-		t.Retry("%v", check.Explain(r.Err))
+		t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 	}
 	if r.IsSessionTerminated() || r.IsBusy() {
-		t.Retry("%s was answered with %s, which does not depend on the request", r.Method, check.Got(r))
+		t.Retry(check.Undecided, "%s was answered with %s, which does not depend on the request", r.Method,
+			check.Got(r))
 	}
 	check.RequireServerReply(t, r)
 	protocol.SkipUnlessObject(t, r)

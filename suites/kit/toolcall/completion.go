@@ -132,7 +132,7 @@ func completionSession(t *check.T) *driver.Session {
 	if t.Server.Declares("completions") {
 		return t.Session()
 	}
-	return t.SessionForInvalidInput()
+	return t.Session(check.ForInvalidInput)
 }
 
 // CompleteAll completes everything that the server lists, as far as time permits: first the empty value, then a letter.
@@ -186,12 +186,11 @@ func (c Completions) RequireAny(t *check.T) Completions {
 	served := func(c Completion) bool { code, _ := c.Reply.Code(); return code != errcode.MethodNotFound }
 	switch {
 	case len(c.List) == 0 && c.IncompleteReason != "":
-		t.Inconclusive("%s", c.IncompleteReason)
+		t.NoVerdict(check.Undecided, "%s", c.IncompleteReason)
 	case len(c.List) == 0:
-		t.WithReason(check.NotOffered).
-			Skip("the server lists no prompt with arguments and no template: nothing to complete")
+		t.Skip(check.NotOffered, "the server lists no prompt with arguments and no template: nothing to complete")
 	case !t.Server.Declares("completions") && !slices.ContainsFunc(c.List, served):
-		t.WithReason(check.NotOffered).Skip("the server does not complete, which %s has no capability for", t.Revision)
+		t.Skip(check.NotOffered, "the server does not complete, which %s has no capability for", t.Revision)
 	}
 	if c.IncompleteReason != "" {
 		t.Caveat("%d of %d arguments were completed: %s", len(c.List), 2*len(CompletionArguments(t)),

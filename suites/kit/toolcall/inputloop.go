@@ -50,7 +50,7 @@ func RunInvalidInputLoop(t *check.T, s *driver.Session, method string, params ch
 // Continue continues the loop with these params.
 func (c *InputLoop) Continue(t *check.T, s *driver.Session, params check.M) {
 	for again := true; again; {
-		params, again = c.onReply(t, t.TryRequest(s, c.Method, params))
+		params, again = c.onReply(t, t.Send(s, c.Method, params, check.AllowSilence))
 	}
 }
 

@@ -17,7 +17,7 @@ func ExpectDeclared(t *check.T, family string) {
 		return
 	}
 	handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
-	r := t.Request(t.SessionForInvalidInput(), family+"/list", check.M{})
+	r := t.Send(t.Session(check.ForInvalidInput), family+"/list", check.M{})
 	items, _ := r.Result()[family].([]any)
 	t.Expect(items).To(check.BeEmptyList[any]("no " + family + ", since the capability is not declared"))
 	invalid.SkipUnlessServerRejects(t, r)
@@ -26,7 +26,7 @@ func ExpectDeclared(t *check.T, family string) {
 
 // ExpectList expects that the list of a family is served. An internal error is a minor violation.
 func ExpectList(t *check.T, family string) {
-	r := t.TryRequest(t.Session(), family+"/list", check.M{})
+	r := t.Send(t.Session(), family+"/list", check.M{}, check.AllowSilence)
 	if code, _ := r.Code(); code == errcode.InternalError {
 		t.FailAt(catalogue.Should, "a result", "%s", r)
 	}
@@ -38,8 +38,7 @@ func ExpectList(t *check.T, family string) {
 // SkipUnlessCanNotify ends a check of notifications when the server has no stream to send any.
 func SkipUnlessCanNotify(t *check.T) {
 	if !t.Server.CanNotify() {
-		t.WithReason(check.NotOffered).
-			Skip("the server has no sessions: there is no stream on which it could announce a change")
+		t.Skip(check.NotOffered, "the server has no sessions: there is no stream on which it could announce a change")
 	}
 }
 
@@ -47,7 +46,7 @@ func SkipUnlessCanNotify(t *check.T) {
 // caused.
 func ExpectListChangeNotified(t *check.T, family string) {
 	if capability, _ := t.Server.Capabilities[family].(check.M); capability["listChanged"] != true {
-		t.WithReason(check.NotDeclared).Skip("the server does not declare %s.listChanged", family)
+		t.Skip(check.NotDeclared, "the server does not declare %s.listChanged", family)
 	}
 	SkipUnlessCanNotify(t)
 	calls := ValidCalls(t)
@@ -58,7 +57,7 @@ func ExpectListChangeNotified(t *check.T, family string) {
 	for _, c := range changes {
 		switch {
 		case !c.Notified && c.LimitErr != nil:
-			t.Inconclusive("%v", c.LimitErr)
+			t.NoVerdict(check.Undecided, "%v", c.LimitErr)
 		case !c.Notified && c.NoStream:
 			t.Yield("no subscription for it is open")
 		}

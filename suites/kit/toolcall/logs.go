@@ -32,7 +32,7 @@ func RequestedLogLevel(request *driver.Frame) any {
 func enableLogging(t *check.T, s *driver.Session) {
 	const method = "logging/setLevel"
 	if !t.IsModern() && s.Capabilities["logging"] != nil && check.KnownUnanswered(t, method) == nil {
-		t.TryRequest(s, method, check.M{"level": LogLevels[0]})
+		t.Send(s, method, check.M{"level": LogLevels[0]}, check.AllowSilence)
 	}
 }
 

@@ -31,10 +31,10 @@ type FetchedPrompt struct {
 // Result is the final result; nil when there is none. It ends a check when the request was not carried to its end.
 func (g *FetchedPrompt) Result(t *check.T) check.M {
 	if g.requireComplete(); g.AbortReason != "" {
-		t.Inconclusive("%s", g.AbortReason)
+		t.NoVerdict(check.Undecided, "%s", g.AbortReason)
 	}
 	if g.LastReply.Err != nil {
-		t.Retry("%v", check.Explain(g.LastReply.Err))
+		t.Retry(check.Undecided, "%v", check.Explain(g.LastReply.Err))
 	}
 	if result := g.LastReply.Result(); result != nil && ResultType(result) == "complete" {
 		return result
@@ -141,9 +141,9 @@ func RequiredArguments(prompt check.Subject) (names []string) {
 func (all FetchedPrompts) RequireAny(t *check.T) FetchedPrompts {
 	switch {
 	case len(all.List) == 0 && all.IncompleteReason != "":
-		t.Inconclusive("%s", all.IncompleteReason)
+		t.NoVerdict(check.Undecided, "%s", all.IncompleteReason)
 	case len(all.List) == 0:
-		t.WithReason(check.NotOffered).Skip("the server lists no prompt with a name")
+		t.Skip(check.NotOffered, "the server lists no prompt with a name")
 	}
 	if all.IncompleteReason != "" {
 		t.Caveat("%d of %d prompts were got: %s", len(all.List), len(t.Server.Prompts), all.IncompleteReason)

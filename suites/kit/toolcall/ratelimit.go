@@ -54,7 +54,7 @@ func RequireNotRateLimited(t *check.T, s *driver.Session, r driver.Reply, wanted
 	}
 	for _, control := range protocol.RepeatConcurrently(t, s, 2, "tools/call", params) {
 		if control.IsFailure() && protocol.SameText(r, control) {
-			t.WithReason(check.ForeignAnswer).Retry("%s is answered with %s as well, as if the server limits calls",
+			t.Retry(check.ForeignAnswer, "%s is answered with %s as well, as if the server limits calls",
 				tool,
 				check.Got(control))
 		}

@@ -136,10 +136,10 @@ func ValidCalls(t *check.T) ToolCalls {
 		handshake.PrepareUnusedSession(t) // the calls are made in its session
 	}
 	return check.Step(t, ValidCallsName, func(t *check.T) (calls ToolCalls) {
-		s, mark := calls.prepareSession(t, check.ExclusiveUnlessQuick(t))
+		s, mark := calls.prepareSession(t, t.Session(check.ExclusiveUnlessQuick))
 		limits := detectRateLimit(t, s)
 		queue, budget := calls.NewValidCalls(t, ToolsInCallOrder(t)), NewCallBudget()
-		for ; ; s, mark = calls.prepareSession(t, t.ExclusiveSession()) {
+		for ; ; s, mark = calls.prepareSession(t, t.Session(check.Exclusive)) {
 			f := &CallGroup{T: t, Session: s, Budget: budget}
 			queue = calls.RunCalls(f, queue)
 			if f.isHealthy() {
@@ -428,7 +428,7 @@ func InvalidCalls(t *check.T) ToolCalls {
 		s := t.Session()
 		limits := detectRateLimit(t, s)
 		queue, budget := calls.newInvalidCalls(t), NewCallBudget()
-		for ; ; s = t.ExclusiveSession() {
+		for ; ; s = t.Session(check.Exclusive) {
 			f := &CallGroup{T: t, Session: s, Budget: budget}
 			queue = calls.RunCalls(f, queue)
 			if f.isHealthy() {
@@ -552,10 +552,10 @@ func SkipNotObserved(t *check.T, what string, uncalled []Uncalled, might func(to
 	}
 	for _, u := range uncalled {
 		if !u.TaskOnly && might(u.Tool.Value) {
-			t.Inconclusive("not observed; calls of some tools were not made (%v)", u)
+			t.NoVerdict(check.Undecided, "not observed; calls of some tools were not made (%v)", u)
 		}
 	}
-	t.WithReason(check.NotObserved).Skip("no %s", what)
+	t.Skip(check.NotObserved, "no %s", what)
 }
 
 // AnyTool is the argument for SkipNotObserved when any tool might have shown something.

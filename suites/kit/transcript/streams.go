@@ -286,7 +286,7 @@ func EstablishedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) 
 // check is skipped.
 func EachStream(t *check.T, streams []*SSEStream, run func(*check.T, *SSEStream)) {
 	if len(streams) == 0 {
-		t.WithReason(check.NotObserved).Skip("the server answered no request with an event stream")
+		t.Skip(check.NotObserved, "the server answered no request with an event stream")
 	}
 	check.Each(t, streams, (*SSEStream).Subject, run)
 }

@@ -123,7 +123,7 @@ func SubscribeAll(t *check.T, s *driver.Session, wishes ...SubscriptionRequest) 
 		came := readSubscriptions(s.FramesSince(0), s)
 		u := came.findByID(p.ID)
 		if limitErr := s.UnsolicitedLimitErr(mark); limitErr != nil && (u == nil || u.Ack() == nil) {
-			t.WithReason(check.Limit).Inconclusive("%v", limitErr)
+			t.NoVerdict(check.Limit, "%v", limitErr)
 		}
 		u.pending, u.mark = p, mark
 		if errors.As(u.Reply().Err, new(*driver.TimeoutError)) {
@@ -151,7 +151,7 @@ func (u *Subscription) requireNotLate(t *check.T) {
 		return
 	}
 	if u.Refresh(); u.Ack() != nil {
-		t.WithReason(check.Silent).Retry("the server acknowledged %s, but after the --timeout of %v",
+		t.Retry(check.Silent, "the server acknowledged %s, but after the --timeout of %v",
 			ListenMethod, u.Session.ReplyTimeout())
 	}
 }
@@ -498,7 +498,7 @@ func UntruncatedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) 
 		}
 	}
 	if sessions == nil && limitErr != nil {
-		t.WithReason(check.Limit).Inconclusive("%v", limitErr)
+		t.NoVerdict(check.Limit, "%v", limitErr)
 	}
 	return sessions
 }
