@@ -7,19 +7,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Advice is good practice that no sentence of the specification asks for: results of the area advice. JSON reports have
-// all of them; others have those that block, and the rest in a section of its own where that is wanted.
+// Advice is good practice that the specification does not require: the results of the area advice. JSON reports contain
+// all of it. Other formats contain advice that blocks, and the rest in a separate section on request.
 
-// isNotFollowed reports whether a result is advice that the server does not follow.
+// isNotFollowed reports whether a result is a recommendation that the server does not follow.
 func isNotFollowed(r report.Result) bool {
 	return r.IsAdvice() && r.Verdict == catalogue.Fail && acceptedText(r) == ""
 }
 
-// showsAdvice reports whether advice is to be shown.
+// showsAdvice reports whether the options ask for advice.
 func showsAdvice(r report.Report) bool { return r.Options != nil && r.Options.Advice }
 
-// withoutHiddenAdvice is a report without advice that nobody wants to see, and without counts of a server that was not
-// tested.
+// withoutHiddenAdvice returns a report without advice if nobody asked for it, and without the counts of a server that
+// was not tested.
 func withoutHiddenAdvice(r report.Report) report.Report {
 	if isUnreachable(r) {
 		r.Coverage = nil
@@ -30,12 +30,12 @@ func withoutHiddenAdvice(r report.Report) report.Report {
 	return r
 }
 
-// withoutAdvice is a format of reports without such advice.
+// withoutAdvice returns a format that writes withoutHiddenAdvice of a report.
 func withoutAdvice(write func(io.Writer, report.Report) error) func(io.Writer, report.Report) error {
 	return func(w io.Writer, r report.Report) error { return write(w, withoutHiddenAdvice(r)) }
 }
 
-// measuredNotes are what was measured, each once.
+// measuredNotes returns the measurements in some results, each once.
 func measuredNotes(results []report.Result) (lines []string) {
 	for _, g := range groupBy(results, func(r report.Result) string { return r.Note }) {
 		lines = append(lines, nonEmpty(printableLine(g[0].Note))...)
@@ -43,13 +43,13 @@ func measuredNotes(results []report.Result) (lines []string) {
 	return lines
 }
 
-// adviceHeading says how much of what is advised is not followed.
+// adviceHeading says how many recommendations are not followed.
 func adviceHeading(results []report.Result) string {
 	undone := groupBy(filter(results, isNotFollowed), findingKey)
 	return Plural(len(undone), "recommendation") + " for servers used by models (never blocking)"
 }
 
-// markdownAdvice is the section of advice on a page.
+// markdownAdvice returns the section with recommendations of a Markdown page.
 func markdownAdvice(r report.Report) string {
 	all := filter(r.Results, report.Result.IsAdvice)
 	if len(all) == 0 {

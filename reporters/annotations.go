@@ -8,27 +8,27 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// NewAnnotations returns a reporter that writes annotations for GitHub Actions to out, the standard output of a step,
-// at the end of the run.
+// NewAnnotations returns a reporter that writes annotations for GitHub Actions to out at the end of the run. The
+// standard output of a step is such an output.
 func NewAnnotations(out io.Writer, place Location) Reporter {
 	write := func(w io.Writer, r report.Report) error { return Annotations(w, r, place) }
 	return newFileReporter(out, Format{Name: "annotations", Write: write})
 }
 
-// annotationLimit is how many annotations of a kind GitHub keeps of a step; others would be lost without a word.
+// annotationLimit is the number of annotations of a kind that GitHub keeps of a step. It silently drops others.
 // (actions/runner, ExecutionContext.cs)
 const annotationLimit = 10
 
-// Limits of what a server said in an annotation, which GitHub cuts at 4096 bytes.
+// These are limits of quotations in an annotation, which GitHub cuts at 4096 bytes.
 const (
 	annotationLines = 8
-	annotationWidth = 300 // characters
+	annotationWidth = 300 // in characters
 )
 
-// Annotations writes workflow commands that GitHub shows beside the files of a pull request and on the page of the run:
-// an error for what blocks, for a fault of mcpcheck and for what kept the run from its end, a warning for each stale
-// entry of the baseline, at its line, and a notice that sums up; in the log, failures that do not block. (GitHub Docs,
-// "Workflow commands for GitHub Actions")
+// Annotations writes workflow commands that GitHub shows at the files of a pull request and on the page of the run.
+// There is an error for each blocking finding, fault of mcpcheck and problem of the run, a warning for each stale entry
+// of the baseline, at its line, and a notice with the verdict. Failures that do not block appear in the log only.
+// (GitHub Docs, "Workflow commands for GitHub Actions")
 func Annotations(w io.Writer, r report.Report, place Location) error {
 	r = printableReport(r)
 	var b lineBuilder
@@ -45,7 +45,7 @@ func Annotations(w io.Writer, r report.Report, place Location) error {
 	return err
 }
 
-// minorGroup are the failures that do not block, a line each in a group of the log that is folded.
+// minorGroup returns the failures that do not block as a folded group of the log, one on each line.
 func minorGroup(r report.Report) string {
 	minor := groupBy(WorstFirst(filter(withoutHiddenAdvice(r).Results, isMinor)), findingKey)
 	if len(minor) == 0 {
@@ -61,13 +61,13 @@ func minorGroup(r report.Report) string {
 	return b.String()
 }
 
-// AnnotateError writes the workflow command for an error that is not a finding: one of use, or of mcpcheck itself.
+// AnnotateError writes the workflow command for an error that is not a finding: a usage error or a fault of mcpcheck.
 func AnnotateError(w io.Writer, message string) error {
 	_, err := io.WriteString(w, annotation{title: "mcpcheck", message: message}.command("error"))
 	return err
 }
 
-// annotation is what a workflow command says. The file may be empty.
+// annotation is the content of a workflow command. The file may be empty.
 type annotation struct {
 	file    string
 	line    int
@@ -75,7 +75,7 @@ type annotation struct {
 	message string
 }
 
-// annotationErrors are the findings that kept a run from success.
+// annotationErrors returns the findings that make the run fail.
 func annotationErrors(r report.Report, place Location) (all []annotation) {
 	if r.Problem != "" {
 		problem := shortenLines(r.Problem, annotationLines, annotationWidth)
@@ -93,7 +93,7 @@ func annotationErrors(r report.Report, place Location) (all []annotation) {
 	return all
 }
 
-// annotationWarnings are the entries of the baseline that do not hold any more.
+// annotationWarnings returns the stale entries of the baseline.
 func annotationWarnings(r report.Report, place Location) (all []annotation) {
 	for _, s := range staleBaseline(r) {
 		all = append(all, annotation{
@@ -105,7 +105,7 @@ func annotationWarnings(r report.Report, place Location) (all []annotation) {
 	return all
 }
 
-// limitAnnotations cuts annotations at the limit; the last one then says how many are not shown.
+// limitAnnotations cuts annotations at the limit. The last one then says how many are not shown.
 func limitAnnotations(all []annotation, noun string) []annotation {
 	if len(all) <= annotationLimit {
 		return all
@@ -116,8 +116,8 @@ func limitAnnotations(all []annotation, noun string) []annotation {
 	return append(shown[:len(shown):len(shown)], annotation{title: "mcpcheck", message: more})
 }
 
-// parseCommand is the annotation as a workflow command. Values are escaped as @actions/core does (actions/toolkit,
-// packages/core/src/command.ts), so that the command stays on its line and within its parameters.
+// command returns the annotation as a workflow command. Values are escaped as in @actions/core (actions/toolkit,
+// packages/core/src/command.ts), so that they cannot end the line or a parameter.
 func (a annotation) command(name string) string {
 	var parameters []string
 	if a.file != "" {

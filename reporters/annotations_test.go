@@ -9,7 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// parseCommand reads a line as GitHub's runner does (actions/runner, ActionCommand.cs).
+// parseCommand parses a line as GitHub's runner does (actions/runner, ActionCommand.cs).
 func parseCommand(t *testing.T, line string) (name string, parameters map[string]string, data string) {
 	t.Helper()
 	head, data, ok := strings.Cut(strings.TrimPrefix(line, "::"), "::")
@@ -28,7 +28,8 @@ func parseCommand(t *testing.T, line string) (name string, parameters map[string
 	return name, parameters, unescape(data)
 }
 
-// linesOutsideGroups are the lines that are in no group of the log, whose own are indented, so that none is a command.
+// linesOutsideGroups returns the lines outside of the groups of a log. Lines in groups must be indented, so that none
+// is a command.
 func linesOutsideGroups(t *testing.T, text string) (outside []string) {
 	t.Helper()
 	inside := false
@@ -112,7 +113,7 @@ func TestAnnotateError(t *testing.T) {
 	}
 }
 
-// The reporter writes at the end of the run, not before.
+// TestNewAnnotations checks that the reporter writes at the end of the run, not before.
 func TestNewAnnotations(t *testing.T) {
 	var out bytes.Buffer
 	r := NewAnnotations(&out, Location{Path: "mcpcheck.yaml"})

@@ -12,18 +12,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// badge is the verdict in a few words. Its members are those of the endpoint that shields.io reads. (shields.io,
+// badge is the verdict in a few words. Its members are those of an endpoint that shields.io reads. (shields.io,
 // "Endpoint Badge")
 type badge struct {
 	SchemaVersion int    `json:"schemaVersion"` // always 1
 	Label         string `json:"label"`
 	Message       string `json:"message"`
 	Color         string `json:"color"`
-	IsError       bool   `json:"isError,omitempty"` // the colour is not to be overridden
+	// IsError means that users cannot override the colour.
+	IsError bool `json:"isError,omitempty"`
 }
 
-// newBadge is the badge of a report. It says "conforms" only if nothing is known to gate but for the baseline
-// and the SDK.
+// newBadge returns the badge of a report. It says "conforms" only if nothing blocks even without the baseline and the
+// exceptions for SDKs.
 func newBadge(r report.Report) badge {
 	b := badge{SchemaVersion: 1, Label: "MCP"}
 	if revisions := revisionsOf(r.Revisions); len(revisions) == 1 {
@@ -59,8 +60,8 @@ var badgeColors = map[string]string{
 	"brightgreen": "#4c1", "yellow": "#dfb317", "orange": "#fe7d37", "red": "#e05d44", "lightgrey": "#9f9f9f",
 }
 
-// badgeTemplate is the drawing: %[1]d is its width, %[2]s what it says, %[3]d and %[4]d the widths of its halves, %[5]s
-// the colour of the right one, %[6]s and %[7]s their texts.
+// badgeTemplate is the drawing: %[1]d is its width, %[2]s its title, %[3]d and %[4]d are the widths of its halves,
+// %[5]s is the colour of the right half, %[6]s and %[7]s are the texts of the halves.
 //
 //go:embed badge.format.svg
 var badgeTemplate string
@@ -75,7 +76,7 @@ func BadgeSVG(w io.Writer, r report.Report) error {
 	return err
 }
 
-// badgeText is a text, with its shadow, in the middle of a half of the badge.
+// badgeText returns a text with its shadow, centred at x.
 func badgeText(text string, x, width int) string {
 	place := fmt.Sprintf(`x="%.1f" textLength="%d"`, float64(x)+float64(width)/2, width-badgePadding)
 	const shadow = `y="15" fill="#010101" fill-opacity=".3" aria-hidden="true"`
@@ -83,9 +84,9 @@ func badgeText(text string, x, width int) string {
 		place, shadow, html.EscapeString(text))
 }
 
-const badgePadding = 10 // pixels, of both sides
+const badgePadding = 10 // pixels, on both sides together
 
-// badgeWidth is the width of a half of the badge in pixels.
+// badgeWidth returns the width of a half of the badge in pixels.
 func badgeWidth(text string) int {
 	width := 0.0
 	for _, r := range text {
@@ -94,8 +95,8 @@ func badgeWidth(text string) int {
 	return int(width+0.5) + badgePadding
 }
 
-// glyphWidth is about how wide a character is in Verdana at 11 pixels. The text is fitted to the sum, so it need not be
-// exact.
+// glyphWidth returns the approximate width of a character in Verdana at 11 pixels. The text is fitted to the sum, so
+// that it need not be exact.
 func glyphWidth(r rune) float64 {
 	for _, class := range []struct {
 		width float64

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// endpointSchema is what shields.io takes of an endpoint; it rejects unknown members. (badges/shields,
+// endpointSchema is what shields.io accepts from an endpoint. It rejects unknown members. (badges/shields,
 // services/endpoint)
 const endpointSchema = `{
 	"type": "object", "additionalProperties": false, "required": ["schemaVersion", "label", "message"],

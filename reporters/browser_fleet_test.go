@@ -10,13 +10,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// fleetPageWriter writes the page of many servers.
+// fleetPageWriter returns a function that writes the page of many servers.
 func fleetPageWriter(t *testing.T, rows ...FleetRow) reportWriter {
 	f, tally := newFleet(t, rows...)
 	return func(w io.Writer, _ report.Report) error { return FleetHTML(w, f, tally) }
 }
 
-// checkFleetPage filters and searches the page of many servers, builds more of it, and sees that markup stays text.
+// checkFleetPage filters and searches the page of many servers, makes it show more rows, and checks that markup stays
+// text.
 func checkFleetPage(t *testing.T, b *browser) {
 	const shown = `document.querySelectorAll("#servers tr").length`
 	const markup = `</script><img src=x onerror="window.pwned=1">`

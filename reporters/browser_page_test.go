@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// pageWriter writes a report as a page, with a catalogue.
+// pageWriter returns a function that writes a report as a page, with a catalogue.
 func pageWriter(r report.Report) reportWriter {
 	return func(w io.Writer, _ report.Report) error {
 		return HTML(w, r, Options{FindRequirement: func(id string) (*catalogue.Requirement, bool) {
@@ -28,12 +28,12 @@ func pageWriter(r report.Report) reportWriter {
 
 const shownRows = `[...document.querySelectorAll(".req")].filter(r => r.checkVisibility()).length`
 
-// firstRows are the ids of the rows above the filters.
+// firstRows evaluates to the ids of the rows above the filters.
 const firstRows = `[...document.querySelectorAll(".req")].filter(r => r.checkVisibility() && ` +
 	`r.getBoundingClientRect().top < document.getElementById("controls").getBoundingClientRect().top)` +
 	`.map(r => r.id).join(" ")`
 
-// clickOnVerdict is a click on a button for a verdict.
+// clickOnVerdict clicks on the button of a verdict.
 const clickOnVerdict = `document.querySelector('.outcome.%s').click()`
 
 // inputIntoField gives a field a value, as a reader would.
@@ -48,13 +48,13 @@ func TestPageInABrowser(t *testing.T) {
 		b.t = t
 		b.open(pageFile(t, pageWriter(fullReport())), "")
 		b.expect(`document.querySelector("h1").textContent`, "mcpcheck itself failed")
-		b.expect(shownRows, 7)                     // what is in trouble
-		b.expect(firstRows, strings.Join([]string{ // what blocks before all else, whatever its area
+		b.expect(shownRows, 7)                     // what needs attention
+		b.expect(firstRows, strings.Join([]string{ // what blocks first, whatever its area
 			"lifecycle/requests-gated", "tools/unknown-tool-code", "tools/input-schema-valid",
 			"stdio/stdout-only-messages", "robust/deep-nesting",
 		}, " "))
 		b.eval(fmt.Sprintf(clickOnVerdict, "gating"), nil)
-		b.expect(shownRows, 4) // these alone
+		b.expect(shownRows, 4) // only these
 		b.eval(fmt.Sprintf(clickOnVerdict, "gating"), nil)
 		b.expect(shownRows, 16)
 		b.eval(fmt.Sprintf(clickOnVerdict, "gating"), nil)
@@ -84,7 +84,7 @@ func TestPageInABrowser(t *testing.T) {
 	t.Run("revisions", func(t *testing.T) {
 		b.t = t
 		b.open(pageFile(t, pageWriter(interruptedReport())), "2025-06-18:tools/name-characters")
-		b.expect(`document.activeElement.parentNode.id`, "tools/name-characters") // it is there in one revision only
+		b.expect(`document.activeElement.parentNode.id`, "tools/name-characters") // It exists in one revision only.
 		b.eval(fmt.Sprintf(inputIntoField, "2025-11-25", "revision"), nil)
 		b.eval(`location.hash = "2025-06-18:tools/unknown-tool-code"`, nil)
 		b.expect(`new Promise(r => setTimeout(() => r(document.activeElement.parentNode.id)))`,
@@ -95,7 +95,7 @@ func TestPageInABrowser(t *testing.T) {
 
 	t.Run("not tested", func(t *testing.T) {
 		b.t = t
-		r := fullReport() // of a server that wants a token, little could be tried
+		r := fullReport() // Without a token, little could be tested.
 		r.ExitCode, r.Problem = report.ExitUntestable, "the server wants authorization"
 		for i := range r.Revisions {
 			r.Revisions[i].Assumed = true
@@ -146,7 +146,7 @@ func TestPageInABrowser(t *testing.T) {
 			b.press("Enter", "\r")
 			b.expect(`getComputedStyle(document.documentElement).colorScheme`, scheme)
 		}
-		b.eval(`localStorage.clear()`, nil) // pages of other tests are to follow the system again
+		b.eval(`localStorage.clear()`, nil) // The pages of other tests follow the system's colour scheme again.
 		b.checkQuiet()
 	})
 
@@ -175,8 +175,8 @@ func TestPageInABrowser(t *testing.T) {
 	})
 }
 
-// checkAppearance judges pages in both schemes and on a small screen: by axe-core where it is, and that nothing is
-// wider than the screen.
+// checkAppearance checks pages in both colour schemes and on a small screen: with axe-core if it is available, and that
+// nothing is wider than the screen.
 func checkAppearance(t *testing.T, b *browser) {
 	var axe []byte
 	if dir := os.Getenv("MCPCHECK_NODE_MODULES"); dir != "" {
@@ -216,7 +216,7 @@ func checkAppearance(t *testing.T, b *browser) {
 	}
 }
 
-// checkPrint keeps a picture of a page as it is printed, and sees that what gates is printed in full.
+// checkPrint takes a picture of the printed page, and checks that blocking findings are printed in full.
 func checkPrint(t *testing.T, b *browser) {
 	b.call("Emulation.setDeviceMetricsOverride",
 		m{"width": 794, "height": 1600, "deviceScaleFactor": 1, "mobile": false}, nil)
@@ -231,7 +231,7 @@ func checkPrint(t *testing.T, b *browser) {
 	b.call("Emulation.setEmulatedMedia", m{"media": ""}, nil)
 }
 
-// checkAccessibility lets axe-core judge the page as it stands.
+// checkAccessibility checks the current state of the page with axe-core.
 func checkAccessibility(t *testing.T, b *browser, look, axe string) {
 	b.eval(`showEverything()`, nil)
 	b.eval(axe+"; 0", nil)
@@ -243,7 +243,7 @@ func checkAccessibility(t *testing.T, b *browser, look, axe string) {
 	}
 }
 
-// reportWithMarkup is a report with markup in every field that a server controls.
+// reportWithMarkup returns a report with markup in every field that a server controls.
 func reportWithMarkup() report.Report {
 	const markup = `</script><img src=x onerror="window.pwned=1"><b class=x><svg onload=pwned=1>{{.}}<!--`
 	const address = `javascript:window.pwned=1`
@@ -267,8 +267,8 @@ func reportWithMarkup() report.Report {
 	return r
 }
 
-// A page of 725 requirements in five revisions opens in well under a second, since only its rows are built then. How
-// long its thread works is logged: a machine that does much else takes longer.
+// TestLargePageOpensAtOnce opens a page of 725 requirements in five revisions. It takes well under a second, because
+// only the rows are built then. The time is logged and not checked, because it depends on the load of the machine.
 func TestLargePageOpensAtOnce(t *testing.T) {
 	b := startBrowser(t)
 	b.attach()

@@ -16,18 +16,20 @@ import (
 	"testing"
 )
 
-// browser is a headless Chromium, spoken to by the Chrome DevTools Protocol over a pipe. That needs no more than JSON
-// with a null byte behind it; a driver such as chromedp would bring seven modules to all who use this one.
+// browser is a headless Chromium that is controlled by the Chrome DevTools Protocol over a pipe. This needs only JSON
+// with a null byte after each message. A driver such as chromedp would add seven modules for everyone who uses this
+// module.
 type browser struct {
 	t       *testing.T
 	out     io.Writer
 	in      *bufio.Reader
 	id      int
 	session string
-	events  []event // of the page, since it was opened
+	// events are those of the page since it was opened.
+	events []event
 }
 
-// event is what Chromium tells unasked, or answers.
+// event is an event or a response of Chromium.
 type event struct {
 	ID     int             `json:"id"`
 	Method string          `json:"method"`
@@ -48,7 +50,7 @@ func startBrowser(t *testing.T) *browser {
 	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
 		"--remote-debugging-pipe", "--user-data-dir="+t.TempDir())
-	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // the descriptors 3 and 4 of the process
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func (b *browser) send(method string, params any) {
 	}
 }
 
-// next is the next message of Chromium. Those that are no answers are kept.
+// readEvent returns the next message of Chromium. It stores events.
 func (b *browser) readEvent() (e event) {
 	b.t.Helper()
 	text, err := b.in.ReadBytes(0)
@@ -110,7 +112,7 @@ func (b *browser) readEvent() (e event) {
 	return e
 }
 
-// call sends a command and waits for its result, into which it reads the answer.
+// call sends a command, waits for its response and decodes its result.
 func (b *browser) call(method string, params, result any) {
 	b.t.Helper()
 	b.send(method, params)
@@ -131,10 +133,10 @@ func (b *browser) call(method string, params, result any) {
 	}
 }
 
-// m is an object of JSON.
+// m is a JSON object.
 type m = map[string]any
 
-// attach opens a tab, of whose console, errors and requests it is told.
+// attach opens a tab and subscribes to its console messages, errors and requests.
 func (b *browser) attach() {
 	b.t.Helper()
 	var target struct{ TargetID string }
@@ -148,7 +150,7 @@ func (b *browser) attach() {
 	}
 }
 
-// undecided loads a page, whose address may end in a fragment.
+// open loads a page. Its URL gets the fragment, if any.
 func (b *browser) open(path, fragment string) {
 	b.t.Helper()
 	b.call("Page.navigate", m{"url": "about:blank"}, nil)
@@ -162,7 +164,7 @@ func (b *browser) open(path, fragment string) {
 	}
 }
 
-// eval evaluates an expression in the page, and waits for it if it is a promise.
+// eval evaluates an expression in the page, and awaits it if it is a promise.
 func (b *browser) eval(expression string, result any) {
 	b.t.Helper()
 	var reply struct {
@@ -180,7 +182,7 @@ func (b *browser) eval(expression string, result any) {
 	}
 }
 
-// expect compares what an expression comes to.
+// expect checks the value of an expression.
 func (b *browser) expect(expression string, want any) {
 	b.t.Helper()
 	var got any
@@ -190,7 +192,7 @@ func (b *browser) expect(expression string, want any) {
 	}
 }
 
-// clickOnVerdict presses a key in the page.
+// press presses a key in the page.
 func (b *browser) press(key, text string) {
 	b.t.Helper()
 	down := m{"type": "keyDown", "key": key, "code": key}
@@ -204,8 +206,8 @@ func (b *browser) press(key, text string) {
 	b.call("Input.dispatchKeyEvent", m{"type": "keyUp", "key": key, "code": key}, nil)
 }
 
-// checkQuiet reports what the page said on the console, what went wrong in it, and every request but the one for
-// itself.
+// checkQuiet checks that the page has written nothing to the console, has had no errors, and has made no request but
+// the one for itself.
 func (b *browser) checkQuiet() {
 	b.t.Helper()
 	for _, e := range b.events {
@@ -224,7 +226,7 @@ func (b *browser) checkQuiet() {
 	}
 }
 
-// threadSeconds is how many seconds the thread of the page has worked.
+// threadSeconds returns the CPU time of the page's main thread in seconds.
 func (b *browser) threadSeconds() float64 {
 	b.t.Helper()
 	var reply struct {
@@ -243,7 +245,7 @@ func (b *browser) threadSeconds() float64 {
 	return 0
 }
 
-// screenshot keeps a picture of the page where MCPCHECK_SCREENSHOTS names a directory.
+// screenshot stores a picture of the page if MCPCHECK_SCREENSHOTS names a directory.
 func (b *browser) screenshot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("MCPCHECK_SCREENSHOTS")
@@ -257,7 +259,7 @@ func (b *browser) screenshot(name string) {
 	}
 }
 
-// pageFile writes a report as a page.
+// pageFile writes a report as a page and returns its path.
 func pageFile(t *testing.T, write reportWriter) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")

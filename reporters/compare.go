@@ -12,13 +12,13 @@ import (
 // ComparisonJSON writes a comparison as indented JSON.
 func ComparisonJSON(w io.Writer, c report.Comparison) error { return writeJSON(w, c) }
 
-// comparisonSection is a part of a comparison.
+// comparisonSection is a section of a comparison.
 type comparisonSection struct {
 	title string
 	lines []string
 }
 
-// comparisonSections are the parts of a comparison in which there is something.
+// comparisonSections returns the sections of a comparison that are not empty.
 func comparisonSections(c report.Comparison) (shown []comparisonSection) {
 	changes := func(title string, list []report.Change) {
 		s := comparisonSection{title: title}
@@ -51,10 +51,10 @@ func comparisonSections(c report.Comparison) (shown []comparisonSection) {
 	return kept
 }
 
-// comparisonWidth is how many characters are shown of a text that has changed.
+// comparisonWidth is the number of characters that are shown of a changed text.
 const comparisonWidth = 200
 
-// changeText is a change on one line: what it was, what it is, and why.
+// changeText returns a change on one line: the old state, the new state, and the reason.
 func changeText(c report.Change) string {
 	mark, said := " ", ""
 	if c.Regression {
@@ -68,7 +68,7 @@ func changeText(c report.Change) string {
 	return printableLine(mark + " " + c.ID + " (" + changeRevisions(c) + ") " + states + said)
 }
 
-// stateText is a verdict with what counts beside it; nothing of no state.
+// stateText returns a verdict with how it counts; empty for no state.
 func stateText(s *report.ResultState) string {
 	if s == nil {
 		return ""
@@ -87,7 +87,7 @@ func stateText(s *report.ResultState) string {
 	return text
 }
 
-// changeRevisions are the revisions of a change, one where they are the same.
+// changeRevisions returns the revisions of a change, or one if they are equal.
 func changeRevisions(c report.Change) string {
 	switch {
 	case c.Old == nil:
@@ -98,7 +98,7 @@ func changeRevisions(c report.Change) string {
 	return c.Old.Revision + " → " + c.New.Revision
 }
 
-// comparisonVerdict is the last line of a comparison, and the heading of its page.
+// comparisonVerdict returns the last line of a comparison, which is also the heading of its page.
 func comparisonVerdict(c report.Comparison) string {
 	return joinParts(Plural(c.Regressions, "regression"), fmt.Sprintf("%d newly failing", len(c.NewlyFailing)),
 		fmt.Sprintf("%d newly passing", len(c.NewlyPassing)),
@@ -123,7 +123,7 @@ func ComparisonText(w io.Writer, c report.Comparison) error {
 	return err
 }
 
-// ChangesText writes which checks fail now and did not, which are fixed, and how many verdicts changed otherwise.
+// ChangesText writes which checks fail now and did not before, which are fixed, and how many other verdicts changed.
 func ChangesText(w io.Writer, c report.Comparison) error {
 	var b lineBuilder
 	failed := func(change report.Change) bool { return change.Old.Verdict == catalogue.Fail }
@@ -153,8 +153,8 @@ func ChangesText(w io.Writer, c report.Comparison) error {
 	return err
 }
 
-// ComparisonMarkdown writes a comparison as a page for a comment on a pull request: regressions and the counts first,
-// the rest folded.
+// ComparisonMarkdown writes a comparison as a page for a comment on a pull request: first the regressions and the
+// counts, then everything else, folded.
 func ComparisonMarkdown(w io.Writer, c report.Comparison) error {
 	mark := "✅"
 	if c.Regressions > 0 {
@@ -177,5 +177,5 @@ func ComparisonMarkdown(w io.Writer, c report.Comparison) error {
 	return err
 }
 
-// comparisonLines is how many changes of a kind a page shows.
+// comparisonLines is the number of changes of each kind on a page.
 const comparisonLines = 60

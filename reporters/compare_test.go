@@ -8,7 +8,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestChangesText: only what failed can be fixed, and no change of a verdict goes untold.
+// TestChangesText checks that only former failures are reported as fixed, and that every change of a verdict is
+// reported.
 func TestChangesText(t *testing.T) {
 	rep := func(verdicts ...catalogue.Verdict) (r report.Report) {
 		for i, v := range verdicts {

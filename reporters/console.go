@@ -13,75 +13,84 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// The rules of the console:
+// The console follows these rules:
 //
-//  1. The first line says what is tested, and against which revision; a second one what a configuration leaves out.
-//     Nothing else is written before the run is over, but a line of progress on a terminal.
-//  2. What blocks comes first, the worst before all else: crashes and tools that never work, then failures, in at most
-//     eight lines each. Those of one cause are one entry. Messages that no client sends end a server in one entry, and
-//     where nothing blocks in one line.
-//  3. What does not block is counted, a line for each kind: tools, known failures, others, what was not decided,
-//     recommendations.
-//  4. The verdict comes last, and under it the command that helps now. Of a server that was not tested it is why, what
-//     the server said last and what to do, a line each.
-//  5. Quiet: a line for each result that blocks, with its fix, and the verdict. Brief: a line for every failure.
-//     Verbose: a line for each area as it ends, the details of all failures, and each reason for what was not decided.
-//     Wire: a line for each result as it is known, with its messages, and nothing is shortened.
-//  6. Colour only emphasises: without it nothing is lost. Text from a server is escaped, so that it cannot command the
-//     terminal, nor a GitHub workflow in whose log it is shown. Lines break between words at the width of the terminal,
-//     those of commands so that a shell takes them as one. What is quoted is cut, but with -v what decided.
+//  1. The first line names the server and the revision that it is tested against. A second line names what the
+//     configuration excludes. Until the run is over, only a progress line is written besides, and only to a terminal.
+//  2. Blocking findings come first, the worst at the top: crashes and tools that never work, then failures, in at most
+//     eight lines each. Findings with the same cause are one entry. Crashes by messages that no client sends are one
+//     entry together, or one line if nothing blocks.
+//  3. Everything else is counted, with one line for each kind: tools, known failures, other failures, what was not
+//     decided, recommendations.
+//  4. The verdict comes last, followed by the command that helps now. For a server that was not tested, the verdict
+//     says in one line each why, what the server wrote last, and what to do.
+//  5. Quiet writes one line for each blocking result, with its fix, and the verdict. Brief writes one line for every
+//     failure. Verbose writes one line for each area when it ends, the details of all failures, and each reason for
+//     what was not decided. Wire writes one line for each result at once, with its messages, and shortens nothing.
+//  6. Colour only emphasizes; no information depends on it. Text from a server is escaped, so that it controls neither
+//     the terminal nor a GitHub workflow whose log shows it. Lines break between words at the width of the terminal;
+//     commands break so that a shell still reads one command. Quotations are cut, except decisive lines with -v.
 
-// Verbosity is how much the console says.
+// Verbosity says how much the console writes.
 type Verbosity int
 
-// The verbosities.
+// These are the verbosities, with their flags.
 const (
 	Quiet   Verbosity = iota - 2 // -q
 	Brief                        // --brief
-	Normal                       // the zero value
+	Normal                       // the default
 	Verbose                      // -v
 	Wire                         // -vv
 )
 
-// ConsoleOptions say where and how to write.
+// ConsoleOptions say where and how the console writes.
 type ConsoleOptions struct {
-	Out       io.Writer
-	Color     bool
-	Terminal  bool // Out is a terminal: show progress
-	Width     int  // of the terminal in columns; 0 if unknown, and then only prose and evidence are kept within bounds
+	Out   io.Writer
+	Color bool
+	// Terminal means that Out is a terminal, and shows progress.
+	Terminal bool
+	// Width is the width of the terminal in columns; 0 if unknown. Then only prose and evidence are wrapped.
+	Width     int
 	Verbosity Verbosity
 
-	// RepeatCommand is the command that repeats one check. Without it, none is shown.
+	// RepeatCommand returns the command that repeats one check; nil to show none.
 	RepeatCommand func(report.Result) string
 
-	// NextCommands are the one or two commands that help after a run. Without it, none is shown.
+	// NextCommands returns the one or two commands that help after a run; nil to show none.
 	NextCommands func(report.Report) []string
 }
 
-// Area is how many cases of one area will be run in one revision.
+// Area is the number of cases in an area that run in one revision.
 type Area struct {
 	Name  string
 	Cases int
 }
 
-// Console writes a run for people as it happens. Its methods may be called from several goroutines.
+// Console writes a run for people while it happens. Its methods may be called concurrently.
 type Console struct {
 	options ConsoleOptions
-	columns int // for lines of our own words
+	// columns is the width of our own lines.
+	columns int
 	palette palette
 
-	mu            sync.Mutex
-	err           error // the first that Out gave
-	started       bool
-	heldBack      bool                  // nothing is written before the end, since the server could not be talked to
-	tableStarted  bool                  // the table of areas has begun
-	progressWidth int                   // columns of the progress line that is on the screen
-	revisions     []report.RevisionInfo // those begun
-	showsAdvice   bool                  // advice is shown
-	areas         []*areaRun
+	mu sync.Mutex
+	// err is the first error of Out.
+	err     error
+	started bool
+	// heldBack means that nothing is written before the end, because the server could not be reached.
+	heldBack bool
+	// tableStarted means that the table of areas has begun.
+	tableStarted bool
+	// progressWidth is the width of the progress line on the screen in columns.
+	progressWidth int
+	// revisions are those for which Begin was called.
+	revisions []report.RevisionInfo
+	// showsAdvice means that the options ask for advice.
+	showsAdvice bool
+	areas       []*areaRun
 }
 
-// areaRun is an area on its way.
+// areaRun is the state of an area in a run.
 type areaRun struct {
 	name, revision string
 	cases          int
@@ -97,12 +106,12 @@ func NewConsole(o ConsoleOptions) *Console {
 	if o.Width <= 0 {
 		o.Width, columns = 160, math.MaxInt
 	}
-	o.Width = max(o.Width, 40) // a narrower one may wrap
+	o.Width = max(o.Width, 40) // The lines of a narrower terminal may wrap.
 	return &Console{options: o, columns: max(columns, o.Width), palette: newPalette(o.Color)}
 }
 
-// Begin writes the first lines, from what is known of the report. It may be called again when a further revision is
-// judged in the same run. Of a server that could not be talked to, they wait until it is known what that comes to.
+// Begin writes the first lines, from what is known of the report. It may be called again when the run tests another
+// revision. If the server could not be reached, the lines are written at the end.
 func (c *Console) Begin(r report.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +154,7 @@ func (c *Console) begin(r report.Report) {
 	}
 }
 
-// Areas says which areas will be run in a revision, in order, for the console to know when one is complete.
+// Areas says which areas run in a revision, in order, so that the console knows when one is complete.
 func (c *Console) Areas(revision string, areas []Area) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,7 +166,7 @@ func (c *Console) Areas(revision string, areas []Area) {
 	}
 }
 
-// area finds or adds an area.
+// area returns an area. It adds the area if there is none.
 func (c *Console) area(name, revision string) *areaRun {
 	for _, a := range c.areas {
 		if a.name == name && a.revision == revision {
@@ -169,8 +178,8 @@ func (c *Console) area(name, revision string) *areaRun {
 	return a
 }
 
-// Progress shows what is being waited for, in place of what was shown before, until something else is written; "" shows
-// nothing. Only on a terminal.
+// Progress replaces the progress line, which shows what the run waits for, until something else is written. An empty
+// text removes it. It has no effect unless Out is a terminal.
 func (c *Console) Progress(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +192,7 @@ func (c *Console) Progress(text string) {
 	c.progressWidth = utf8.RuneCountInString(text)
 }
 
-// Result takes one result, and writes the line of its area if it is the last and such lines are wanted.
+// Result adds one result. With Verbose it writes the line of the area after its last result.
 func (c *Console) Result(r report.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,7 +205,7 @@ func (c *Console) Result(r report.Result) {
 	if c.options.Verbosity == Wire {
 		c.writeTableLine(c.resultLine(r))
 	}
-	r.Evidence = nil // the report has it; here results are only counted
+	r.Evidence = nil // The report has the evidence. Here results are only counted.
 	a := c.area(r.Area(), r.Revision)
 	a.results = append(a.results, r)
 	if len(a.results) == a.cases && !c.heldBack {
@@ -204,7 +213,7 @@ func (c *Console) Result(r report.Result) {
 	}
 }
 
-// Done writes what people are to know, and the verdict.
+// Done writes the findings and the verdict.
 func (c *Console) Done(r report.Report) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -298,7 +307,7 @@ func (c *Console) writeArea(a *areaRun) {
 	a.written = true
 	t := count(a.results)
 	if t.Pass+t.Fail+t.Error == 0 && slices.ContainsFunc(c.revisions, isAssumed(a.revision)) {
-		return // the server could not be talked to
+		return // The server could not be reached.
 	}
 	parts := append(nonEmpty(fmt.Sprintf("%3d passed", t.Pass), c.palette.failures(t), t.sdkFailures()), t.others()...)
 	if missing := a.cases - len(a.results); missing > 0 {
@@ -311,7 +320,7 @@ func (c *Console) writeArea(a *areaRun) {
 	c.writeTableLine(c.wrappedLine(c.palette.mark(t)+" ", name+"  "+strings.Join(parts, ", ")))
 }
 
-// nameWidth is the width of the column of area names.
+// nameWidth returns the width of the column of area names.
 func (c *Console) nameWidth() int {
 	width := 0
 	for _, a := range c.areas {
@@ -320,7 +329,7 @@ func (c *Console) nameWidth() int {
 	return width
 }
 
-// resultLine is a result with its wire, for the table of all of them.
+// resultLine returns a result with its messages, for the table of all results.
 func (c *Console) resultLine(r report.Result) string {
 	line := "  " + c.palette.mark(count([]report.Result{r})) + " " + r.ID
 	switch {
@@ -330,7 +339,7 @@ func (c *Console) resultLine(r report.Result) string {
 		line += "  " + c.palette.faint.Sprint(r.Title)
 	case r.Verdict == catalogue.Fail || r.Verdict == catalogue.Error:
 		line += "  " + c.palette.faint.Sprint("details below")
-		r.Evidence = nil // as it is there
+		r.Evidence = nil // The messages follow.
 	default:
 		line += "  " + string(r.Verdict) + ": " + headline(r.Message)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// hangingIndent is how far the further lines of a wrapped line are indented.
+// hangingIndent is the indentation of the continuation lines of a wrapped line.
 const hangingIndent = 4
 
 // labelWidth is the width of the column of labels.
@@ -19,14 +19,14 @@ const labelWidth = 12
 
 const issuesURL = "https://github.com/mcpcheck/mcpcheck/issues"
 
-// folded is a line of our own words after a mark, wrapped at the width of the terminal.
+// wrappedLine returns a line of our own words after a mark, wrapped at the width of the terminal.
 func (c *Console) wrappedLine(mark, said string) string {
 	var b lineBuilder
 	b.addIndented(mark, hangingIndent, text.Wrap(said, c.columns-hangingIndent))
 	return b.String()
 }
 
-// entry is an entry of the screen. Its evidence, where details are wanted, stands in place of its facts.
+// entry returns an entry of the screen. With details, its evidence replaces its facts.
 func (c *Console) entry(e entry) string {
 	var b lineBuilder
 	b.WriteString(c.heading(e))
@@ -43,7 +43,7 @@ func (c *Console) entry(e entry) string {
 	return b.String()
 }
 
-// heading names an entry, and at the right what it is.
+// heading returns the name of an entry, with its level at the right.
 func (c *Console) heading(e entry) string {
 	head := c.palette.sign(e.sign) + " "
 	if e.summary != "" && len(e.facts) == 0 {
@@ -56,13 +56,13 @@ func (c *Console) heading(e entry) string {
 	return head + c.palette.bold.Sprint(e.name) + strings.Repeat(" ", gap) + e.level + "\n"
 }
 
-// fact is a fact after its label, with as many lines as it may have; nothing where it says nothing.
+// fact returns a fact after its label, within its limit of lines; empty if the fact is empty.
 func (c *Console) fact(indent string, f fact) string {
 	if f.text == "" {
 		return ""
 	}
 	width := c.proseWidth() - len(indent) - labelWidth
-	most := 1 // lines of what is quoted
+	most := 1 // lines of the quotation
 	if !strings.Contains(f.text, "\n") {
 		most = max(f.maxLines, 1)
 	}
@@ -91,7 +91,7 @@ func (c *Console) fact(indent string, f fact) string {
 	return b.String()
 }
 
-// limitLines cuts lines; the last one then says that there is more.
+// limitLines cuts lines. The last one then says that there is more.
 func limitLines(all []string, most int) []string {
 	if len(all) <= most {
 		return all
@@ -101,7 +101,7 @@ func limitLines(all []string, most int) []string {
 	return shown
 }
 
-// next are the commands that help now. Where they are wrapped, they can be copied all the same.
+// nextText returns the commands that help now. They can be copied even where they are wrapped.
 func (c *Console) nextText(commands []string) string {
 	if len(commands) == 0 {
 		return ""
@@ -115,7 +115,7 @@ func (c *Console) nextText(commands []string) string {
 	return b.String()
 }
 
-// writeEvidence is all there is to say of a failure.
+// writeEvidence writes all details of a failure.
 func (c *Console) writeEvidence(b *lineBuilder, r report.Result) {
 	if sent := sentText(r); sent != "" {
 		b.add("    " + c.palette.faint.Sprint("sent    ") + " " + shortenJSON(sent, c.limit(c.options.Width-13)))
@@ -135,7 +135,7 @@ func (c *Console) writeEvidence(b *lineBuilder, r report.Result) {
 	}
 }
 
-// writeMessage shows what was expected and what came.
+// writeMessage writes what was expected and what was received.
 func (c *Console) writeMessage(b *lineBuilder, said string) {
 	said = strings.TrimSpace(said)
 	if said == "" {
@@ -160,7 +160,7 @@ func (c *Console) writeMessage(b *lineBuilder, said string) {
 	}
 }
 
-// wire shows the evidence: when, which way, what. What decided is wrapped, everything else cut.
+// writeWire writes the evidence: time, direction, text. Decisive lines are wrapped, all others cut.
 func (c *Console) writeWire(b *lineBuilder, indent string, wire []report.Line) {
 	const most = 12
 	decided := map[string]bool{}
@@ -179,7 +179,7 @@ func (c *Console) writeWire(b *lineBuilder, indent string, wire []report.Line) {
 	c.writeQuote(b, indent, all)
 }
 
-// writeQuote shows lines that others wrote, each cut to the width of the terminal.
+// writeQuote writes quoted lines, each cut to the width of the terminal.
 func (c *Console) writeQuote(b *lineBuilder, indent string, quoted []string) {
 	gutter := indent + c.palette.faint.Sprint("│ ")
 	for _, line := range quoted {
@@ -187,20 +187,20 @@ func (c *Console) writeQuote(b *lineBuilder, indent string, quoted []string) {
 	}
 }
 
-// writeLabel adds a labelled line if there is something to say.
+// writeLabel writes a labelled line if the text is not empty.
 func (c *Console) writeLabel(b *lineBuilder, label, said string) {
 	if said == "" {
 		return
 	}
 	lead := "  " + c.palette.faint.Sprintf("%-7s", label+":")
-	if label == "spec" || label == "rerun" { // for copying
+	if label == "spec" || label == "rerun" { // These are for copying.
 		b.add(lead + said)
 		return
 	}
 	b.addIndented(lead, 9, text.Wrap(said, c.proseWidth()-9))
 }
 
-// problem shows why the run did not come to its end, with its details.
+// problem returns why the run did not finish, with details.
 func (c *Console) problem(problem string) string {
 	var b lineBuilder
 	b.add(c.palette.fail.Sprint("✗ ") + c.palette.bold.Sprint(headline(problem)))
@@ -210,7 +210,7 @@ func (c *Console) problem(problem string) string {
 	return b.String()
 }
 
-// limit is n, or no limit where everything is wanted.
+// limit returns n, or no limit with Wire.
 func (c *Console) limit(n int) int {
 	if c.options.Verbosity == Wire {
 		return 1 << 30
@@ -218,11 +218,11 @@ func (c *Console) limit(n int) int {
 	return max(n, 1)
 }
 
-// proseWidth is the width of sentences: the terminal's, but not wider than is good to read.
+// proseWidth returns the width of sentences: that of the terminal, but not wider than is good to read.
 func (c *Console) proseWidth() int { return min(c.options.Width, 100) }
 
-// short is a line for each result that blocks, each fault of mcpcheck, and each stale entry of the baseline; in brief
-// also for each other failure.
+// shortText returns a line for each blocking result, each fault of mcpcheck and each stale entry of the baseline; with
+// Brief also for each other failure.
 func (c *Console) shortText(r report.Report) string {
 	shown := isFailure
 	if c.options.Verbosity == Brief {
@@ -239,7 +239,7 @@ func (c *Console) shortText(r report.Report) string {
 	return b.String()
 }
 
-// shortLine is a finding on one line, quietly with what to do about it.
+// shortLine returns a finding on one line; with Quiet also what to do about it.
 func (c *Console) shortLine(g group) string {
 	r := g.newest()
 	why := shortGate(r)
@@ -269,7 +269,7 @@ func (c *Console) revisionText(g group) string {
 	return strings.Join(revisions, ", ")
 }
 
-// verdict is the verdict, and what to say of it.
+// verdict returns the verdict and what there is to say about it.
 func (c *Console) verdict(r report.Report, word string, parts []string) string {
 	ink := c.palette.fail
 	if r.ExitCode == report.ExitConforms {

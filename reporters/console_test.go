@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// compareGolden compares with a file of testdata.
+// compareGolden compares with a file in testdata.
 func compareGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -40,7 +40,7 @@ func compareGolden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// runConsole tells a console a run as the runner would.
+// runConsole passes a run to a console as the runner does.
 func runConsole(t *testing.T, o ConsoleOptions, r report.Report) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -57,7 +57,7 @@ func runConsole(t *testing.T, o ConsoleOptions, r report.Report) string {
 	c := NewConsole(o)
 	if len(r.Revisions) > 0 {
 		begun := r
-		begun.ExitCode = report.ExitConforms // nobody knows it then
+		begun.ExitCode = report.ExitConforms // It is not known at that time.
 		c.Begin(begun)
 	}
 	for _, info := range r.Revisions {
@@ -72,7 +72,7 @@ func runConsole(t *testing.T, o ConsoleOptions, r report.Report) string {
 	return out.String()
 }
 
-// areasIn counts cases by area. A run that was interrupted had more to come.
+// areasIn counts cases by area. An interrupted run would have had more.
 func areasIn(r report.Report, revision string) (areas []Area) {
 	results := filter(r.Results, func(x report.Result) bool { return x.Revision == revision })
 	for _, g := range groupBy(results, report.Result.Area) {
@@ -91,7 +91,8 @@ func TestConsoleGolden(t *testing.T) {
 		file    string
 		options ConsoleOptions
 		report  report.Report
-		lines   int // at most; 0: as many as there are
+		// lines is the maximal number of lines; 0 for no limit.
+		lines int
 	}{
 		{"report.txt", screen, fullReport(), 0},
 		{"report-color.txt", ConsoleOptions{Color: true, Width: 100}, fullReport(), 0},
@@ -126,7 +127,8 @@ func TestConsoleGolden(t *testing.T) {
 	}
 }
 
-// What a server sends never commands the terminal, nor the workflow whose log it is, wherever it sends it.
+// TestConsoleEscapesServerText checks that text from a server controls neither the terminal nor a workflow whose log
+// shows it, wherever the text is.
 func TestConsoleEscapesServerText(t *testing.T) {
 	r := maliciousReport()
 	ours := regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -152,7 +154,7 @@ func TestConsoleEscapesServerText(t *testing.T) {
 }
 
 func TestConsoleColor(t *testing.T) {
-	t.Setenv("NO_COLOR", "1") // is for the caller to look at
+	t.Setenv("NO_COLOR", "1") // The caller has to look at it.
 	plain := runConsole(t, ConsoleOptions{Width: 100}, fullReport())
 	coloured := runConsole(t, ConsoleOptions{Width: 100, Color: true}, fullReport())
 	if strings.Contains(plain, "\x1b") {
@@ -163,7 +165,7 @@ func TestConsoleColor(t *testing.T) {
 	}
 }
 
-// Every line keeps to the width of the terminal, but words that are longer.
+// TestConsoleWidth checks that every line fits the width of the terminal, except words that are longer.
 func TestConsoleWidth(t *testing.T) {
 	for _, verbosity := range []Verbosity{Quiet, Brief, Normal} {
 		for _, width := range []int{40, 80, 120} {
@@ -181,7 +183,7 @@ func TestConsoleWidth(t *testing.T) {
 	}
 }
 
-// Of a server that could not be talked to the verdict says why, and nothing else does.
+// TestConsoleOfUnreachableServers checks that the verdict alone says why a server could not be reached.
 func TestConsoleOfUnreachableServers(t *testing.T) {
 	r := untestableReport()
 	r.Results = append(r.Results, report.Result{
@@ -189,7 +191,7 @@ func TestConsoleOfUnreachableServers(t *testing.T) {
 		Message: "it was not tried",
 	})
 	if out := runConsole(t, ConsoleOptions{}, r); strings.Contains(out, "it was not tried") {
-		t.Errorf("the reason is told for each check:\n%s", out)
+		t.Errorf("the reason is shown for each check:\n%s", out)
 	}
 	r.Results[0].Reason, r.Revisions = report.Silent, []report.RevisionInfo{{Revision: "2025-11-25"}}
 	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, "1 check not decided") {
@@ -197,7 +199,8 @@ func TestConsoleOfUnreachableServers(t *testing.T) {
 	}
 }
 
-// Of tools that do not work a few kinds are shown. One that may refuse what it was given is none, unless all do.
+// TestConsoleOfBrokenTools checks that a few kinds of broken tools are shown. A tool that may have refused its
+// arguments does not count, unless all tools failed.
 func TestConsoleOfBrokenTools(t *testing.T) {
 	const broken = ": every call with valid arguments failed"
 	r := report.Report{Coverage: []report.Coverage{{Revision: "x"}}}
@@ -226,7 +229,8 @@ func TestConsoleOfBrokenTools(t *testing.T) {
 	}
 }
 
-// Beyond the first failures there is no more than their names, and why some are not decided.
+// TestConsoleOfManyFailures checks that failures beyond the first ones are only named, and that the reasons of
+// undecided results are shown.
 func TestConsoleOfManyFailures(t *testing.T) {
 	r := report.Report{ExitCode: report.ExitFails}
 	for i := range 9 {
@@ -254,8 +258,8 @@ func TestConsoleOfManyFailures(t *testing.T) {
 	}
 }
 
-// One function counts: what is not decided, and what a quick run has not tried, are as many in the short screen as in
-// the long one, without advice.
+// TestConsoleCountsAgree checks that the short and the long screen have the same counts of undecided results and of
+// those that a quick run has not tried, without advice.
 func TestConsoleCountsAgree(t *testing.T) {
 	r := report.Report{Options: &report.OptionsInfo{Quick: true}}
 	for _, area := range []string{"tools", "advice"} {
@@ -345,8 +349,8 @@ func TestConsoleReportsWriteErrors(t *testing.T) {
 	}
 }
 
-// Of a server that nobody could talk to, people see why and nothing else, each line once, however much they want to see
-// of one that was tested.
+// TestConsoleOfUnreachableServerIsShort checks that for a server that could not be reached each verbosity shows only
+// the reason, each line once.
 func TestConsoleOfUnreachableServerIsShort(t *testing.T) {
 	r := fullReport()
 	r.ExitCode = report.ExitUntestable

@@ -17,11 +17,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// outcomeCounts are the counts that outputs have of a run.
+// outcomeCounts are the counts of a run in an output.
 type outcomeCounts struct{ pass, blocking, minor, known, sdk int }
 
-// TestOutputsAgree counts in every output of one run, and compares. In the report there is a result of every kind,
-// advice and advice that blocks among them.
+// TestOutputsAgree compares the counts in all outputs of one run. The report has a result of every kind, including
+// advice and advice that blocks.
 func TestOutputsAgree(t *testing.T) {
 	advice := func(id string, v catalogue.Verdict) report.Result {
 		return report.Result{ID: "advice/" + id, Title: "describes it", Level: catalogue.Advice, Verdict: v}
@@ -83,7 +83,8 @@ func TestOutputsAgree(t *testing.T) {
 	}
 }
 
-// Of a server that nobody could talk to, no output for people has counts.
+// TestUnreachableServersHaveNoCounts checks that no output for people has counts for a server that could not be
+// reached.
 func TestUnreachableServersHaveNoCounts(t *testing.T) {
 	r := fullReport()
 	r.ExitCode, r.Problem, r.Revisions[0].Assumed = report.ExitUntestable, "the server wants authorization", true
@@ -98,7 +99,7 @@ func TestUnreachableServersHaveNoCounts(t *testing.T) {
 	}
 }
 
-// matchedNumber is what the group of a pattern has, 0 where it is nowhere.
+// matchedNumber returns the number that a pattern captures; 0 if it does not match.
 func matchedNumber(t *testing.T, text, pattern string) int {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
@@ -112,7 +113,7 @@ func matchedNumber(t *testing.T, text, pattern string) int {
 	return n
 }
 
-// textCounts are the counts in the words for people: of the last line that has them all.
+// textCounts returns the counts in text for people, from the last line that has all of them.
 func textCounts(t *testing.T, text string) outcomeCounts {
 	t.Helper()
 	line := ""
@@ -193,7 +194,7 @@ func ctrfCounts(t *testing.T, text string) (c outcomeCounts) {
 	return c
 }
 
-// fleetCounts has no counts of its own for what comes from an SDK: it is known.
+// fleetCounts returns the counts of a row. Failures of SDKs count as known in it.
 func fleetCounts(row FleetRow) (c outcomeCounts) {
 	for _, a := range row.Areas {
 		c.pass += a.Pass
@@ -205,7 +206,7 @@ func fleetCounts(row FleetRow) (c outcomeCounts) {
 	return c
 }
 
-// pageIndexCounts are the counts of the page's list, which are those of its filters.
+// pageIndexCounts returns the counts of the page's index, which are those of its filters.
 func pageIndexCounts(t *testing.T, text string) (c outcomeCounts) {
 	t.Helper()
 	outcomes := map[string]int{}
@@ -215,7 +216,7 @@ func pageIndexCounts(t *testing.T, text string) (c outcomeCounts) {
 	return outcomeCounts{outcomes["pass"], outcomes["gating"], outcomes["fail"], outcomes["known"] - 1, 1}
 }
 
-// The suites of JUnit together took as long as the run, though checks run side by side.
+// TestJUnitTimes checks that the suites of JUnit together take as long as the run, although checks run concurrently.
 func TestJUnitTimes(t *testing.T) {
 	r := fullReport()
 	for i := range r.Results {
@@ -239,7 +240,8 @@ func TestJUnitTimes(t *testing.T) {
 	}
 }
 
-// A profile that asks for what is only advice under another one does not pass on the page of that.
+// TestPageProfileDirectory checks that a profile which requires what is only advice under another one does not pass on
+// the page of that one.
 func TestPageProfileDirectory(t *testing.T) {
 	r := conformingReport()
 	r.Results = append(r.Results, report.Result{

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// omittedCounts are what the counts of results do not tell of the requirements: how many were left out, and how many no
-// check tries yet.
+// omittedCounts returns what the counts of results do not include: how many requirements were excluded, and how many
+// have no check yet.
 func omittedCounts(coverage []report.Coverage) (parts []string) {
 	left, without := 0, 0
 	for _, c := range coverage {
@@ -26,7 +26,7 @@ func omittedCounts(coverage []report.Coverage) (parts []string) {
 	return parts
 }
 
-// coverageText says what became of the requirements of a revision.
+// coverageText says how many requirements of a revision were tested.
 func coverageText(c report.Coverage) string {
 	parts := []string{fmt.Sprintf("%d tried", c.Tried)}
 	for _, p := range []struct {
@@ -43,7 +43,7 @@ func coverageText(c report.Coverage) string {
 	return fmt.Sprintf("%s of %s: %s", Plural(c.Requirements, "requirement"), c.Revision, strings.Join(parts, ", "))
 }
 
-// unexercised are the capabilities that the server declares and of which a run tried nothing.
+// unexercised returns the capabilities that the server declares and that no check exercised.
 func unexercised(coverage []report.Coverage) (names []string) {
 	for _, c := range coverage {
 		for _, name := range c.Unexercised {
@@ -55,7 +55,7 @@ func unexercised(coverage []report.Coverage) (names []string) {
 	return names
 }
 
-// unexercisedText says so; empty when there is none.
+// unexercisedText says which capabilities no check exercised; empty if there are none.
 func unexercisedText(coverage []report.Coverage) string {
 	names := unexercised(coverage)
 	if len(names) == 0 {
@@ -64,12 +64,12 @@ func unexercisedText(coverage []report.Coverage) string {
 	return "declared by the server, but not tested: " + strings.Join(names, ", ")
 }
 
-// maxUncalled is how many tools are named that were not called: of all servers but those that list without measure.
+// maxUncalled is the number of uncalled tools that are named. Only servers with exceptionally many tools exceed it.
 const maxUncalled = 200
 
-// callsText says which calls of tools were not made in some revision: with valid arguments, a line for each reason, and
-// with invalid ones a line for all. It stands in place of the checks that could not be decided without these calls, and
-// says how many they are. It is empty when no call is missing.
+// callsText says which tool calls were not made in some revision: calls with valid arguments, with a line for each
+// reason, and calls with invalid ones, on one line. It replaces the checks that could not be decided without these
+// calls, and says how many they are. It is empty if no call is missing.
 func callsText(coverage []report.Coverage, results []report.Result) (head string, lines []string) {
 	all, input := uncalled(coverage), invalidText(coverage)
 	needing := len(filter(results, isCallsOff))
@@ -91,10 +91,10 @@ func callsText(coverage []report.Coverage, results []report.Result) (head string
 	return Plural(len(all), "tool") + " not called with valid arguments", lines
 }
 
-// toolsText says in a line what came of calling tools, and which were not called with valid arguments; in a second one
-// how many were called with invalid ones, if not all. It is empty where no check calls tools.
+// toolsText says on one line how the calls of tools ended, and which tools were not called with valid arguments. A
+// second line says how many were called with invalid ones, unless all were. It is empty if no check calls tools.
 func toolsText(r report.Report, most int) string {
-	var barred []report.UncalledTool // each once, though it may have another reason in another revision
+	var barred []report.UncalledTool // each once, even with several reasons
 	named := map[string]bool{}
 	for _, u := range uncalled(r.Coverage) {
 		if !named[u.Name] {
@@ -122,7 +122,7 @@ func toolsText(r report.Report, most int) string {
 	return strings.Join(nonEmpty(text, invalidText(r.Coverage)), "\n")
 }
 
-// callCounts says how many tools were called, and what came of it: each tool counts by the worst.
+// callCounts says how many tools were called and how the calls ended. Each tool counts by its worst outcome.
 func callCounts(used, callable []report.ToolUse) string {
 	if len(used) == 0 {
 		return "none called"
@@ -164,7 +164,7 @@ func callCounts(used, callable []report.ToolUse) string {
 	return strings.Join(parts, ", ")
 }
 
-// usedTools are the tools that were called, each once, as it was in the revision in which it did worst.
+// usedTools returns the tools that were called, each once, from the revision with its worst outcome.
 func usedTools(r report.Report) (used []report.ToolUse) {
 	at := map[string]int{}
 	for _, c := range r.Coverage {
@@ -181,7 +181,7 @@ func usedTools(r report.Report) (used []report.ToolUse) {
 	return used
 }
 
-// toolSeverity ranks what came of a tool.
+// toolSeverity ranks the outcome of a tool.
 func toolSeverity(u report.ToolUse) int {
 	switch {
 	case u.Crashed:
@@ -194,7 +194,7 @@ func toolSeverity(u report.ToolUse) int {
 	return 0
 }
 
-// callableTools are those of them that may be called with valid arguments.
+// callableTools returns the used tools that may be called with valid arguments.
 func callableTools(r report.Report) []report.ToolUse {
 	barred := map[string]bool{}
 	for _, u := range uncalled(r.Coverage) {
@@ -203,8 +203,8 @@ func callableTools(r report.Report) []report.ToolUse {
 	return filter(usedTools(r), func(u report.ToolUse) bool { return !barred[u.Name] })
 }
 
-// isBroken recognises tools that do not work: of which all calls with valid arguments failed by a fault of theirs, or
-// together with those of all others that may be called so.
+// isBroken returns a predicate for tools that do not work: all calls with valid arguments failed by an error of the
+// tool, or all calls of all callable tools failed.
 func isBroken(callable []report.ToolUse) func(report.ToolUse) bool {
 	all := len(callable) > 1 && !slices.ContainsFunc(callable, func(u report.ToolUse) bool { return !u.Failed })
 	return func(u report.ToolUse) bool { return u.Failed && (u.Faulty || all) }
@@ -213,7 +213,7 @@ func isBroken(callable []report.ToolUse) func(report.ToolUse) bool {
 var reasonShortener = strings.NewReplacer(report.NotMarkedSafe, "no readOnlyHint", report.MarkedDestructive,
 	"destructive")
 
-// uncalledText names tools, at most so many for each reason, and the reasons.
+// uncalledText names uncalled tools, at most a number for each reason, with the reasons.
 func uncalledText(tools []report.UncalledTool, most int) string {
 	var whys, named []string
 	names := map[string][]string{}
@@ -229,15 +229,15 @@ func uncalledText(tools []report.UncalledTool, most int) string {
 	return strings.Join(named, ", ")
 }
 
-// isCallsOff reports whether a check could not be decided since calls may not be made. One that gates is told as others
-// are.
+// isCallsOff reports whether a check could not be decided because calls are not allowed. Blocking results do not count,
+// because they are reported individually.
 func isCallsOff(r report.Result) bool {
 	return r.Verdict == catalogue.Inconclusive && r.Reason == report.CallsOff && !r.Gates
 }
 
-// uncalled are the tools that were not called with valid arguments in some revision.
+// uncalled returns the tools that were not called with valid arguments in some revision.
 func uncalled(coverage []report.Coverage) (all []report.UncalledTool) {
-	said := map[report.UncalledTool]bool{} // a server may list 100,000
+	said := map[report.UncalledTool]bool{} // A server may list 100,000 tools.
 	for _, c := range coverage {
 		for _, u := range c.UncalledTools {
 			if !said[u] {
@@ -248,7 +248,7 @@ func uncalled(coverage []report.Coverage) (all []report.UncalledTool) {
 	return all
 }
 
-// uncalledLines name tools by the reason for which they were not called.
+// uncalledLines names uncalled tools by the reason.
 func uncalledLines(all []report.UncalledTool) (lines []string) {
 	var reasons []string
 	names := map[string][]string{}
@@ -267,8 +267,8 @@ func uncalledLines(all []report.UncalledTool) (lines []string) {
 	return lines
 }
 
-// invalidText says how many tools were tried with invalid arguments, of those that can be, and what to do about the
-// others; it is empty when all were.
+// invalidText says how many of the tools with arguments were called with invalid ones, and what to do about the others;
+// empty if all were.
 func invalidText(coverage []report.Coverage) string {
 	var i report.InvalidCallCounts // of the revision with the most tools
 	for _, c := range coverage {
@@ -291,7 +291,7 @@ func invalidText(coverage []report.Coverage) string {
 	return label + tried + "; " + strings.Join(barred, "; ")
 }
 
-// notAllowedText says what holds of so many tools that may not be called with invalid arguments.
+// notAllowedText says why n tools may not be called with invalid arguments.
 func notAllowedText(i report.InvalidCallCounts, n int, what string) string {
 	who := fmt.Sprint(n)
 	switch n {
@@ -311,7 +311,7 @@ func notAllowedText(i report.InvalidCallCounts, n int, what string) string {
 var singularForms = strings.NewReplacer("they have", "it has", "they are", "it is", "others have", "other has",
 	"others are", "other is", "1 have", "1 has", "1 are", "1 is")
 
-// optionsText says what of the configuration a reader has to know: the file, and what was left out and why.
+// optionsText says what a reader needs to know of the configuration: the file, and what it excludes and why.
 func optionsText(o *report.OptionsInfo) string {
 	if o == nil {
 		return ""
@@ -335,10 +335,10 @@ func optionsText(o *report.OptionsInfo) string {
 	return joinParts(parts...)
 }
 
-// setText names a set of requirements.
+// setText returns the name and the digest of a set of requirements.
 func setText(s *catalogue.SetInfo) string { return s.Name + " (" + s.Digest + ")" }
 
-// setsText names the sets by which a run has judged; empty where the report has none.
+// setsText names the sets of requirements of a run; empty if the report has none.
 func setsText(r report.Report) string {
 	var names []string
 	for _, judged := range r.Revisions {
@@ -349,7 +349,7 @@ func setsText(r report.Report) string {
 	return strings.Join(names, ", ")
 }
 
-// omittedChecks are the checks that are left out, each with its reason.
+// omittedChecks returns the excluded checks, each with its reason.
 func omittedChecks(o report.OptionsInfo) (texts []string) {
 	for _, s := range o.Skip {
 		text := s.Check

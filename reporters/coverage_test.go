@@ -9,7 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// What allows calls is proposed for tools that may not be called, and for no others.
+// TestFixIsForToolsThatMayNotBeCalled checks that options that allow calls are suggested only for tools that may not be
+// called.
 func TestFixIsForToolsThatMayNotBeCalled(t *testing.T) {
 	barred := report.UncalledTool{Name: "grow", Reason: "it is not marked read-only", Forbidden: true}
 	mute := report.UncalledTool{Name: "wait", Reason: "no call was answered"}
@@ -28,7 +29,7 @@ func TestFixIsForToolsThatMayNotBeCalled(t *testing.T) {
 	}
 }
 
-// What was not tried with invalid arguments is one line, which says what to do about it.
+// TestInvalidText checks that what was not tested with invalid arguments is one line, which says what to do about it.
 func TestInvalidText(t *testing.T) {
 	const unmarked = "no readOnlyHint: add annotations, example arguments, or --calls invalid"
 	const destructive = "marked destructive: --calls all"
@@ -55,7 +56,8 @@ func TestInvalidText(t *testing.T) {
 	}
 }
 
-// Checks that needed calls which may not be made are counted, and are in no list, unless they block.
+// TestChecksWithoutTheirCallsAreInNoList checks that checks without the calls that they need are only counted, unless
+// they block.
 func TestChecksWithoutTheirCallsAreInNoList(t *testing.T) {
 	open := func(id string, reason report.Reason, gates bool) report.Result {
 		return report.Result{

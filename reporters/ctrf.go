@@ -11,11 +11,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// CTRF writes the report in the Common Test Report Format, by version 0.0.0 of its schema, the only one that there is
-// (ctrf.io; npm package ctrf). Tests have the names that TAP has.
+// CTRF writes the report in the Common Test Report Format, version 0.0.0 of its schema, which is the only one (ctrf.io;
+// npm package ctrf). Tests have the same names as in TAP.
 //
-// Only what gates, an error of mcpcheck, a stale entry of the baseline and what kept the run from its end are failed.
-// Fails that do not gate, and what could not be tried, are other: rawStatus has the verdict.
+// A test is failed if it is a blocking result, a fault of mcpcheck, a stale entry of the baseline or a problem of the
+// run. Failures that do not block, and results that are not decided, have the status other. The verdict is in
+// rawStatus.
 func CTRF(w io.Writer, r report.Report) error {
 	r = printableReport(r)
 	doc := ctrfReport{
@@ -54,7 +55,7 @@ type ctrfTool struct {
 	Version string `json:"version,omitempty"`
 }
 
-// ctrfSummary counts the tests. Times are milliseconds.
+// ctrfSummary counts the tests. Times are in milliseconds.
 type ctrfSummary struct {
 	Tests    int   `json:"tests"`
 	Passed   int   `json:"passed"`
@@ -78,10 +79,11 @@ type ctrfTest struct {
 	RawStatus string            `json:"rawStatus,omitempty"`
 	Tags      []string          `json:"tags,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
-	Stdout    []string          `json:"stdout,omitempty"` // the wire
+	// Stdout are the messages.
+	Stdout []string `json:"stdout,omitempty"`
 }
 
-// ctrfEnvironment is the server.
+// ctrfEnvironment describes the server.
 type ctrfEnvironment struct {
 	Name      string     `json:"appName,omitempty"`
 	Version   string     `json:"appVersion,omitempty"`
@@ -108,7 +110,7 @@ func newCtrfEnvironment(r report.Report) ctrfEnvironment {
 	}
 }
 
-// newCtrfSummary counts tests, and their suites.
+// newCtrfSummary counts tests and their suites.
 func newCtrfSummary(r report.Report, tests []ctrfTest) ctrfSummary {
 	s := ctrfSummary{Tests: len(tests), Duration: wholeMilliseconds(r.Seconds)}
 	suites := map[string]bool{}
@@ -133,7 +135,7 @@ func newCtrfSummary(r report.Report, tests []ctrfTest) ctrfSummary {
 	return s
 }
 
-// ctrfTests are the problem of the run, the results, and the entries of the baseline that are stale.
+// ctrfTests returns the problem of the run, the results, and the stale entries of the baseline as tests.
 func ctrfTests(r report.Report) []ctrfTest {
 	tests := []ctrfTest{}
 	if r.Problem != "" {
@@ -182,7 +184,7 @@ func newCtrfTest(r report.Result, several bool) ctrfTest {
 	return test
 }
 
-// ctrfStatus is a verdict in the words of the format.
+// ctrfStatus returns the status of a result in terms of the format.
 func ctrfStatus(r report.Result) string {
 	switch {
 	case isFailure(r):
@@ -195,7 +197,7 @@ func ctrfStatus(r report.Result) string {
 	return "other"
 }
 
-// wholeMilliseconds are seconds as the format has them.
+// wholeMilliseconds converts seconds to the milliseconds of the format.
 func wholeMilliseconds(seconds float64) int64 {
 	return int64(math.Round(seconds * float64(time.Second/time.Millisecond)))
 }

@@ -16,7 +16,8 @@ func parseCTRF(t *testing.T, r report.Report) (doc ctrfReport) {
 	return doc
 }
 
-// A test fails exactly when the run does, the counts are those of the tests, and no test is there twice.
+// TestCTRFIsRedWhenTheRunFails checks that a test fails exactly if the run does, that the counts are those of the
+// tests, and that tests are unique.
 func TestCTRFIsRedWhenTheRunFails(t *testing.T) {
 	for name, r := range sampleReports() {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// writeMessage is a line of the wire as far as it is JSON-RPC.
+// message is a line of evidence decoded as JSON-RPC.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method any             `json:"method"`
@@ -28,8 +28,8 @@ func parseMessage(l report.Line) (m message, ok bool) {
 	return m, json.Unmarshal([]byte(l.Text), &m) == nil
 }
 
-// sentText is what was sent when the first finding of a failure came back: the first request that decided or, where the
-// finding is the status of an answer over HTTP, the last one that has it. It is empty where nothing was sent for it.
+// sentText returns what was sent before the first finding of a failure: the first decisive request or, if the finding
+// is the status of an HTTP response, the last request with this status. It is empty if there was no request.
 func sentText(r report.Result) string {
 	for _, l := range r.Evidence {
 		switch {
@@ -47,7 +47,8 @@ func sentText(r report.Result) string {
 	return ""
 }
 
-// untruncated is what came of a failure, with the result whole that a check has cut, if the wire has it.
+// untruncated returns what a failure received. It completes a result that the check has cut, if the evidence contains
+// it.
 func untruncated(got string, wire []report.Line) string {
 	head, tail, cut := strings.Cut(got, "…")
 	if !cut || !strings.HasPrefix(head, "result {") {
@@ -66,25 +67,25 @@ func untruncated(got string, wire []report.Line) string {
 	return got
 }
 
-// compactJSON is a value as checks write it.
+// compactJSON returns a value as checks write it.
 func compactJSON(v any) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(v) // it was decoded
+	_ = encoder.Encode(v) // The value was decoded from JSON.
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// httpAreas are the areas of which a request over HTTP tells more than its message.
+// httpAreas are the areas in which the HTTP request says more than the message in it.
 var httpAreas = []string{"http", "sse", "auth"}
 
-// noAnswerPattern is how a check tells of a request without an answer, and why it has none.
+// noAnswerPattern matches how a check reports a request without a response, with the reason.
 var noAnswerPattern = regexp.MustCompile(`^no answer to (\S+?)(?:[:;] (.*))?(?: within .*)?$`)
 
-// httpStatusPattern is how a check tells of an answer over HTTP.
+// httpStatusPattern matches how a check reports an HTTP response.
 var httpStatusPattern = regexp.MustCompile(`^(?:HTTP|status) (\d{3})\b`)
 
-// sentTextForStatus is the last request over HTTP that was answered with the status.
+// sentTextForStatus returns the last HTTP request that was answered with a status.
 func sentTextForStatus(wire []report.Line, status string) string {
 	for i, l := range slices.Backward(wire) {
 		if l.Direction != report.Received || !strings.HasPrefix(l.HTTP, status) {
@@ -99,8 +100,8 @@ func sentTextForStatus(wire []report.Line, status string) string {
 	return ""
 }
 
-// requestText is a request as people write it: its method and its params, without what every request carries. What is
-// not a request stays as it was on the wire.
+// requestText returns a request as people write it: its method and its params, without what every request contains. It
+// returns other messages unchanged.
 func requestText(l report.Line) string {
 	m, ok := parseMessage(l)
 	method, named := m.Method.(string)
@@ -119,11 +120,11 @@ func requestText(l report.Line) string {
 	return strings.TrimSpace(method + " " + string(m.Params))
 }
 
-// generatedNames are the names that checks make up anew in each run, and whatever else tells equal answers apart.
+// generatedNames match the names that checks make up anew in each run, and whatever else distinguishes equal responses.
 var generatedNames = regexp.MustCompile(`mcpcheck[_-][\w-]+`)
 
-// causeKey is the key of failures that have one cause: the same answer to requests of the same method, or the same
-// crash. Others have causes of their own.
+// causeKey returns a key that is the same for failures with the same cause: the same response to requests of the same
+// method, or the same crash. Other failures have unique keys.
 func causeKey(r report.Result) string {
 	if r.Verdict == catalogue.Inconclusive {
 		return "inconclusive\x00" + headline(r.Message)
@@ -143,20 +144,27 @@ func causeKey(r report.Result) string {
 	return method + "\x00" + generatedNames.ReplaceAllString(got, "")
 }
 
-// crash is the end of a server that nobody asked for, or several with one cause.
+// crash is an unexpected end of the server, or several with the same cause.
 type crash struct {
-	description string   // the server exited with status 1
-	input       string   // that came before it
-	tool        string   // that it called
-	malformed   bool     // the input is no message of the protocol
-	invalid     bool     // it is one that no client sends
-	stderrLines []string // the lines of its stderr that tell most
+	description string // such as "the server exited with status 1"
+	// input is the last message before the crash.
+	input string
+	// tool is the tool that the input calls.
+	tool string
+	// malformed means that the input is not a message of the protocol.
+	malformed bool
+	// invalid means that no client sends the input.
+	invalid bool
+	// stderrLines are the most informative lines of the server's stderr.
+	stderrLines []string
 
-	inputs []string // all that led to it, without what is made up
-	checks []string // that have seen it
+	// inputs are all inputs that led to the crash, without made-up names.
+	inputs []string
+	// checks are the ids of the checks that observed the crash.
+	checks []string
 }
 
-// key tells crashes apart: by what the server has told, or else by the input.
+// key distinguishes crashes: by stderrLines, or by the input if there are none.
 func (c crash) key() string {
 	if len(c.stderrLines) == 0 {
 		return c.inputKey()
@@ -164,18 +172,18 @@ func (c crash) key() string {
 	return c.description + "\x00" + stableText(c.stderrLines[0]) + "\x00" + strings.Join(c.stderrLines[1:], "\x00")
 }
 
-// inputKey tells crashes apart of which the server has told nothing.
+// inputKey distinguishes crashes without stderrLines.
 func (c crash) inputKey() string { return c.description + "\x00" + stableText(c.input) }
 
-// stableText is a text without what is another each time: names that are made up, numbers, and with them the time.
+// stableText removes what differs in each run from a text: made-up names and numbers, and with them times.
 func stableText(s string) string {
 	return digits.ReplaceAllString(generatedNames.ReplaceAllString(s, ""), "")
 }
 
 var digits = regexp.MustCompile(`\d+`)
 
-// distinctCrashes are the crashes in the evidence of results, each cause once: first those by calls of tools, last
-// those by messages that no client sends. Where the server has told nothing, it is the one that has the same input.
+// distinctCrashes returns the crashes in the evidence of results, one for each cause: first those by tool calls, last
+// those by messages that no client sends. A crash without stderrLines is the one with the same input.
 func distinctCrashes(results []report.Result) (all []crash) {
 	at := map[string]int{}
 	for _, mute := range []bool{false, true} {
@@ -200,10 +208,10 @@ func distinctCrashes(results []report.Result) (all []crash) {
 	return all
 }
 
-// isNotRobustness reports whether a check is about what clients do send.
+// isNotRobustness reports whether a check sends only what clients send.
 func isNotRobustness(id string) bool { return !strings.HasPrefix(id, "robust/") }
 
-// add adds an input and who has seen it.
+// add adds an input and the check that observed it.
 func (c *crash) add(input, check string) {
 	if !slices.Contains(c.inputs, input) {
 		c.inputs = append(c.inputs, input)
@@ -223,7 +231,7 @@ func (c crash) rank() int {
 	return 0
 }
 
-// mergeCrashes is the first of some crashes, with what is to say of all.
+// mergeCrashes returns the first of some crashes with the inputs and checks of all.
 func mergeCrashes(all []crash) crash {
 	one := all[0]
 	one.inputs, one.checks = slices.Clone(one.inputs), slices.Clone(one.checks)
@@ -242,12 +250,12 @@ func mergeCrashes(all []crash) crash {
 	return one
 }
 
-// crashesOf are the crashes in the evidence of a result.
+// crashesOf returns the crashes in the evidence of a result.
 func crashesOf(r report.Result) (all []crash) {
 	if r.Verdict == catalogue.Pass || r.Verdict == catalogue.Error {
 		return nil
 	}
-	begin, ending := 0, false // of the session, which was asked to end
+	begin, ending := 0, false // of a session, and whether it was asked to end
 	for i, l := range r.Evidence {
 		if l.Session != r.Evidence[begin].Session || l.Seconds < r.Evidence[max(i-1, 0)].Seconds {
 			begin, ending = i, false
@@ -268,11 +276,11 @@ func crashesOf(r report.Result) (all []crash) {
 	return all
 }
 
-// crashPattern is how the end of a process is told that is one of a crash.
+// crashPattern matches how the end of a process is reported that is a crash.
 var crashPattern = regexp.MustCompile(`^the server (exited with status [1-9]|was (killed|ended) by)`)
 
-// lastUnanswered is what was sent last before a line and had no answer: of several at once the first, since checks send
-// a request behind what they try.
+// lastUnanswered returns the last request before a line that had no response. Of several concurrent ones it returns the
+// first, because checks send a no-op request after the one that they test.
 func lastUnanswered(wire []report.Line) (input report.Line) {
 	for _, l := range slices.Backward(wire) {
 		switch {
@@ -285,8 +293,8 @@ func lastUnanswered(wire []report.Line) (input report.Line) {
 	return input
 }
 
-// parseInput is the tool that a message calls, unless it is made up, and whether it is no message of the protocol, as
-// far as it was kept.
+// parseInput returns the tool that a message calls, unless its name is made up, and whether the message is malformed,
+// as far as the evidence has it.
 func parseInput(l report.Line) (tool string, malformed bool) {
 	var m map[string]any
 	if l.Text == "" || l.Truncated {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// wire is evidence: each line begins with the way it went and the session.
+// parseWire returns evidence. Each line begins with its direction and session.
 func parseWire(lines ...string) (all []report.Line) {
 	for _, l := range lines {
 		arrow, rest := string([]rune(l)[0]), string([]rune(l)[1:])
@@ -71,7 +71,7 @@ func TestSentTextForStatus(t *testing.T) {
 	}
 }
 
-// A server that was asked to end has not crashed, and neither has one that ended well.
+// TestCrashesOf checks that a server which was asked to end, or which ended with status 0, has not crashed.
 func TestCrashesOf(t *testing.T) {
 	input := `→1{"id":1,"jsonrpc":"2.0","method":"ping"}`
 	for name, c := range map[string]struct {
@@ -98,7 +98,8 @@ func TestCrashesOf(t *testing.T) {
 	}
 }
 
-// Crashes with one cause are one, whatever is another each time, and those by calls of tools come first.
+// TestDistinctCrashes checks that crashes with one cause are one, whatever differs in each of them, and that those by
+// tool calls come first.
 func TestDistinctCrashes(t *testing.T) {
 	const call = `→1{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`
 	dead := func(id, input string, stderr ...string) report.Result {
@@ -112,8 +113,9 @@ func TestDistinctCrashes(t *testing.T) {
 	malformed, deep := `→1{"mcpcheck" !!}`, `→1{"jsonrpc":"2.0","id":"deep","method":"ping"}`
 	for name, c := range map[string]struct {
 		results []report.Result
-		want    []string // the checks that saw each
-		odd     int
+		// want are the checks that observed each crash.
+		want []string
+		odd  int
 	}{
 		"other times": {[]report.Result{
 			dead("a/1", malformed, "2026/11/28 12:51:59 bad"), dead("a/2", malformed, "2026/11/29 13:00:00 bad"),
@@ -149,7 +151,8 @@ func TestDistinctCrashes(t *testing.T) {
 	}
 }
 
-// Where nothing blocks, messages that no client sends are a line; otherwise they are one entry, and the last.
+// TestCrashesByInvalidMessages checks that crashes by messages that no client sends are one line if nothing blocks, and
+// otherwise one entry, the last one.
 func TestCrashesByInvalidMessages(t *testing.T) {
 	r := report.Report{}
 	for i, input := range []string{`{"mcpcheck" !!}`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, `[]`, `5`, `"x"`} {
@@ -173,7 +176,7 @@ func TestCrashesByInvalidMessages(t *testing.T) {
 	}
 }
 
-// The frames of a trace in Go are indented by tabs, which are no control characters to show.
+// TestCrashOfGo checks that the tabs in a Go stack trace are not shown as control characters.
 func TestCrashOfGo(t *testing.T) {
 	r := report.Report{ExitCode: report.ExitFails, Results: []report.Result{{
 		ID: "a/b", Verdict: catalogue.Fail,

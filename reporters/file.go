@@ -17,8 +17,8 @@ import (
 
 // NewFile returns a reporter that writes the format to the file path, or to stdout if path is "-".
 //
-// Whether the file can be written is found out at once, before the run starts, but nothing appears there until the
-// whole report is: see ReplaceFile. Directories are not created. Errors name the file and say what to do.
+// NewFile checks at once, before the run starts, whether the file can be written. The file changes only when the whole
+// report is complete: see ReplaceFile. Directories are not created. Errors name the file and say what to do.
 func NewFile(format Format, path string, stdout io.Writer) (Reporter, error) {
 	format, err := format.forFile(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func NewFile(format Format, path string, stdout io.Writer) (Reporter, error) {
 // fileReporter writes one format when the run is over.
 type fileReporter struct {
 	format Format
-	path   string // - is standard output
+	path   string // "-" is standard output
 	write  func(text []byte) error
 }
 
@@ -50,8 +50,7 @@ func newFileReporter(stdout io.Writer, format Format) *fileReporter {
 
 func (*fileReporter) Result(report.Result) {}
 
-// Done renders the report in memory and writes it in one go, so that a format that fails leaves the previous file as it
-// was.
+// Done renders the report in memory before it writes, so that a format that fails leaves the previous file unchanged.
 func (a *fileReporter) Done(r report.Report) error {
 	var text bytes.Buffer
 	err := a.format.Write(&text, r)
@@ -67,20 +66,20 @@ func (a *fileReporter) Done(r report.Report) error {
 	return nil
 }
 
-// CheckWritable finds out whether a file can be written, and leaves it as it was.
+// CheckWritable returns an error if a file cannot be written. It does not change the file.
 func CheckWritable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
 		return fs.ErrInvalid
-	case err != nil: // there is none yet
+	case err != nil: // The file does not exist yet.
 		f, err := os.CreateTemp(filepath.Dir(path), ".mcpcheck-*")
 		if err != nil {
 			return err
 		}
 		return errors.Join(f.Close(), os.Remove(f.Name()))
 	case info.Mode()&fs.ModeNamedPipe != 0:
-		return nil // to open it would wait for a reader
+		return nil // Opening a pipe would wait for a reader.
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -89,7 +88,7 @@ func CheckWritable(path string) error {
 	return f.Close()
 }
 
-// ReplaceFile writes a file in one go, as ReplaceFileFunc does.
+// ReplaceFile writes a file atomically, as ReplaceFileFunc does.
 func ReplaceFile(name string, text []byte) error {
 	return ReplaceFileFunc(name, 0o644, func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -97,15 +96,15 @@ func ReplaceFile(name string, text []byte) error {
 	})
 }
 
-// ReplaceFileFunc writes a file in one go: who reads it finds the old text or the new one, whatever happens meanwhile.
-// It is written as it is made, so that no more of it is in memory than is at hand, and has the permissions of the old
-// one, or those that are given. What a symbolic link points to is what changes. A pipe or a device is written to, and
-// so is a file in whose place no other can be put, such as one that is mounted by itself.
+// ReplaceFileFunc writes a file atomically: readers find either the old text or the new one. The text is written while
+// write produces it, so that it need not fit into memory. The file keeps its permissions; a new file gets mode. If name
+// is a symbolic link, its target is replaced. A pipe or a device is written to directly, and so is a file that cannot
+// be replaced, such as one that is mounted by itself.
 func ReplaceFileFunc(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
-	old, _ := os.Stat(name) // nil: there is none
+	old, _ := os.Stat(name) // nil if there is none
 	if old != nil && !old.Mode().IsRegular() {
 		return overwrite(name, write)
 	}
@@ -117,7 +116,7 @@ func ReplaceFileFunc(name string, mode fs.FileMode, write func(io.Writer) error)
 	case err != nil:
 		return renameInError(beside, name, err)
 	}
-	defer os.Remove(beside) // unless it has become the file
+	defer os.Remove(beside) // It does not exist any more after a success.
 	err = writeBuffered(f, write)
 	if err == nil && old != nil {
 		err = f.Chmod(old.Mode().Perm())
@@ -131,7 +130,7 @@ func ReplaceFileFunc(name string, mode fs.FileMode, write func(io.Writer) error)
 	return err
 }
 
-// renameInError is an error that names another file, where it names that one.
+// renameInError returns an error that names the file name wherever err names the file of.
 func renameInError(of, name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && path.Path == of {
@@ -140,7 +139,7 @@ func renameInError(of, name string, err error) error {
 	return err
 }
 
-// overwrite writes to what is there.
+// overwrite writes to an existing file.
 func overwrite(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -149,7 +148,7 @@ func overwrite(name string, write func(io.Writer) error) error {
 	return cmp.Or(writeBuffered(f, write), f.Close())
 }
 
-// writeBuffered has something written piece by piece.
+// writeBuffered calls write with a buffered writer.
 func writeBuffered(w io.Writer, write func(io.Writer) error) error {
 	b := bufio.NewWriter(w)
 	return cmp.Or(write(b), b.Flush())
@@ -169,7 +168,7 @@ func unwritableError(format Format, path string, err error) error {
 	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, WithoutPath(err))
 }
 
-// WithoutPath is an error without the path, for where that is named already.
+// WithoutPath returns an error without the path, for messages that name the path already.
 func WithoutPath(err error) error {
 	var opening *fs.PathError
 	if errors.As(err, &opening) {
@@ -178,7 +177,7 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// IsDir reports whether there is a directory of that name.
+// IsDir reports whether path is a directory.
 func IsDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()

@@ -95,7 +95,7 @@ func TestNewFileErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// TestNothingAppearsBeforeTheReport proves that a run that is killed leaves no report that is half done.
+// TestNothingAppearsBeforeTheReport checks that a run that is killed leaves no incomplete report.
 func TestNothingAppearsBeforeTheReport(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := NewFile(Formats[0], filepath.Join(dir, "report.json"), nil); err != nil {
@@ -106,7 +106,7 @@ func TestNothingAppearsBeforeTheReport(t *testing.T) {
 	}
 }
 
-// TestReplaceFile proves that a file is replaced where it is, with its permissions, and that nothing is left beside it.
+// TestReplaceFile checks that a file is replaced in its place, with its permissions, and that no other file remains.
 func TestReplaceFile(t *testing.T) {
 	dir := t.TempDir()
 	name, link := filepath.Join(dir, "known.yaml"), filepath.Join(dir, "link.yaml")

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// sampleReports are the reports that every format is tried on.
+// sampleReports returns the reports that every format is tested with.
 func sampleReports() map[string]report.Report {
 	return map[string]report.Report{
 		"report": fullReport(), "problem": untestableReport(), "conforming": conformingReport(),
@@ -32,7 +32,7 @@ func sampleReports() map[string]report.Report {
 	}
 }
 
-// allSampleReports are the samples and one with evil texts wherever they can be.
+// allSampleReports returns sampleReports and a report with malicious texts in all fields.
 func allSampleReports() map[string]report.Report {
 	all := sampleReports()
 	all["evil"] = maliciousReport()
@@ -50,7 +50,7 @@ func render(t *testing.T, write reportWriter, r report.Report) []byte {
 	return out.Bytes()
 }
 
-// allFormats is each format with those of the same name, and annotations.
+// allFormats returns each format with its variants, and annotations.
 func allFormats() (all []Format) {
 	for _, format := range Formats {
 		all = append(all, format.withVariants()...)
@@ -74,8 +74,8 @@ func TestFormatsGolden(t *testing.T) {
 	}
 }
 
-// A report is the same however often it is written, in UTF-8, without invisible characters, without commands to a
-// workflow but those of the annotations.
+// TestFormatsAreSafe checks that a report is always written the same, in UTF-8, without invisible characters, and
+// without workflow commands except those of the annotations.
 func TestFormatsAreSafe(t *testing.T) {
 	for _, format := range allFormats() {
 		t.Run(format.Name+format.Ext, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestFormatsAreSafe(t *testing.T) {
 	}
 }
 
-// checkNoCommands reports where GitHub's runner would find a workflow command.
+// checkNoCommands reports where GitHub's runner would recognize a workflow command.
 func checkNoCommands(t *testing.T, log string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
@@ -110,7 +110,7 @@ func checkNoCommands(t *testing.T, log string) {
 	}
 }
 
-// Reports are not changed by being written: several formats share one.
+// TestFormatsDoNotChangeTheReport checks that writing does not change a report, because several formats share one.
 func TestFormatsDoNotChangeTheReport(t *testing.T) {
 	for name, r := range sampleReports() {
 		for _, format := range allFormats() {
@@ -130,7 +130,7 @@ func TestFormatsReportWriteErrors(t *testing.T) {
 	}
 }
 
-// reportSchema compiles the schema of the JSON report, after a change.
+// reportSchema compiles the schema of the JSON report after a change to it.
 func reportSchema(t *testing.T, change func(any)) *jsonschema.Schema {
 	t.Helper()
 	text, err := os.ReadFile("../schemas/report.schema.json")
@@ -174,7 +174,7 @@ func visitObjects(v any, visit func(map[string]any)) {
 	}
 }
 
-// The schema holds, and describes every member that is written.
+// TestJSONIsValid checks that JSON reports are valid by the schema, and that it describes every member that is written.
 func TestJSONIsValid(t *testing.T) {
 	s := reportSchema(t, func(doc any) {
 		visitObjects(doc, func(o map[string]any) {
@@ -186,7 +186,7 @@ func TestJSONIsValid(t *testing.T) {
 	checkValid(t, s, JSON, sampleReports())
 }
 
-// checkValid judges what a format makes of each report by a schema.
+// checkValid validates what a format writes for each report by a schema.
 func checkValid(t *testing.T, s *jsonschema.Schema, write reportWriter, reports map[string]report.Report) {
 	t.Helper()
 	for name, r := range reports {
@@ -255,7 +255,7 @@ func TestSchemaRejects(t *testing.T) {
 	}
 }
 
-// A report can be read back, for what is later made of stored ones.
+// TestJSONRoundTrip checks that a report can be read back, for the commands that use stored ones.
 func TestJSONRoundTrip(t *testing.T) {
 	for name, r := range sampleReports() {
 		t.Run(name, func(t *testing.T) {
@@ -282,8 +282,8 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// junitElements is what the schema that Jenkins publishes (jenkinsci/xunit-plugin, junit-10.xsd) and that of Ant both
-// allow: by element the children in their order, and the attributes, required ones with "!".
+// junitElements is what both the schema that Jenkins publishes (jenkinsci/xunit-plugin, junit-10.xsd) and that of Ant
+// allow: for each element the children in their order, and the attributes, required ones with "!".
 var junitElements = map[string]struct{ children, attributes string }{
 	"testsuites": {"testsuite*", "name tests failures errors time"},
 	"testsuite":  {"properties? testcase*", "name! tests! failures! errors! skipped time timestamp"},
@@ -296,8 +296,8 @@ var junitElements = map[string]struct{ children, attributes string }{
 	"system-out": {"", ""},
 }
 
-// junitAttributePatterns are what attributes look like. The schema lets times have a comma for every thousand
-// (SUREFIRE_TIME) and leaves numbers open, which readers do not.
+// junitAttributePatterns are the forms of attributes. The schema allows times to have a comma for every thousand
+// (SUREFIRE_TIME) and does not restrict numbers, but readers do.
 var junitAttributePatterns = map[string]*regexp.Regexp{
 	"time":      regexp.MustCompile(`^[0-9]+\.[0-9]+$`),
 	"timestamp": regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$`),
@@ -307,7 +307,7 @@ var junitAttributePatterns = map[string]*regexp.Regexp{
 	"skipped":   regexp.MustCompile(`^[0-9]+$`),
 }
 
-// xmlElement is any XML.
+// xmlElement is any XML element.
 type xmlElement struct {
 	XMLName  xml.Name
 	Attrs    []xml.Attr   `xml:",any,attr"`
@@ -324,7 +324,7 @@ func (e xmlElement) attr(name string) string {
 	return ""
 }
 
-// check reports where the element departs from the grammar.
+// check reports where the element violates the grammar.
 func (e xmlElement) check(t *testing.T) {
 	t.Helper()
 	rule, known := junitElements[e.XMLName.Local]
@@ -379,7 +379,7 @@ func TestJUnitKeepsToTheSchema(t *testing.T) {
 	}
 }
 
-// A dashboard is red exactly when the run is not a success.
+// TestJUnitIsRedWhenTheRunFails checks that a dashboard is red exactly if the run is not a success.
 func TestJUnitIsRedWhenTheRunFails(t *testing.T) {
 	for name, r := range sampleReports() {
 		t.Run(name, func(t *testing.T) {
@@ -392,7 +392,7 @@ func TestJUnitIsRedWhenTheRunFails(t *testing.T) {
 	}
 }
 
-// Known fails do not make a dashboard red, and say why.
+// TestJUnitOfABaseline checks that known failures do not make a dashboard red, and have the reason.
 func TestJUnitOfABaseline(t *testing.T) {
 	root, text := parseJUnit(t, acceptedReport())
 	if root.attr("failures") != "0" {
@@ -411,7 +411,7 @@ func TestJUnitOfABaseline(t *testing.T) {
 	}
 }
 
-// The names of tests depend on the catalogue only, and none occurs twice.
+// TestJUnitNamesAreStable checks that the names of tests depend on the catalogue only, and are unique.
 func TestJUnitNamesAreStable(t *testing.T) {
 	names := func(r report.Report) (names []string) {
 		root, _ := parseJUnit(t, r)

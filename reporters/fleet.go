@@ -12,39 +12,48 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// FleetRow is a server among many: what its report came to, area by area. It is what a page of many servers is made of,
-// so that no more than one report is in memory at a time.
+// FleetRow is a server among many: the outcome of its report by area. A page of many servers is made of rows, so that
+// only one report is in memory at a time.
 type FleetRow struct {
-	SchemaVersion int       `json:"schemaVersion"`
-	Name          string    `json:"name"`
-	Entry         string    `json:"entry"`            // what was judged, and how: a row with another one is not of this
-	Dir           string    `json:"dir,omitempty"`    // of its reports, with slashes, beside the page
-	ExitCode      int       `json:"exitCode"`         // of its run
-	Judged        bool      `json:"judged"`           // false: there is nothing but its name yet
-	TestedAt      time.Time `json:"tested,omitzero"`  // when that was done
-	Server        string    `json:"server,omitempty"` // as it names itself
-	Transport     string    `json:"transport,omitempty"`
-	Revisions     string    `json:"revisions,omitempty"`
-	Problem       string    `json:"problem,omitempty"`
-	Blocking      []string  `json:"blocking,omitempty"` // requirements, the worst first
+	SchemaVersion int    `json:"schemaVersion"`
+	Name          string `json:"name"`
+	// Entry identifies what was tested and how. A row with another Entry is outdated.
+	Entry string `json:"entry"`
+	// Dir is the directory of the server's reports relative to the page, with slashes.
+	Dir string `json:"dir,omitempty"`
+	// ExitCode is the exit code of the server's run.
+	ExitCode int `json:"exitCode"`
+	// Judged is false if nothing but the name is known yet.
+	Judged bool `json:"judged"`
+	// TestedAt is when the server was tested.
+	TestedAt time.Time `json:"tested,omitzero"`
+	// Server is the name and the version that the server declares.
+	Server    string `json:"server,omitempty"`
+	Transport string `json:"transport,omitempty"`
+	Revisions string `json:"revisions,omitempty"`
+	Problem   string `json:"problem,omitempty"`
+	// Blocking are the ids of the blocking requirements, the worst first.
+	Blocking []string `json:"blocking,omitempty"`
 
-	Areas []FleetArea `json:"areas,omitempty"` // in the order of the catalogue
+	// Areas are the outcomes of areas in the order of the catalogue.
+	Areas []FleetArea `json:"areas,omitempty"`
 }
 
-// FleetArea is what the requirements of an area came to. Each is counted once.
+// FleetArea counts the outcomes of the requirements of an area. Each requirement is counted once.
 type FleetArea struct {
-	Name         string `json:"name"`
-	Gating       int    `json:"gating,omitempty"`
-	Error        int    `json:"error,omitempty"`
-	Fail         int    `json:"fail,omitempty"` // that does not gate
-	Known        int    `json:"known,omitempty"`
-	Inconclusive int    `json:"inconclusive,omitempty"`
-	Skip         int    `json:"skip,omitempty"`
-	Pass         int    `json:"pass,omitempty"`
+	Name   string `json:"name"`
+	Gating int    `json:"gating,omitempty"`
+	Error  int    `json:"error,omitempty"`
+	// Fail counts failures that do not block.
+	Fail         int `json:"fail,omitempty"`
+	Known        int `json:"known,omitempty"`
+	Inconclusive int `json:"inconclusive,omitempty"`
+	Skip         int `json:"skip,omitempty"`
+	Pass         int `json:"pass,omitempty"`
 }
 
-// NewFleetRow is the row of a report, in which advice counts only where it blocks. Where it was judged in several
-// revisions, an area counts all of them.
+// NewFleetRow returns the row of a report. Advice counts only if it blocks. The counts of an area include all
+// revisions.
 func NewFleetRow(name string, r report.Report) FleetRow {
 	r = withoutHiddenAdvice(printableReport(r))
 	row := FleetRow{
@@ -53,7 +62,7 @@ func NewFleetRow(name string, r report.Report) FleetRow {
 		Blocking: Blocking(r),
 	}
 	if isUnreachable(r) {
-		return row // the problem says all
+		return row // The problem says everything.
 	}
 	at := map[string]int{}
 	for _, x := range r.Results {
@@ -68,7 +77,7 @@ func NewFleetRow(name string, r report.Report) FleetRow {
 	return row
 }
 
-// Blocking are the requirements that block, in the order in which people are shown them: the worst first.
+// Blocking returns the ids of the blocking requirements in the order in which reports show them: the worst first.
 func Blocking(r report.Report) (ids []string) {
 	for _, e := range failureEntries(r, filter(r.Results, func(x report.Result) bool { return x.Gates }), "", false) {
 		if !slices.Contains(ids, e.name) {
@@ -86,13 +95,13 @@ func (a *FleetArea) count(outcome string) {
 	}
 }
 
-// fleetCount is how many requirements came to an outcome.
+// fleetCount is the number of requirements with an outcome.
 type fleetCount struct {
 	outcome, symbol, word string
 	n                     *int
 }
 
-// counts are those of an area, the worst first.
+// counts returns the counts of an area, the worst outcome first.
 func (a *FleetArea) counts() []fleetCount {
 	return []fleetCount{
 		{"gating", "✗", "blocking", &a.Gating},
@@ -105,7 +114,7 @@ func (a *FleetArea) counts() []fleetCount {
 	}
 }
 
-// Outcome is what the server came to.
+// Outcome returns the name of the server's outcome.
 func (r FleetRow) Outcome() string {
 	switch {
 	case !r.Judged:
@@ -120,7 +129,7 @@ func (r FleetRow) Outcome() string {
 	return "broken"
 }
 
-// fleetOutcome is what a server came to: a sign, and how it is said of one server and of many.
+// fleetOutcome is an outcome of a server: a symbol, and words for one server and for many.
 type fleetOutcome struct{ name, symbol, one, many string }
 
 func (o fleetOutcome) text(n int) string {
@@ -130,7 +139,7 @@ func (o fleetOutcome) text(n int) string {
 	return fmt.Sprintf("%d %s", n, o.many)
 }
 
-// fleetOutcomes are those of a server, the worst first.
+// fleetOutcomes are the outcomes of servers, the worst first.
 var fleetOutcomes = []fleetOutcome{
 	{"fails", "✗", "does not conform", "do not conform"},
 	{"broken", "!", "was too much for mcpcheck", "were too much for mcpcheck"},
@@ -139,7 +148,7 @@ var fleetOutcomes = []fleetOutcome{
 	{"conforms", "✓", "conforms", "conform"},
 }
 
-// Summary is a row in a few words: what counts of it, or why there is nothing to count.
+// Summary describes a row in a few words: its counts, or why there are none.
 func (r FleetRow) Summary() string {
 	if !r.Judged {
 		return "not judged yet"
@@ -164,7 +173,7 @@ func (r FleetRow) Summary() string {
 	return joinParts(parts...)
 }
 
-// FleetLine is a row on a line for people: a sign, the name, and what it came to.
+// FleetLine returns a row on one line for people: a symbol, the name, and the summary.
 func FleetLine(r FleetRow) string {
 	for _, o := range fleetOutcomes {
 		if o.name == r.Outcome() {
@@ -175,21 +184,21 @@ func FleetLine(r FleetRow) string {
 	return PrintableLine(r.Name)
 }
 
-// Fleet is many servers side by side. Its rows can be had again and again, in the order of the list; no more than one
-// is in memory at a time, so they may be as many as there are.
+// Fleet is a list of servers. Its rows can be iterated repeatedly, in the order of the list. Only one is in memory at a
+// time, so that there may be any number of them.
 type Fleet struct {
 	Tool catalogue.ProgramInfo
 	Rows iter.Seq2[FleetRow, error]
 }
 
-// FleetTally is how many servers came to what, and the areas that were judged of any.
+// FleetTally counts the servers by outcome, and has the areas that were tested on any server.
 type FleetTally struct {
 	Servers   int
 	Areas     []string
-	byOutcome map[string]int // servers, by outcome
+	byOutcome map[string]int // servers by outcome
 }
 
-// Tally counts the rows. The areas stand in the order that is given.
+// Tally counts the rows. The areas are in the given order.
 func (f Fleet) Tally(areas []string) (t FleetTally, err error) {
 	t.byOutcome = map[string]int{}
 	seen := map[string]bool{}
@@ -211,8 +220,8 @@ func (f Fleet) Tally(areas []string) (t FleetTally, err error) {
 	return t, nil
 }
 
-// ExitCode is that of all: one that does not conform counts before one that could not be tested, and a fault of
-// mcpcheck before both.
+// ExitCode returns the exit code for all servers: a fault of mcpcheck takes precedence over a server that does not
+// conform, and that over one that could not be tested.
 func (t FleetTally) ExitCode() int {
 	switch {
 	case t.byOutcome["broken"] > 0:
@@ -225,7 +234,7 @@ func (t FleetTally) ExitCode() int {
 	return report.ExitConforms
 }
 
-// Headline is all servers in a sentence: those that fail or conform, and how many have come to neither.
+// Headline returns a sentence about all servers: those that fail or conform, and how many have no verdict.
 func (t FleetTally) Headline() string {
 	said := t.headline()
 	for _, o := range fleetOutcomes {
@@ -255,7 +264,7 @@ func (t FleetTally) headline() string {
 	return fmt.Sprintf("%d of %d servers %s not conform", fail, t.Servers, wordForm(fail, "does", "do"))
 }
 
-// Counts are how many servers came to what.
+// Counts returns how many servers have each outcome.
 func (t FleetTally) Counts() string {
 	var parts []string
 	for _, o := range fleetOutcomes {
@@ -266,11 +275,11 @@ func (t FleetTally) Counts() string {
 	return joinParts(parts...)
 }
 
-// Limits of a Markdown page of many servers: GitHub takes step summaries of 1 MiB.
+// fleetLimit is the size of a Markdown page of many servers in bytes: GitHub accepts step summaries of 1 MiB.
 const fleetLimit = 1_000_000
 
-// FleetMarkdown writes a table of servers by areas: those that do not conform first. What there is no room for is
-// counted.
+// FleetMarkdown writes a table of servers by areas, the ones that do not conform first. It counts the rows that exceed
+// the limit.
 func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
 	sign := map[int]string{report.ExitConforms: "✅", report.ExitFails: "❌"}[t.ExitCode()]
 	if sign == "" {
@@ -330,7 +339,7 @@ func fleetMarkdownRow(r FleetRow, areas []string, sign string) string {
 	return row(cells...)
 }
 
-// cellText is an area in a sign or two: the worst, and how many.
+// cellText returns a table cell for an area: the worst outcome and its count.
 func (a FleetArea) cellText() string {
 	for _, c := range a.counts() {
 		switch {
@@ -346,5 +355,5 @@ func (a FleetArea) cellText() string {
 	return ""
 }
 
-// isWebPath reports whether a path may stand in a link as it is.
+// isWebPath reports whether a path may be used in a link unchanged.
 func isWebPath(path string) bool { return urlPattern.MatchString("https://x/" + path) }

@@ -8,9 +8,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// FleetHTML writes the page of many servers, complete in itself as that of one is: a table of servers by areas, made by
-// the script from a line of JSON for each server, a piece at a time. It links to the reports beside it. The rows are
-// written one by one between two halves of the template.
+// FleetHTML writes the page of many servers, which is complete in itself as that of one server is. It is a table of
+// servers by areas, which the script makes from one line of JSON for each server, in portions. It links to the reports
+// next to it. The rows are written one by one between two halves of the template.
 func FleetHTML(w io.Writer, f Fleet, t FleetTally) error {
 	page := fleetPage{
 		Policy: fleetPolicy, Style: template.CSS(pageStyle + fleetStyle), Scripts: fleetScripts,
@@ -47,7 +47,7 @@ var (
 	fleetPolicy   = securityPolicy(pageStyle+fleetStyle, fleetScripts)
 )
 
-// fleetPage is what the template shows.
+// fleetPage is the data of the template.
 type fleetPage struct {
 	Policy                    string
 	Style                     template.CSS
@@ -58,12 +58,15 @@ type fleetPage struct {
 
 // fleetRow is a row as the page's script reads it.
 type fleetRow struct {
-	Name    string   `json:"name"`
-	Link    string   `json:"link,omitempty"` // to its report
-	Outcome string   `json:"outcome"`
-	Summary string   `json:"said,omitempty"`
-	Server  string   `json:"server,omitempty"` // what it is
-	Cells   [][2]any `json:"cells,omitempty"`  // by area, at which place, and its counts
+	Name string `json:"name"`
+	// Link leads to the server's report.
+	Link    string `json:"link,omitempty"`
+	Outcome string `json:"outcome"`
+	Summary string `json:"said,omitempty"`
+	// Server is the name and the version that the server declares.
+	Server string `json:"server,omitempty"`
+	// Cells are pairs of the index of an area and its counts.
+	Cells [][2]any `json:"cells,omitempty"`
 }
 
 // writeFleetBlock writes the rows: a line with the areas, then one for each server.

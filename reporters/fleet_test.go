@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// newFleet is a fleet of rows, and its tally.
+// newFleet returns a fleet of rows with its tally.
 func newFleet(t *testing.T, rows ...FleetRow) (Fleet, FleetTally) {
 	t.Helper()
 	f := Fleet{Tool: catalogue.ProgramInfo{Version: "1.2.3"}, Rows: func(yield func(FleetRow, error) bool) {
@@ -33,7 +33,7 @@ func newFleet(t *testing.T, rows ...FleetRow) (Fleet, FleetTally) {
 	return f, tally
 }
 
-// mixedRows has a server of each outcome.
+// mixedRows returns a server of each outcome.
 func mixedRows() []FleetRow {
 	conforms, fails, untested := NewFleetRow("honest", passingReport()), NewFleetRow("faulty", fullReport()), FleetRow{
 		Name: "gone", Judged: true, ExitCode: report.ExitUsage, Problem: "cannot run gone: no such command",
@@ -51,7 +51,8 @@ func passingReport() report.Report {
 	return r
 }
 
-// Each requirement is counted once, under what the page of one server shows of it.
+// TestFleetRowCountsEachResultOnce checks that each requirement is counted once, under the outcome that the page of one
+// server shows.
 func TestFleetRowCountsEachResultOnce(t *testing.T) {
 	for name, r := range allSampleReports() {
 		want := map[string]int{}
@@ -72,7 +73,8 @@ func TestFleetRowCountsEachResultOnce(t *testing.T) {
 	}
 }
 
-// Of all servers, what is worst decides: a fault of mcpcheck, a server that does not conform, one that was not tested.
+// TestFleetExitCode checks that the worst outcome of all servers decides: a fault of mcpcheck, a server that does not
+// conform, one that was not tested.
 func TestFleetExitCode(t *testing.T) {
 	row := func(code int) FleetRow { return FleetRow{Judged: true, ExitCode: code} }
 	for _, c := range []struct {
@@ -99,8 +101,8 @@ func TestFleetExitCode(t *testing.T) {
 	}
 }
 
-// The page is what its template and its script make: hostile rows are texts in a block of JSON, a line for each, its
-// policy allows its own script and style alone, and it leads nowhere but to the reports beside it.
+// TestFleetHTMLIsSelfContained checks that malicious rows are texts in a block of JSON, with a line for each, that the
+// policy of the page allows only its own script and style, and that it links only to the reports next to it.
 func TestFleetHTMLIsSelfContained(t *testing.T) {
 	const evil = `</script><img src=x onerror=pwned()>"'&<!--` + "\u2028\x1b"
 	rows := append(mixedRows(),
@@ -157,7 +159,8 @@ func TestFleetHTMLIsSelfContained(t *testing.T) {
 	}
 }
 
-// What the page of Markdown has no room for is counted; what does not conform comes first.
+// TestFleetMarkdownIsBounded checks that the Markdown page counts the rows that exceed its limit, and has the servers
+// first that do not conform.
 func TestFleetMarkdownIsBounded(t *testing.T) {
 	var rows []FleetRow
 	for i := range 20_000 {
@@ -182,7 +185,7 @@ func TestFleetMarkdownIsBounded(t *testing.T) {
 	}
 }
 
-// A row that cannot be read is an error, not a page without it.
+// TestFleetReportsUnreadableRows checks that a row that cannot be read is an error, and not left out.
 func TestFleetReportsUnreadableRows(t *testing.T) {
 	torn := func(rows iter.Seq2[FleetRow, error]) Fleet {
 		return Fleet{Rows: func(yield func(FleetRow, error) bool) {

@@ -4,11 +4,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Headline is what a result came to, in one line of at most so many characters that commands neither a terminal nor a
-// workflow: what was wanted and what came.
+// Headline returns the message of a result on one line of at most limit characters: what was expected and what was
+// received. The line controls neither a terminal nor a workflow.
 func Headline(r report.Result, limit int) string {
 	return shorten(PrintableLine(headline(r.Message)), limit)
 }
 
-// PrintableLine is a text as one line that commands neither a terminal nor a workflow.
+// PrintableLine returns a text as one line that controls neither a terminal nor a workflow.
 func PrintableLine(text string) string { return withoutCommands(sentence(text)) }

@@ -25,7 +25,8 @@ func TestHeadlineOfResult(t *testing.T) {
 	}
 }
 
-// Where one reason leaves many requirements at MUST open, the verdict says how many, and names it.
+// TestCommonCause checks that the verdict names the reason for which many requirements at MUST are not decided, and
+// their number.
 func TestCommonCause(t *testing.T) {
 	results := func(n int, level catalogue.Level, verdict catalogue.Verdict, message string) []report.Result {
 		return slices.Repeat([]report.Result{{Level: level, Verdict: verdict, Message: message}}, n)

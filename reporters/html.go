@@ -15,17 +15,18 @@ import (
 )
 
 // HTML writes the report as one page that is complete in itself: nothing on it leads to a request, which its own
-// Content Security Policy enforces. The template writes the head; the script of the page makes the rest from two blocks
-// of JSON, an index of all requirements and the details of a result, which it reads only when somebody opens it.
+// Content Security Policy enforces. The template writes the head. The script of the page makes the rest from two blocks
+// of JSON: an index of all requirements, and the details of each result, which it reads only when a reader opens the
+// result.
 //
-// What a server said is hostile. The template escapes it, the blocks hold no "<", and the script puts text only where
-// text is: the policy forbids it, by Trusted Types, to make markup of text.
+// Text from a server is untrusted. The template escapes it, the blocks do not contain "<", and the script inserts it as
+// text only: the policy forbids to make markup of text, by Trusted Types.
 func HTML(w io.Writer, r report.Report, o Options) error {
 	r = printableReport(r)
 	if isUnreachable(r) {
 		r.Coverage, r.Revisions, r.Results = nil, nil, nil
 	}
-	head := newPageHead(r, o) // of all: another profile may ask for what is advice under this one
+	head := newPageHead(r, o) // before advice is removed, because other profiles may require it
 	r = withoutHiddenAdvice(r)
 	index, details, err := pageBlocks(r, o)
 	if err != nil {
@@ -59,7 +60,8 @@ var (
 	pagePolicy   = securityPolicy(pageStyle, pageScripts)
 )
 
-// securityPolicy is the Content Security Policy of a page: its own style and scripts, and nothing else.
+// securityPolicy returns the Content Security Policy of a page, which allows its own style and scripts and nothing
+// else.
 func securityPolicy(style string, scripts []template.JS) string {
 	hashes := mapEach(scripts, func(script template.JS) string { return sourceHash(string(script)) })
 	return strings.Join([]string{
@@ -69,14 +71,14 @@ func securityPolicy(style string, scripts []template.JS) string {
 	}, "; ")
 }
 
-// sourceHash is what allows a script or a style in the page, and no other, by a policy. (Content Security Policy Level
-// 3, section 2.3.1)
+// sourceHash returns the source expression by which a policy allows this script or style and no other. (Content
+// Security Policy Level 3, section 2.3.1)
 func sourceHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Policy         string
 	Style          template.CSS
@@ -86,7 +88,7 @@ type page struct {
 	Failures       []pageFailure
 }
 
-// pageHead is what the run came to.
+// pageHead is the outcome of the run.
 type pageHead struct {
 	Outcome    string // good, bad or odd
 	Conclusion string
@@ -96,24 +98,26 @@ type pageHead struct {
 	Facts      []pageFact
 	Problem    string
 	Stale      []string
-	Fix        string // of stale entries
-	Profiles   []pageProfile
-	Notes      []pageNote
+	// Fix says what to do about stale entries.
+	Fix      string
+	Profiles []pageProfile
+	Notes    []pageNote
 }
 
-// pageFact is a word or two, and what they stand for.
+// pageFact is a name and its value.
 type pageFact struct{ Name, Value string }
 
-// pageNote is what a reader has to know of a run beside its results.
+// pageNote is what a reader needs to know of a run besides its results.
 type pageNote struct {
 	Head  string
 	Lines []string
 }
 
-// pageProfile is what a profile says of the run.
+// pageProfile is the outcome of the run under a profile.
 type pageProfile struct {
-	Name     string
-	Selected bool // it is that of the run
+	Name string
+	// Selected means that it is the profile of the run.
+	Selected bool
 	Passes   bool
 	Summary  string
 }
@@ -158,21 +162,21 @@ func newPageHead(r report.Report, o Options) pageHead {
 	return h
 }
 
-// pageCounts is how many results came to what.
+// pageCounts returns how many results have each outcome.
 func pageCounts(r report.Report) string {
-	r.Problem = "" // stands elsewhere
+	r.Problem = "" // The page shows it elsewhere.
 	_, parts, more := verdict(r)
 	return withoutCommands(joinParts(append(parts, more...)...))
 }
 
-// addNote adds a note that says something.
+// addNote adds a note unless it is empty.
 func (h *pageHead) addNote(head string, lines ...string) {
 	if len(lines) > 0 {
 		h.Notes = append(h.Notes, pageNote{head, mapEach(lines, withoutCommands)})
 	}
 }
 
-// pageOutcome is the class of the run.
+// pageOutcome returns the class of the run.
 func pageOutcome(r report.Report) string {
 	switch r.ExitCode {
 	case report.ExitConforms:
@@ -183,7 +187,7 @@ func pageOutcome(r report.Report) string {
 	return "odd"
 }
 
-// sentenceCase is a sentence with a capital, unless it begins with the name of the program, which has none.
+// sentenceCase returns a sentence with a capital, unless it begins with the name of the program, which has none.
 func sentenceCase(s string) string {
 	if strings.HasPrefix(s, "mcpcheck") {
 		return s
@@ -191,7 +195,7 @@ func sentenceCase(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// pageProfiles are the profiles, each with what it says of the results.
+// pageProfiles returns the outcome of the results under each profile.
 func pageProfiles(r report.Report, o Options) (profiles []pageProfile) {
 	for _, p := range catalogue.Profiles {
 		n := 0
@@ -218,7 +222,7 @@ func pageProfiles(r report.Report, o Options) (profiles []pageProfile) {
 	return profiles
 }
 
-// gatesUnderProfile reports whether a result gates, or would under another profile than that of the run.
+// gatesUnderProfile reports whether a result blocks under a profile, which may be another one than that of the run.
 func gatesUnderProfile(p catalogue.Profile, r report.Report, x report.Result, o Options) bool {
 	if p == r.Profile || x.Known != nil || x.Tentative {
 		return x.Gates
@@ -235,7 +239,7 @@ func gatesUnderProfile(p catalogue.Profile, r report.Report, x report.Result, o 
 	return p.Gate(x.Verdict, x.Level, x.EntryLevel, checklist, asked) != catalogue.NoGate
 }
 
-// pageFailures are what kept the run from success, for readers without scripts.
+// pageFailures returns what made the run fail, for readers without scripts.
 func pageFailures(r report.Report) (failures []pageFailure) {
 	for _, g := range groupBy(filter(r.Results, isFailure), findingKey) {
 		x := g.newest()
@@ -247,8 +251,8 @@ func pageFailures(r report.Report) (failures []pageFailure) {
 	return failures
 }
 
-// jsonLines are values as JSON, each on a line, that can stand in a script of a page: nothing of it ends the script,
-// and no line is a command to GitHub's runner. They are a JSON array too, if between is a comma.
+// jsonLines returns values as JSON, each on a line, for a script element: nothing in it ends the script, and no line is
+// a command to GitHub's runner. If between is a comma, the lines are the elements of a JSON array.
 func jsonLines[T any](values []T, between string) (string, error) {
 	var b strings.Builder
 	for i, v := range values {

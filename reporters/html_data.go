@@ -9,36 +9,41 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// pageRequirement is a requirement in the index of a page, with a result for each revision that was judged.
+// pageRequirement is a requirement in the index of a page, with a result for each tested revision.
 type pageRequirement struct {
-	ID        string       `json:"id"`
-	Area      string       `json:"area"`
-	Title     string       `json:"title"`
-	Statement string       `json:"statement,omitempty"` // the sentence
+	ID    string `json:"id"`
+	Area  string `json:"area"`
+	Title string `json:"title"`
+	// Statement is the requirement as a sentence.
+	Statement string       `json:"statement,omitempty"`
 	Checklist bool         `json:"checklist,omitempty"`
 	Results   []pageResult `json:"results"`
 }
 
-// pageResult is what the index tells of a result.
+// pageResult is the part of a result in the index.
 type pageResult struct {
-	Revision    string `json:"revision"`
-	Outcome     string `json:"outcome"` // gating, fail, known, inconclusive, skip, pass or error
-	Verdict     string `json:"verdict"`
-	Level       string `json:"level"`
-	Summary     string `json:"said,omitempty"`
-	DetailIndex int    `json:"at"` // its line among the details
+	Revision string `json:"revision"`
+	// Outcome is gating, fail, known, inconclusive, skip, pass or error.
+	Outcome string `json:"outcome"`
+	Verdict string `json:"verdict"`
+	Level   string `json:"level"`
+	Summary string `json:"said,omitempty"`
+	// DetailIndex is the line of the result's details.
+	DetailIndex int `json:"at"`
 }
 
 // pageDetail is the rest of a result.
 type pageDetail struct {
-	Level      string                    `json:"level"`
-	Gate       string                    `json:"gate"`
-	Profiles   []string                  `json:"profiles"` // under which it gates
-	Reason     report.Reason             `json:"reason,omitempty"`
-	Message    string                    `json:"message,omitempty"`
-	Note       string                    `json:"note,omitempty"`
-	Findings   []report.Finding          `json:"findings,omitempty"`
-	Truncated  bool                      `json:"more,omitempty"` // findings than these
+	Level string `json:"level"`
+	Gate  string `json:"gate"`
+	// Profiles are the profiles under which the result blocks.
+	Profiles []string         `json:"profiles"`
+	Reason   report.Reason    `json:"reason,omitempty"`
+	Message  string           `json:"message,omitempty"`
+	Note     string           `json:"note,omitempty"`
+	Findings []report.Finding `json:"findings,omitempty"`
+	// Truncated means that there are more findings.
+	Truncated  bool                      `json:"more,omitempty"`
 	Subjects   []string                  `json:"subjects,omitempty"`
 	Spec       string                    `json:"spec,omitempty"`
 	Fix        string                    `json:"fix,omitempty"`
@@ -49,15 +54,15 @@ type pageDetail struct {
 	Wire       []report.Line             `json:"wire,omitempty"`
 }
 
-// pageIndex is the first block of a page but for its requirements.
+// pageIndex is the head of the first block of a page, before its requirements.
 type pageIndex struct {
 	Revisions []string            `json:"revisions"`
 	Profile   catalogue.Profile   `json:"profile"`
 	Profiles  []catalogue.Profile `json:"profiles"`
 }
 
-// pageBlocks are the blocks of JSON in a page: the index, a JSON array of a pageIndex and the requirements; and the
-// details, a JSON value on each line.
+// pageBlocks returns the blocks of JSON in a page: the index, which is an array of a pageIndex and the requirements,
+// and the details, which are one JSON value on each line.
 func pageBlocks(r report.Report, o Options) (index, details string, err error) {
 	about := pageIndex{append([]string{}, revisionsOf(r.Revisions)...), r.Profile, catalogue.Profiles}
 	var requirements []any
@@ -99,7 +104,7 @@ func newPageResult(r report.Result, at int) pageResult {
 	}
 }
 
-// outcome is a verdict, with fails told apart by whether they gate.
+// outcome returns the verdict of a result, with a distinction of failures by whether they block.
 func outcome(r report.Result) string {
 	switch {
 	case r.Verdict == catalogue.Error:
@@ -129,7 +134,7 @@ func newPageDetail(r report.Result, rep report.Report, o Options) pageDetail {
 	return d
 }
 
-// encodeLine writes a value as JSON on one line, with "<", ">", "&" and all that is invisible escaped.
+// encodeLine writes a value as JSON on one line, with "<", ">", "&" and all invisible characters escaped.
 func encodeLine(w io.Writer, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {

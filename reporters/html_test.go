@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// withoutAssets is a page without its style, its scripts and their hashes, so that golden files have what differs.
-// Other formats stay as they are.
+// withoutAssets returns a page without its style, its scripts and their hashes, so that golden files contain only what
+// differs. It returns other formats unchanged.
 func withoutAssets(page []byte) []byte {
 	for _, text := range []string{pageStyle, commonScript, pageEvidence, pageScript} {
 		page = bytes.ReplaceAll(page, []byte(text), nil)
@@ -23,7 +23,7 @@ func withoutAssets(page []byte) []byte {
 	return regexp.MustCompile(`&#39;sha256-.+?&#39;`).ReplaceAll(page, []byte("HASH"))
 }
 
-// parsePage is a page as a browser takes it apart: its elements by name, and its two blocks.
+// parsePage parses a page as a browser does, and returns its elements by name and its two blocks.
 func parsePage(t *testing.T, r report.Report) (
 	elements map[string][]*html.Node, index []json.RawMessage, details []string,
 ) {
@@ -57,8 +57,8 @@ func formatIndex(name string) int {
 	return -1
 }
 
-// Whatever a server says, the page has no element and no attribute that the template has not, every result is in the
-// index, and its details are on the line that the index says.
+// TestHTMLIsWhatTheTemplateSays checks that the page has only the elements and attributes of the template, whatever a
+// server sends, that every result is in the index, and that its details are on the line that the index says.
 func TestHTMLIsWhatTheTemplateSays(t *testing.T) {
 	known := regexp.MustCompile(`<([a-z0-9]+)`).FindAllStringSubmatch(pageText, -1)
 	allowed := map[string]bool{"noscript": true}
@@ -101,7 +101,8 @@ func TestHTMLIsWhatTheTemplateSays(t *testing.T) {
 	}
 }
 
-// A page leads to no request: it names no file, and its policy allows its own scripts and style only.
+// TestHTMLIsSelfContained checks that a page makes no request: it names no file, and its policy allows only its own
+// scripts and style.
 func TestHTMLIsSelfContained(t *testing.T) {
 	elements, _, _ := parsePage(t, fullReport())
 	var policy string
@@ -131,7 +132,7 @@ func TestHTMLIsSelfContained(t *testing.T) {
 	}
 }
 
-// What other profiles say is what they say when they are asked.
+// TestHTMLShowsOtherProfiles checks that the page shows for other profiles what a run with them would.
 func TestHTMLShowsOtherProfiles(t *testing.T) {
 	rules := func(id string) (*catalogue.Requirement, bool) {
 		q := &catalogue.Requirement{ID: id, Checklist: id == "lifecycle/requests-gated"}
@@ -155,7 +156,8 @@ func TestHTMLShowsOtherProfiles(t *testing.T) {
 	}
 }
 
-// What comes from an SDK gates under the profile strict, and under the others where the operator wants it.
+// TestPageProfilesOfSDKs checks that failures of an SDK block under the profile strict, and under the others if the
+// operator says so.
 func TestPageProfilesOfSDKs(t *testing.T) {
 	for sdk, want := range map[string]string{"": "nothing blocks", "gate": "1 blocking"} {
 		r := excusedReport()

@@ -14,7 +14,7 @@ import (
 )
 
 // JSON writes the report as indented JSON, valid by schemas/report.schema.json. Lists are never null. Bytes that are
-// not UTF-8, which JSON cannot hold, stand as \xNN in the texts that a server can reach.
+// not UTF-8, which JSON cannot contain, become \xNN in texts from the server.
 func JSON(w io.Writer, r report.Report) error {
 	if r.Revisions == nil {
 		r.Revisions = []report.RevisionInfo{}
@@ -46,7 +46,7 @@ func JSON(w io.Writer, r report.Report) error {
 	return writeJSON(w, jsonReport{r, results})
 }
 
-// jsonReport is a report whose results have their requirement as a sentence.
+// jsonReport is a report whose results contain their requirement as a sentence.
 type jsonReport struct {
 	report.Report
 	Results []jsonResult `json:"results"`
@@ -57,8 +57,8 @@ type jsonResult struct {
 	Requirement string `json:"requirement"`
 }
 
-// writeJSON writes a value as indented JSON in which GitHub's runner finds no command: no line of it begins with "::",
-// and "##[" stands escaped. So do characters that are not visible, for whoever looks at it in a terminal.
+// writeJSON writes a value as indented JSON without commands to GitHub's runner: no line begins with "::", and "##[" is
+// escaped. Invisible characters are escaped as well, because the file may be shown in a terminal.
 func writeJSON(w io.Writer, v any) error {
 	out := bufio.NewWriter(w)
 	enc := json.NewEncoder(visibleWriter{out})
@@ -70,8 +70,8 @@ func writeJSON(w io.Writer, v any) error {
 	return out.Flush()
 }
 
-// visibleWriter escapes, in JSON of which it is given the whole, "##[" and the invisible characters that its encoder
-// leaves as they are.
+// visibleWriter escapes "##[" and the invisible characters that the encoder leaves unchanged. Each call of Write has to
+// pass a whole JSON text.
 type visibleWriter struct{ w *bufio.Writer }
 
 func (v visibleWriter) Write(text []byte) (int, error) {
@@ -88,5 +88,5 @@ func (v visibleWriter) Write(text []byte) (int, error) {
 			}
 		}
 	}
-	return len(text), nil // an error of the writer stays, and Flush returns it
+	return len(text), nil // Errors of the buffered writer persist until Flush returns them.
 }

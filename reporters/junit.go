@@ -12,22 +12,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// JUnit writes the report as JUnit XML for the test reporters of Jenkins, GitLab and GitHub. It keeps to the schema of
-// Jenkins' xunit plugin (junit-10.xsd), which knows no skipped count on testsuites, and to the order of elements of
-// Ant's, which is stricter.
+// JUnit writes the report as JUnit XML for the test reporters of Jenkins, GitLab and GitHub. It conforms to the schema
+// of Jenkins' xunit plugin (junit-10.xsd), which has no skipped count on testsuites, and to the stricter order of
+// elements of Ant's schema.
 //
-// Names never vary with what a server does, so that dashboards follow a test over time:
+// Names do not depend on what a server does, so that dashboards can follow a test over time:
 //
 //	testsuite  tools           or, of several revisions, tools (2025-06-18)
 //	classname  mcpcheck.tools  or                        mcpcheck.2025-06-18.tools
 //	name       tools/unknown-tool-code
 //
-// A report of one revision does not name it, for a server that moves to a newer revision to keep its history. What went
-// wrong with the run as a whole is the test mcpcheck/run in a suite of its own, there only if something did.
+// A report of one revision does not name it, so that a server that moves to a newer revision keeps its history. A
+// problem of the run as a whole is the test mcpcheck/run in its own suite, which exists only if there is one.
 //
-// Only what gates is a failure. Other fails, which would turn a dashboard red although the exit code is 0, are skipped:
-// with a warning as the message, or with the reason why the baseline lists them. Its stale entries are failures of the
-// suite baseline.
+// Only blocking results are failures. Other failures are skipped, because they would turn a dashboard red although the
+// exit code is 0. Their message is a warning, or the reason why the baseline lists them. Stale entries of the baseline
+// are failures of the suite baseline.
 func JUnit(w io.Writer, r report.Report) error {
 	r = printableReport(r)
 	doc := junitSuites{Name: "mcpcheck", Time: junitTime(r.Seconds)}
@@ -50,10 +50,10 @@ func JUnit(w io.Writer, r report.Report) error {
 	return err
 }
 
-// Limits of the wire in files of which dashboards keep many for years.
+// These are limits of evidence in files that dashboards keep for years.
 const (
 	fileWireLines = 40
-	fileWireWidth = 1000 // characters
+	fileWireWidth = 1000 // in characters
 )
 
 type junitSuites struct {
@@ -83,7 +83,7 @@ type junitProperty struct {
 	Value string `xml:"value,attr"`
 }
 
-// junitCase holds at most one of Skipped, Error and Failure.
+// junitCase has at most one of Skipped, Error and Failure.
 type junitCase struct {
 	Class   string        `xml:"classname,attr"`
 	Name    string        `xml:"name,attr"`
@@ -104,7 +104,7 @@ type junitText struct {
 	Text string `xml:",cdata"`
 }
 
-// add appends a suite and counts its cases, those of the suite too.
+// add appends a suite and counts its cases, also in the suite itself.
 func (d *junitSuites) add(s junitSuite) {
 	for _, c := range s.Cases {
 		switch {
@@ -123,7 +123,7 @@ func (d *junitSuites) add(s junitSuite) {
 	d.Suites = append(d.Suites, s)
 }
 
-// junitProblem is the suite that says why the run as a whole went wrong.
+// junitProblem returns the suite that says why the run as a whole failed.
 func junitProblem(r report.Report) junitSuite {
 	s := newJunitSuite(r, "mcpcheck", "")
 	s.Time = junitTime(r.Seconds)
@@ -136,7 +136,7 @@ func junitProblem(r report.Report) junitSuite {
 	return s
 }
 
-// junitBaseline is the suite of the entries of the baseline that are stale.
+// junitBaseline returns the suite of the stale entries of the baseline.
 func junitBaseline(r report.Report) junitSuite {
 	s := newJunitSuite(r, "baseline", "")
 	s.Time = junitTime(0)
@@ -159,8 +159,8 @@ func junitBaseline(r report.Report) junitSuite {
 	return s
 }
 
-// ownTimeShare is which part of the time that a check took is its own: checks run side by side, and the suites together
-// took as long as the run.
+// ownTimeShare returns the fraction of a check's time that is attributed to the check. Checks run concurrently, and the
+// suites together must take as long as the run.
 func ownTimeShare(r report.Report) float64 {
 	sum := 0.0
 	for _, x := range r.Results {
@@ -172,7 +172,7 @@ func ownTimeShare(r report.Report) float64 {
 	return r.Seconds / sum
 }
 
-// junitArea is the suite of one area in one revision.
+// junitArea returns the suite of one area in one revision.
 func junitArea(r report.Report, results group, several bool, share float64) junitSuite {
 	area, revision := results[0].Area(), results[0].Revision
 	name, class := area, "mcpcheck."+area
@@ -190,7 +190,7 @@ func junitArea(r report.Report, results group, several bool, share float64) juni
 	return s
 }
 
-// newJunitSuite is a suite without cases. The revision may be empty.
+// newJunitSuite returns a suite without cases. The revision may be empty.
 func newJunitSuite(r report.Report, name, revision string) junitSuite {
 	s := junitSuite{Name: name, Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05")}
 	s.addProperty("mcpcheck.version", r.Program.Version)
@@ -222,7 +222,7 @@ func newJunitSuite(r report.Report, name, revision string) junitSuite {
 	return s
 }
 
-// addProperty adds a property that is known.
+// addProperty adds a property unless its value is empty.
 func (s *junitSuite) addProperty(name, value string) {
 	if value != "" {
 		s.Properties = append(s.Properties, junitProperty{name, value})
@@ -257,7 +257,7 @@ func newJunitCase(class string, r report.Result) junitCase {
 	return c
 }
 
-// textBelowHeadline is a text, or "" if its headline says it all.
+// textBelowHeadline returns a text, or "" if its headline contains all of it.
 func textBelowHeadline(text, headline string) string {
 	if text == headline {
 		return ""
@@ -265,7 +265,7 @@ func textBelowHeadline(text, headline string) string {
 	return text
 }
 
-// junitDetail is all there is to say about a fail but its wire.
+// junitDetail returns all details of a failure except its messages.
 func junitDetail(r report.Result) string {
 	lines := []string{"", r.RequirementText(), fmt.Sprintf("%s, %s", levelText(r), resultGate(r)), "", r.Message, ""}
 	for _, l := range []struct{ label, text string }{
@@ -280,7 +280,7 @@ func junitDetail(r report.Result) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// junitTime is seconds with milliseconds and no separators.
+// junitTime returns seconds with three decimals and no separators.
 func junitTime(seconds float64) string {
 	return fmt.Sprintf("%.3f", (time.Duration(seconds * float64(time.Second))).Seconds())
 }

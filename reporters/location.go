@@ -9,14 +9,16 @@ import (
 )
 
 // Location is the file of a repository at which findings are shown. They are about a running server, not about a line
-// of it, but GitHub shows none without a file.
+// of a file, but GitHub shows no annotation without a file.
 type Location struct {
-	Root string // directory of the repository; the working directory if empty
-	Path string // a file in it, relative to it, with slashes; README.md if empty
+	// Root is the directory of the repository; empty for the working directory.
+	Root string
+	// Path is a file relative to Root, with slashes; empty for README.md.
+	Path string
 }
 
-// NewLocation is the place of findings about a target: its configuration file, if it has one in the repository, else
-// the first file of the repository that its command line names, else README.md.
+// NewLocation returns the location of findings about a target: its configuration file if that is in the repository,
+// else the first file of the repository that its command line names, else README.md.
 func NewLocation(root, config string, target report.TargetInfo) Location {
 	files := []string{config}
 	for _, arg := range target.Command {
@@ -37,7 +39,7 @@ func NewLocation(root, config string, target report.TargetInfo) Location {
 	return p
 }
 
-// pathOrDefault is the file with its default.
+// pathOrDefault returns Path or its default.
 func (p Location) pathOrDefault() string {
 	if p.Path == "" {
 		return "README.md"
@@ -45,7 +47,7 @@ func (p Location) pathOrDefault() string {
 	return p.Path
 }
 
-// relativePath is a path as seen from the root, with slashes. A path that leads out of the root stays as it is.
+// relativePath returns a path relative to the root, with slashes. It returns paths outside of the root unchanged.
 func (p Location) relativePath(path string) string {
 	root, err := filepath.Abs(p.Root)
 	if err != nil {
@@ -61,5 +63,5 @@ func (p Location) relativePath(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// uriReference is a path with slashes as a URI reference.
+// uriReference returns a path with slashes as a URI reference.
 func uriReference(path string) string { return (&url.URL{Path: path}).String() }

@@ -11,21 +11,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Limits of a page. GitHub takes comments of 65,536 bytes and step summaries of 1 MiB. (GitHub Docs, "Workflow commands
-// for GitHub Actions")
+// These are limits of a page. GitHub accepts comments of 65,536 bytes and step summaries of 1 MiB. (GitHub Docs,
+// "Workflow commands for GitHub Actions")
 const (
-	markdownLimit = 60_000 // bytes of the page
-	markdownTable = 10_000 // bytes of each of its four tables; evidence has the rest
-	markdownLines = 20     // lines of a message, and of a wire
-	markdownWidth = 400    // characters of such a line
-	markdownCell  = 120    // characters of a cell
+	// markdownLimit is the size of the page in bytes.
+	markdownLimit = 60_000
+	// markdownTable is the size of each of its four tables in bytes. Evidence gets the rest.
+	markdownTable = 10_000
+	// markdownLines is the number of lines of a message, and of evidence.
+	markdownLines = 20
+	// markdownWidth is the width of these lines in characters.
+	markdownWidth = 400
+	// markdownCell is the width of a cell in characters.
+	markdownCell = 120
 )
 
-// Markdown writes a page for a comment on a pull request or a step summary: the verdict, what gates with its evidence
-// folded, stale entries of the baseline, and folded the known fails and those that do not gate. It says what it leaves
-// out. The first line, a comment, lets a workflow find the page that it posted before.
+// Markdown writes a page for a comment on a pull request or a step summary: the verdict, the blocking findings with
+// folded evidence, stale entries of the baseline, and, folded, the known failures and those that do not block. It says
+// what it leaves out. The first line is a comment, by which a workflow finds the page that it posted before.
 //
-// What a server said stands in code spans and fenced blocks only, where it can be neither markup nor a mention. (GitHub
+// Text from a server is only in code spans and fenced blocks, in which it can be neither markup nor a mention. (GitHub
 // Flavored Markdown Spec, sections 4.5 Fenced code blocks, 4.10 Tables, 6.3 Code spans)
 func Markdown(w io.Writer, r report.Report) error {
 	r = printableReport(r)
@@ -46,12 +51,12 @@ func Markdown(w io.Writer, r report.Report) error {
 	return err
 }
 
-// isMinor reports whether a result is a fail that neither gates nor is accepted, and more than advice.
+// isMinor reports whether a result is a failure that neither blocks nor is accepted, and not advice.
 func isMinor(r report.Result) bool {
 	return r.Verdict == catalogue.Fail && !r.Gates && acceptedText(r) == "" && !r.IsAdvice()
 }
 
-// markdownHead is the verdict, the counts and what kept the run from its end.
+// markdownHead returns the verdict, the counts and the problem of the run.
 func markdownHead(r report.Report) string {
 	problem := r.Problem
 	r.Problem = "" // not among the counts
@@ -76,7 +81,7 @@ func markdownHead(r report.Report) string {
 	return head
 }
 
-// markdownFindings is a table of findings: which, how strong, wanted, came.
+// markdownFindings returns a table of findings: requirement, level, expected, received.
 func markdownFindings(r report.Report, groups []group) string {
 	rows := make([]string, len(groups))
 	for i, g := range groups {
@@ -91,7 +96,7 @@ func markdownFindings(r report.Report, groups []group) string {
 	return table(row("Requirement", "Level", "Expected", "Got"), rows)
 }
 
-// markdownLevel is the level of a finding, and why it gates if not by that.
+// markdownLevel returns the level of a finding and, if it blocks for another reason, the reason.
 func markdownLevel(r report.Result) string {
 	switch {
 	case r.Verdict == catalogue.Error:
@@ -102,7 +107,7 @@ func markdownLevel(r report.Result) string {
 	return joinParts(levelText(r), shortGate(r))
 }
 
-// markdownStale is a table of the entries of the baseline that do not hold.
+// markdownStale returns a table of the stale entries of the baseline.
 func markdownStale(r report.Report) string {
 	var rows []string
 	for _, s := range staleBaseline(r) {
@@ -115,7 +120,7 @@ func markdownStale(r report.Report) string {
 	return head + table(row("Where", "Entry", "Why"), rows)
 }
 
-// markdownKnown is a folded table of the fails that are accepted: the baseline lists them, or they come from an SDK.
+// markdownKnown returns a folded table of the accepted failures: the baseline lists them, or they come from an SDK.
 func markdownKnown(r report.Report) string {
 	var rows []string
 	for _, x := range filter(r.Results, func(x report.Result) bool { return acceptedText(x) != "" }) {
@@ -128,8 +133,8 @@ func markdownKnown(r report.Report) string {
 	return detailsBlock(head, table(row("Requirement", "Revision", "Why it is accepted"), rows))
 }
 
-// markdownEvidence is a folded block for each finding, of at most so many bytes in all. It returns how many bytes are
-// left.
+// markdownEvidence returns a folded block for each finding, within a number of bytes in all. It returns the number of
+// bytes left.
 func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 	for i, g := range groups {
 		r := g.newest()
@@ -144,7 +149,7 @@ func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 	return blocks, bytes - len(blocks)
 }
 
-// markdownDetail is what there is to say about a finding.
+// markdownDetail returns the details of a finding.
 func markdownDetail(r report.Result) string {
 	parts := nonEmpty(
 		shortenLines(r.Message, markdownLines, markdownWidth),
@@ -156,7 +161,7 @@ func markdownDetail(r report.Result) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// writeTableLine is a table with as many rows as there is room for.
+// table returns a table with as many rows as fit.
 func table(head string, rows []string) string {
 	if len(rows) == 0 {
 		return ""
@@ -171,19 +176,19 @@ func table(head string, rows []string) string {
 	return t + "\n"
 }
 
-// row is a row of a table. Its cells hold no pipe and no line feed.
+// row returns a row of a table. Its cells must not contain pipes or line feeds.
 func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
-// folded is Markdown behind a summary, which is HTML.
+// detailsBlock returns Markdown that is folded under a summary. The summary is HTML.
 func detailsBlock(summary, body string) string {
 	return "<details>\n<summary>" + summary + "</summary>\n\n" + strings.TrimRight(body, "\n") + "\n\n</details>\n\n"
 }
 
-// shortLiteral is literal, shortened.
+// shortLiteral is escapeLiteral of a shortened text.
 func shortLiteral(s string) string { return escapeLiteral(shorten(s, 2*markdownCell)) }
 
-// escapeLiteral is a text as Markdown and HTML both show it: with references for all that either gives a meaning, and
-// with a space of no width where GitHub would see a mention or an issue.
+// escapeLiteral returns a text that both Markdown and HTML show literally: with character references for all special
+// characters, and with a zero-width space where GitHub would recognize a mention or an issue.
 func escapeLiteral(s string) string { return characterReferences.Replace(s) }
 
 var characterReferences = strings.NewReplacer(
@@ -192,8 +197,8 @@ var characterReferences = strings.NewReplacer(
 	"www.", "www&#46;", "@", "@&#8203;", "#", "#&#8203;",
 )
 
-// codeSpan is a text of one line as a code span that may stand in a table, where a
-// pipe would end the cell whatever stands before it. Nothing stays nothing.
+// codeSpan returns a text of one line as a code span for table cells, in which a pipe would end the cell. An empty text
+// stays empty.
 func codeSpan(s string) string {
 	if s == "" {
 		return ""
@@ -206,13 +211,13 @@ func codeSpan(s string) string {
 	return ticks + s + ticks
 }
 
-// codeBlock is a text as a block of code.
+// codeBlock returns a text as a block of code.
 func codeBlock(s string) string {
 	ticks := fence(s, 3)
 	return ticks + "text\n" + withoutCommands(s) + "\n" + ticks + "\n"
 }
 
-// fence is more backticks than stand together in a text, and at least so many.
+// fence returns a run of backticks that is longer than any in a text and not shorter than least.
 func fence(s string, least int) string {
 	for _, run := range backticks.FindAllString(s, -1) {
 		least = max(least, len(run)+1)
@@ -222,7 +227,7 @@ func fence(s string, least int) string {
 
 var backticks = regexp.MustCompile("`+")
 
-// idLink is an id that links to its sentence of the specification.
+// idLink returns an id that links to its sentence of the specification.
 func idLink(id, url string) string {
 	if len(url) > 300 || !urlPattern.MatchString(url) {
 		return codeSpan(id)
@@ -230,5 +235,5 @@ func idLink(id, url string) string {
 	return "[" + codeSpan(id) + "](" + url + ")"
 }
 
-// urlPattern is a URL without characters that mean something in Markdown.
+// urlPattern matches a URL without characters that have a meaning in Markdown.
 var urlPattern = regexp.MustCompile(`^https?://[A-Za-z0-9./_~#?=&%+-]+$`)

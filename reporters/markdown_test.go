@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// A page never is larger than GitHub takes, and says what it leaves out.
+// TestMarkdownIsBounded checks that a page is never larger than GitHub accepts, and says what it leaves out.
 func TestMarkdownIsBounded(t *testing.T) {
 	long := maliciousReport()
 	for i := range long.Results {
@@ -39,7 +39,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 	}
 }
 
-// What a server said is never markup: outside of code there is nothing but ours.
+// TestMarkdownKeepsServerTextInCode checks that text from a server is only inside of code, and therefore never markup.
 func TestMarkdownKeepsServerTextInCode(t *testing.T) {
 	page := string(render(t, Markdown, maliciousReport()))
 	page = withoutFences(page)
@@ -58,7 +58,7 @@ func TestMarkdownKeepsServerTextInCode(t *testing.T) {
 	}
 }
 
-// withoutFences takes the fenced blocks out of a page.
+// withoutFences removes the fenced blocks from a page.
 func withoutFences(page string) string {
 	var kept []string
 	fence := ""
@@ -75,7 +75,7 @@ func withoutFences(page string) string {
 	return strings.Join(kept, "\n")
 }
 
-// withoutSpan is nothing in place of a code span, or the text as it is.
+// withoutSpan returns "" for a code span, and other text unchanged.
 func withoutSpan(s string) string {
 	open := len(s) - len(strings.TrimLeft(s, "`"))
 	if strings.Repeat("`", open) != s[len(s)-open:] {

@@ -4,15 +4,16 @@ import (
 	"github.com/fatih/color"
 )
 
-// palette is what the colours of one console mean.
+// palette has the colours of a console by meaning.
 type palette struct {
 	pass, fail, warn, undecided, bold, faint *color.Color
 
-	labelColors map[string]*color.Color // of the words for what was expected and what came
+	// labelColors are the colours of the labels for what was expected and received.
+	labelColors map[string]*color.Color
 }
 
-// newPalette returns the colours, or ones that leave text as it is. It does not ask the environment or the terminal, as
-// package color would.
+// newPalette returns the colours, or ones that leave text unchanged. Unlike package color, it ignores the environment
+// and the terminal.
 func newPalette(enabled bool) palette {
 	ink := func(attributes ...color.Attribute) *color.Color {
 		c := color.New(attributes...)
@@ -36,7 +37,7 @@ func newPalette(enabled bool) palette {
 	}
 }
 
-// mark is the worst of some results as one character.
+// mark returns a symbol for the worst of some results.
 func (p palette) mark(t tally) string {
 	switch {
 	case t.Error > 0 || t.Gating > 0:
@@ -53,7 +54,7 @@ func (p palette) mark(t tally) string {
 	return p.sign("–")
 }
 
-// symbol is such a character in its colour.
+// sign returns a symbol in its colour.
 func (p palette) sign(sign string) string {
 	switch sign {
 	case "✗":
@@ -68,7 +69,7 @@ func (p palette) sign(sign string) string {
 	return p.faint.Sprint(sign)
 }
 
-// failures is the count of fails in the colour of the worst.
+// failures returns the count of failures in the colour of the worst.
 func (p palette) failures(t tally) string {
 	switch {
 	case t.newFails() == 0:

@@ -12,7 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// npmFile is a file of an npm package, which .ci/browser fetches: what others read reports with is never committed.
+// npmFile returns a file of an npm package, which .ci/browser fetches. Other readers of reports are not part of this
+// repository.
 func npmFile(t *testing.T, file string) string {
 	t.Helper()
 	dir := os.Getenv("MCPCHECK_NODE_MODULES")
@@ -29,8 +30,8 @@ func npmFile(t *testing.T, file string) string {
 	return path
 }
 
-// The parser of node-tap, in its strict mode, finds a stream to fail exactly when the run does, and bails out only of
-// a run that has a problem.
+// TestTAPIsReadByItsParser checks that the parser of node-tap, in strict mode, finds failures exactly if the run fails,
+// and bails out only if the run has a problem.
 func TestTAPIsReadByItsParser(t *testing.T) {
 	parser := npmFile(t, "tap-parser/bin/cmd.cjs")
 	for name, r := range allSampleReports() {
@@ -49,7 +50,7 @@ func TestTAPIsReadByItsParser(t *testing.T) {
 	}
 }
 
-// The schema is that of the reference implementation.
+// TestCTRFIsValid uses the schema of the reference implementation.
 func TestCTRFIsValid(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// fullReport is a report that holds every verdict, every reason to gate that the profile release knows, and text that
-// no terminal and no parser wants.
+// fullReport returns a report with every verdict, every reason to block under the profile release, and text with
+// special characters.
 func fullReport() report.Report {
 	r := report.Report{
 		SchemaVersion: 1,
@@ -86,7 +86,7 @@ func fullReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// withDerivedFields fills in what the harness derives: revision, gates, counts.
+// withDerivedFields sets what the harness derives: revision, blocking results, counts.
 func withDerivedFields(r report.Report) report.Report {
 	for i := range r.Results {
 		x := &r.Results[i]
@@ -126,7 +126,7 @@ func passed(id, title string) report.Result {
 	}
 }
 
-// partiallyPassed is a pass that leaves something out.
+// partiallyPassed returns a partial pass.
 func partiallyPassed(id, title string) report.Result {
 	r := passed(id, title)
 	r.Message = "2 of 9 could not be tested (sum: its schema cannot be read: (?<!a)b; fail: it fails anyway)"
@@ -188,7 +188,7 @@ func checklistOnly() report.Result {
 		Fix:      "Refuse requests other than ping until initialize was answered.",
 		Seconds:  0.225,
 	}
-	for i := range 9 { // more than is shown, over two sessions
+	for i := range 9 { // more than is shown, in two sessions
 		session := []string{"1", "2"}[i/5]
 		r.Evidence = append(r.Evidence,
 			report.Line{
@@ -227,7 +227,7 @@ func lesserDeviation() report.Result {
 	}
 }
 
-// maliciousResult is a fail with what a server might send against terminals, parsers and readers.
+// maliciousResult returns a failure with text that attacks terminals, parsers and readers.
 func maliciousResult() report.Result {
 	const said = "\x1b]0;pwned\a\x1b[2J ]]> <b>& \xff\xfe \u009b31m \u202egnp.exe\u2066 \x00\ufffe"
 	return report.Result{
@@ -251,7 +251,7 @@ func specURL(page string) string {
 	return "https://modelcontextprotocol.io/specification/2025-11-25/" + page
 }
 
-// untestableReport is the report of a server that did not start.
+// untestableReport returns the report of a server that did not start.
 func untestableReport() report.Report {
 	return report.Report{
 		SchemaVersion: 1,
@@ -266,7 +266,7 @@ func untestableReport() report.Report {
 	}
 }
 
-// conformingReport is the report of a server that passes.
+// conformingReport returns the report of a server that passes.
 func conformingReport() report.Report {
 	r := fullReport()
 	r.ExitCode = report.ExitConforms
@@ -278,7 +278,7 @@ func conformingReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// strictReport is a report in the profile strict, where more gates.
+// strictReport returns a report of the profile strict, under which more results block.
 func strictReport() report.Report {
 	r := fullReport()
 	r.Profile, r.ExitCode = catalogue.Strict, report.ExitFails
@@ -288,7 +288,7 @@ func strictReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// interruptedReport is a report of two revisions, interrupted in the second.
+// interruptedReport returns a report of two revisions, interrupted in the second.
 func interruptedReport() report.Report {
 	r := fullReport()
 	r.ExitCode, r.Problem = report.ExitInterrupted, "interrupted"
@@ -312,8 +312,7 @@ func interruptedReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// baselineReport is a report with fails that the baseline lists, one of them flaky, and with entries of it that are
-// stale.
+// baselineReport returns a report with failures that the baseline lists, one of them flaky, and with stale entries.
 func baselineReport() report.Report {
 	r := conformingReport()
 	accepted, flaky := gatingMust(), checklistOnly()
@@ -330,7 +329,7 @@ func baselineReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// acceptedReport is a report of which all that would gate is in the baseline.
+// acceptedReport returns a report in which the baseline lists all that would block.
 func acceptedReport() report.Report {
 	r := baselineReport()
 	r.Baseline.Stale = nil
@@ -338,7 +337,7 @@ func acceptedReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// excusedReport is a report of which all that would gate comes from two SDKs.
+// excusedReport returns a report in which all that would block comes from two SDKs.
 func excusedReport() report.Report {
 	r := conformingReport()
 	one, other := gatingMust(), checklistOnly()
@@ -352,14 +351,15 @@ func excusedReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// recordedReport is a report of a record.
+// recordedReport returns a report of a recording.
 func recordedReport() report.Report {
 	r := conformingReport()
 	r.Recorded = true
 	return r
 }
 
-// crashingReport is a report of a server that dies, of tools that never work, and of failures that have one cause.
+// crashingReport returns a report of a server that crashes, with tools that never work and failures that have one
+// cause.
 func crashingReport() report.Report {
 	r := conformingReport()
 	r.ExitCode = report.ExitFails
@@ -404,7 +404,7 @@ func crashingReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// typicalReport is a report of a server that passes but for deviations of its SDK, as most do.
+// typicalReport returns a report of a typical server, which passes except for deviations of its SDK.
 func typicalReport() report.Report {
 	r := excusedReport()
 	r.Options = &report.OptionsInfo{Protocol: "auto", Calls: report.CallsSafe}
@@ -429,7 +429,7 @@ func typicalReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// httpReport is a report with what carried the messages.
+// httpReport returns a report with HTTP requests in its evidence.
 func httpReport() report.Report {
 	r := conformingReport()
 	r.Target = report.TargetInfo{Transport: "http", URL: "http://127.0.0.1:3001/mcp"}
@@ -450,7 +450,7 @@ func httpReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// largeReport is a report of more failures, with more evidence, than any page holds.
+// largeReport returns a report with more failures and evidence than any page has room for.
 func largeReport() report.Report {
 	r := conformingReport()
 	r.ExitCode = report.ExitFails
@@ -475,13 +475,13 @@ func largeReport() report.Report {
 	return withDerivedFields(r)
 }
 
-// maliciousText is a text that commands terminals, parsers, pages and workflows.
+// maliciousText is a text that attacks terminals, parsers, pages and workflows.
 const maliciousText = "a\x1b]0;pwned\x07\x1b[31m\x9b2J\u009b2J\r\b\x00\x7f\u202e\xff\n" +
 	"::set-output name=a::b\n  ::stop-commands::c\n##[add-mask]d %0A::error::e ]]> --> " +
 	"<b>&amp; </details> <script> | \\| ` ``` ~~~ @someone #12 [x](http://evil.example) www.evil.example $x$\n" +
 	"````\n~~~~\n\n# heading\n"
 
-// maliciousReport is a report with evil texts wherever they can be.
+// maliciousReport returns a report with malicious texts in all fields.
 func maliciousReport() report.Report {
 	result := func(v catalogue.Verdict, known *report.KnownInfo) report.Result {
 		return report.Result{

@@ -1,9 +1,12 @@
-// Package reporters shows what a run came to: live on the console, and as files for machines.
+// Package reporters shows the results of a run: live on the console, and as files for people and machines.
 //
-// It shows; it does not judge. Verdicts, gates and the exit code are in the report before it gets here, and secrets are
-// redacted before it gets here.
+// Begin with Reporter, which gets each result and at the end the report, Console, which is the one for terminals, and
+// Format, which is a kind of file. NewFormats returns all formats, NewFile and NewDir write them. To add a format,
+// write a function from a report to a writer in its own file and name it in NewFormats.
 //
-// To add a format, write one function from a report to a writer in a file of its own and name it in NewFormats.
+// The package does not judge. Verdicts, blocking results and the exit code are in the report when it arrives here, and
+// secrets are redacted in it. Callers may rely on this: no format changes a report, text from a server controls neither
+// a terminal, a parser, a page nor a workflow, and a file is replaced only as a whole.
 package reporters
 
 import (
@@ -21,32 +24,36 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Reporter is told every result as it is known, and the whole report at the end. An interrupted run ends with Done too,
+// Reporter gets every result when it is known, and the whole report at the end. An interrupted run ends with Done too,
 // with the results so far.
 type Reporter interface {
 	Result(report.Result)
-	// Done completes the report. It returns what kept it from being written.
+	// Done completes the report. It returns the error of writing it, if any.
 	Done(report.Report) error
 }
 
-// Format is a kind of report that needs only the end of the run.
+// Format is a kind of report that is written at the end of the run.
 type Format struct {
-	Name     string // as in the flag: "junit"
-	Ext      string // of its files, with the dot: ".xml"
-	BaseName string // in a report directory, without Ext; report if empty, whose .json is another format's
+	// Name is the name in the flag, such as "junit".
+	Name string
+	// Ext is the extension of its files with the dot, such as ".xml".
+	Ext string
+	// BaseName is the file name in a report directory without Ext; empty for "report". It is set where report has the
+	// extension of another format.
+	BaseName string
 	Write    func(io.Writer, report.Report) error
 
-	// Variants are formats of the same name, for files with another extension. A format that has some takes no file
-	// with an extension that none of them has.
+	// Variants are formats of the same name for files with other extensions. A format that has variants does not accept
+	// a file with another extension.
 	Variants []Format
 }
 
-// Options are what some formats want to know besides the report.
+// Options are what some formats need besides the report.
 type Options struct {
 	Location
 
-	// FindRequirement finds a requirement of the catalogue, for its statement and what other profiles ask. It may be
-	// nil.
+	// FindRequirement returns a requirement of the catalogue, for its statement and for what other profiles require. It
+	// may be nil.
 	FindRequirement func(id string) (*catalogue.Requirement, bool)
 }
 
@@ -70,8 +77,8 @@ func NewFormats(o Options) []Format {
 // Formats are all formats of files, without a catalogue to quote.
 var Formats = NewFormats(Options{})
 
-// NewDir returns reporters that write every format to the directory, which is made if there is none: report.json,
-// report.xml and so on, ctrf.json, badge.svg and badge.json.
+// NewDir returns reporters that write every format to a directory: report.json, report.xml and so on, ctrf.json,
+// badge.svg and badge.json. It creates the directory if there is none.
 func NewDir(dir string, formats []Format) (reporters []Reporter, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, WithoutPath(err))
@@ -86,7 +93,7 @@ func NewDir(dir string, formats []Format) (reporters []Reporter, err error) {
 	return reporters, nil
 }
 
-// ClearDir removes the files that NewDir writes to the directory, those that are there.
+// ClearDir removes the files that NewDir writes to the directory, if they exist.
 func ClearDir(dir string, formats []Format) error {
 	for path := range dirFiles(dir, formats) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +103,7 @@ func ClearDir(dir string, formats []Format) error {
 	return nil
 }
 
-// dirFiles yields the files of a report directory, and what is in each.
+// dirFiles yields the files of a report directory with their formats.
 func dirFiles(dir string, formats []Format) iter.Seq2[string, Format] {
 	return func(yield func(string, Format) bool) {
 		for _, format := range formats {
@@ -109,12 +116,12 @@ func dirFiles(dir string, formats []Format) iter.Seq2[string, Format] {
 	}
 }
 
-// withVariants are the format and those of the same name.
+// withVariants returns the format and its variants.
 func (f Format) withVariants() []Format {
 	return append([]Format{{Name: f.Name, Ext: f.Ext, BaseName: f.BaseName, Write: f.Write}}, f.Variants...)
 }
 
-// of is the format for a file.
+// forFile returns the format or variant for a file.
 func (f Format) forFile(path string) (Format, error) {
 	if len(f.Variants) == 0 || path == "-" || path == "" {
 		return f, nil

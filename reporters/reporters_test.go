@@ -85,7 +85,7 @@ func TestClearDir(t *testing.T) {
 	if err := os.WriteFile(notOurs, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time there is nothing to remove
+	for range 2 { // The second time there is nothing to remove.
 		if err := ClearDir(dir, Formats); err != nil {
 			t.Error(err)
 		}

@@ -14,12 +14,13 @@ import (
 )
 
 // SARIF writes the report in the Static Analysis Results Interchange Format 2.1.0 of OASIS, with what GitHub code
-// scanning wants of it (GitHub Docs, "SARIF support for code scanning"). Section numbers are those of the standard.
+// scanning requires (GitHub Docs, "SARIF support for code scanning"). Section numbers in this file are those of the
+// standard.
 //
-// Requirements are rules, fails are results: of level error if they gate, warning if not, note if they are known, which
-// code scanning shows although they are suppressed, or no more than advice. A MUST that gates because it could not be
-// tried is a result of kind open. Faults of mcpcheck and what kept the run from its end are notifications (3.20.21),
-// stale entries of the baseline are notifications about the configuration (3.20.22).
+// Requirements are rules, and failures are results. Their level is error if they block, else warning; it is note for
+// advice, and for known failures, which code scanning shows although they are suppressed. A MUST that blocks because it
+// was not decided is a result of kind open. Faults of mcpcheck and problems of the run are notifications (3.20.21).
+// Stale entries of the baseline are notifications about the configuration (3.20.22).
 func SARIF(w io.Writer, r report.Report, o Options) error {
 	r = printableReport(r)
 	s := sarifRun{
@@ -50,7 +51,7 @@ const (
 	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 
-// semanticVersion is a version by Semantic Versioning 2.0, near enough.
+// semanticVersion matches a version by Semantic Versioning 2.0, approximately.
 var semanticVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
 
 type sarifLog struct {
@@ -78,9 +79,9 @@ type sarifDriver struct {
 	Rules           []sarifRule `json:"rules"`
 }
 
-// sarifAutomation is what distinguishes the run from others of the same commit (3.17). What ends in a slash is a
-// category for code scanning. It does not name the revision: alerts of a category close only by a later run of the same
-// one.
+// sarifAutomation distinguishes the run from others of the same commit (3.17). For code scanning, the part up to the
+// last slash is a category. It does not name the revision, because alerts of a category are closed only by a later run
+// of the same category.
 type sarifAutomation struct {
 	ID string `json:"id"`
 }
@@ -169,13 +170,13 @@ type sarifNotification struct { // 3.58
 	Locations []sarifLocation `json:"locations,omitempty"`
 }
 
-// newSarifLocation is a line of a file. Code scanning wants the whole of its region.
+// newSarifLocation returns the location of a line in a file. Code scanning requires all members of its region.
 func newSarifLocation(path string, line int) sarifLocation {
 	line = max(line, 1)
 	return sarifLocation{sarifPhysical{sarifArtifact{uriReference(path)}, sarifRegion{line, 1, line, 2}}}
 }
 
-// newSarifRule is a requirement as a rule.
+// newSarifRule returns a requirement as a rule.
 func newSarifRule(r report.Result, o Options) sarifRule {
 	rule := sarifRule{
 		ID:               r.ID,
@@ -208,7 +209,7 @@ func newSarifRule(r report.Result, o Options) sarifRule {
 	return rule
 }
 
-// sarifHelp is what a server author needs to know about a requirement.
+// sarifHelp returns what a server author needs to know about a requirement.
 func sarifHelp(r report.Result) sarifMessage {
 	explain := "mcpcheck explain " + r.ID
 	plain := nonEmpty(r.RequirementText(), labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec),
@@ -221,7 +222,7 @@ func sarifHelp(r report.Result) sarifMessage {
 	return sarifMessage{Text: sarifText(strings.Join(plain, "\n"), 4000), Markdown: strings.Join(marked, "\n\n")}
 }
 
-// newSarifResult is a finding, in whatever revisions it was made.
+// newSarifResult returns a finding, in all revisions in which it occurred, as a result.
 func newSarifResult(rep report.Report, g group, rule int, o Options) sarifResult {
 	r := g.newest()
 	result := sarifResult{
@@ -250,7 +251,7 @@ func newSarifResult(rep report.Report, g group, rule int, o Options) sarifResult
 	return result
 }
 
-// sarifLevel is how much a fail matters.
+// sarifLevel returns the level of a failure.
 func sarifLevel(r report.Result) string {
 	switch {
 	case r.Gates:
@@ -261,7 +262,7 @@ func sarifLevel(r report.Result) string {
 	return "warning"
 }
 
-// sarifFinding is the message of a finding. Its first line has to do as a title.
+// sarifFinding returns the message of a finding. Its first line also serves as the title.
 func sarifFinding(rep report.Report, g group) string {
 	r := g.newest()
 	first := resultTitle(r)
@@ -276,8 +277,8 @@ func sarifFinding(rep report.Report, g group) string {
 	return sarifText(strings.Join(lines, "\n\n"), 4000)
 }
 
-// sarifText is a text of at most so many characters that holds no embedded link (3.11.6) and is not empty, which code
-// scanning does not take.
+// sarifText returns a text of at most limit characters without embedded links (3.11.6). It is never empty, because code
+// scanning does not accept that.
 func sarifText(s string, limit int) string {
 	if s == "" {
 		return "-"
@@ -285,15 +286,14 @@ func sarifText(s string, limit int) string {
 	return shorten(strings.ReplaceAll(s, "](", "] ("), limit)
 }
 
-// sarifFingerprints tell a finding from others, and that it is the same in a later run (3.27.17). They do not depend on
-// what a server said. Code scanning has a fingerprint of its own, which its upload action makes; it warns of one that
-// is given.
+// sarifFingerprints identify a finding in later runs (3.27.17). They do not depend on what a server sent. The upload
+// action of code scanning makes its own fingerprint, and warns if there is one of the same name.
 func sarifFingerprints(id string) map[string]string {
 	sum := sha256.Sum256([]byte(id))
 	return map[string]string{"mcpcheck/v1": hex.EncodeToString(sum[:8])}
 }
 
-// newSarifInvocation says how the run went.
+// newSarifInvocation describes how the run went.
 func newSarifInvocation(r report.Report, o Options) sarifInvocation {
 	i := sarifInvocation{
 		Successful: slices.Contains([]int{report.ExitConforms, report.ExitFails}, r.ExitCode),
@@ -324,5 +324,5 @@ func sarifError(text string) sarifNotification {
 	return sarifNotification{Level: "error", Message: sarifMessage{Text: text}}
 }
 
-// sarifTime is a time in UTC, with milliseconds (3.9).
+// sarifTime returns a time in UTC, with milliseconds (3.9).
 func sarifTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

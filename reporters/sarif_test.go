@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// writeSARIFWithCatalogue is SARIF with a catalogue of one entry.
+// writeSARIFWithCatalogue is SARIF with a catalogue of one requirement.
 func writeSARIFWithCatalogue(w io.Writer, r report.Report) error {
 	rules := func(id string) (*catalogue.Requirement, bool) {
 		entry := &catalogue.Requirement{ID: id, Statement: "Servers MUST\n do [it](http://x).", Checklist: true}
@@ -22,7 +22,8 @@ func writeSARIFWithCatalogue(w io.Writer, r report.Report) error {
 	return SARIF(w, r, Options{Location: Location{Path: "mcpcheck.yaml"}, FindRequirement: rules})
 }
 
-// The schema is that of the OASIS standard with errata 01, as github.com/owenrumney/go-sarif/v3 carries it.
+// TestSARIFIsValid uses the schema of the OASIS standard with errata 01, which github.com/owenrumney/go-sarif/v3
+// contains.
 func TestSARIFIsValid(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -33,7 +34,7 @@ func TestSARIFIsValid(t *testing.T) {
 	checkValid(t, s, writeSARIFWithCatalogue, allSampleReports())
 }
 
-// parseSARIF is the only run of a SARIF file.
+// parseSARIF returns the only run of a SARIF file.
 func parseSARIF(t *testing.T, r report.Report) sarifRun {
 	t.Helper()
 	var log sarifLog
@@ -43,8 +44,8 @@ func parseSARIF(t *testing.T, r report.Report) sarifRun {
 	return log.Runs[0]
 }
 
-// What GitHub's page "SARIF support for code scanning" calls required is there, and not empty, nor longer than it
-// takes.
+// TestSARIFIsWhatCodeScanningWants checks that everything which GitHub's page "SARIF support for code scanning" calls
+// required exists, is not empty, and is not too long.
 func TestSARIFIsWhatCodeScanningWants(t *testing.T) {
 	for name, r := range allSampleReports() {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +115,7 @@ func TestSARIFLevels(t *testing.T) {
 	}
 }
 
-// A finding is the same whatever the server said.
+// TestSARIFFingerprintsAreStable checks that the fingerprint of a finding does not depend on what the server sent.
 func TestSARIFFingerprintsAreStable(t *testing.T) {
 	prints := func(r report.Report) (all []string) {
 		for _, x := range parseSARIF(t, r).Results {

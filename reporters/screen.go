@@ -10,40 +10,47 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// screen is what people are to know of a run, what blocks first. It says nothing of how that is written.
+// screen is what people need to know of a run, the blocking findings first. It does not say how it is written.
 type screen struct {
 	entries []entry
-	facts   []fact // one line each, of what is not worth an entry
-	word    string // PASS, FAIL …
-	parts   []string
+	// facts are for what does not need an entry, with one line each.
+	facts []fact
+	word  string // PASS, FAIL …
+	parts []string
 }
 
-// entry is something to look at: a failure and those of the same cause, a crash, a list.
+// entry is a finding to look at: a failure with those of the same cause, a crash, or a list.
 type entry struct {
-	sign        string // ✗ blocks, ! wants to be looked at, ~ is accepted, ? is not decided, ✓ passed
-	name        string
-	level       string
-	requirement string // the requirement as a sentence
-	summary     string // what it comes to, where there is no more than its name
-	facts       []fact
+	// sign is ✗ (blocks), ! (needs attention), ~ (is accepted), ? (is not decided) or ✓ (passed).
+	sign  string
+	name  string
+	level string
+	// requirement is the requirement as a sentence.
+	requirement string
+	// summary is the outcome, for entries that show nothing else besides their name.
+	summary string
+	facts   []fact
 
-	result *report.Result // whose evidence there is besides; nil: none
+	// result has the evidence; it may be nil.
+	result *report.Result
 }
 
-// fact is a label and what stands behind it. What is quoted is cut: a line of several to one line each.
+// fact is a label and a text. Quoted texts are cut: each of several lines to one line.
 type fact struct {
 	label, text string
 	quoted      bool
-	maxLines    int // at most so many are shown, unless everything is; 0: all
+	// maxLines is the number of lines that are shown, unless everything is; 0 for all.
+	maxLines int
 }
 
-// maxEntries is how many failures are shown with what was sent and received, unless details are wanted.
+// maxEntries is the number of failures that are shown with what was sent and received, unless details are wanted.
 const maxEntries = 4
 
-// maxCrashes is how many crashes are shown, and how many kinds of tools that never work.
+// maxCrashes is the number of crashes that are shown, and of kinds of tools that never work.
 const maxCrashes = 3
 
-// newScreen is the screen of a report, or one with the details of all failures and what was not decided.
+// newScreen returns the screen of a report. With detailed it has the details of all failures and of what was not
+// decided.
 func newScreen(r report.Report, detailed bool) screen {
 	shown := withoutHiddenAdvice(r)
 	crashes := distinctCrashes(shown.Results)
@@ -75,7 +82,7 @@ func newScreen(r report.Report, detailed bool) screen {
 	return s
 }
 
-// limitEntries leaves of the entries beyond the first few what they are, and says how to see more of them.
+// limitEntries reduces the entries beyond the first few to their names, and says how to see more.
 func limitEntries(all []entry) []entry {
 	if len(all) <= maxEntries {
 		return all
@@ -91,7 +98,7 @@ func limitEntries(all []entry) []entry {
 	return shown
 }
 
-// failureEntries are failures, the worst first; together those that have one cause, if that is wanted.
+// failureEntries returns entries for failures, the worst first. With together, failures with one cause are one entry.
 func failureEntries(r report.Report, results []report.Result, sign string, together bool) (entries []entry) {
 	key := findingKey
 	if together {
@@ -103,8 +110,8 @@ func failureEntries(r report.Report, results []report.Result, sign string, toget
 	return entries
 }
 
-// WorstFirst are the results with the worst first: MUSTs before SHOULDs, one's own failures before those of an SDK, and
-// last what is not decided.
+// WorstFirst sorts results, the worst first: MUSTs before SHOULDs, the server's own failures before those of an SDK,
+// and last what is not decided.
 func WorstFirst(results []report.Result) []report.Result {
 	return slices.SortedStableFunc(slices.Values(results), func(a, b report.Result) int {
 		return cmp.Compare(severity(a), severity(b))
@@ -126,7 +133,7 @@ func severity(r report.Result) int {
 	}
 }
 
-// failureEntry is a failure, and which others have the same cause.
+// failureEntry returns the entry of a failure, with the others of the same cause.
 func failureEntry(r report.Report, cause []group, sign string) entry {
 	x := cause[0].newest()
 	e := entry{sign: sign, name: x.ID, level: entryLevel(r, cause[0]), requirement: x.RequirementText(), result: &x}
@@ -166,7 +173,7 @@ func failureEntry(r report.Report, cause []group, sign string) entry {
 	return e
 }
 
-// entryLevel is how strong a failure is, and whose.
+// entryLevel returns the level of a failure, and where it comes from.
 func entryLevel(r report.Report, g group) string {
 	x := g.newest()
 	level := x.Level.String()
@@ -190,12 +197,12 @@ func entryLevel(r report.Report, g group) string {
 	return joinParts(level, whose, revisionsText(r, g))
 }
 
-// crashEntries are the deaths of the server, each cause once, those by messages that no client sends as one entry.
-// Where nothing blocks and only such messages end the server, they are a fact instead.
+// crashEntries returns entries for crashes, one for each cause. Crashes by messages that no client sends are one entry
+// together, or the text instead if nothing blocks and there are no others.
 func crashEntries(r report.Report, all []crash, detailed bool) (entries []entry, instead string) {
 	if !detailed {
 		odd := filter(all, func(c crash) bool { return c.invalid })
-		if all = all[:len(all)-len(odd)]; len(odd) > 0 { // they are the last
+		if all = all[:len(all)-len(odd)]; len(odd) > 0 { // They are the last ones.
 			all = append(all, mergeCrashes(odd))
 		}
 		if len(all) == 1 && all[0].invalid && r.ExitCode == report.ExitConforms {
@@ -219,7 +226,7 @@ func crashEntries(r report.Report, all []crash, detailed bool) (entries []entry,
 	return entries, ""
 }
 
-// invalidText says how many messages that no client sends end the server.
+// invalidText says how many messages that no client sends crash the server.
 func (c crash) invalidText() string {
 	what := "malformed or unexpected message"
 	if c.malformed {
@@ -229,8 +236,8 @@ func (c crash) invalidText() string {
 	return Plural(n, what) + " " + wordForm(n, "ends", "end") + " the server"
 }
 
-// toolEntries are the tools that do not work and those that never answer. One that ended the server is among the
-// crashes, if one of them is by a call of it.
+// toolEntries returns entries for the tools that do not work and for those that never answer. A tool that crashed the
+// server is left to the crashes if one of them is by a call of it.
 func toolEntries(r report.Report, crashes []crash) (entries []entry) {
 	tools := callableTools(r)
 	seen := func(u report.ToolUse) bool {
@@ -254,12 +261,12 @@ func toolEntries(r report.Report, crashes []crash) (entries []entry) {
 	return entries
 }
 
-// toolNames are some of the names.
+// toolNames names some of the tools.
 func toolNames(tools []report.ToolUse) string {
 	return joinSome(mapEach(tools, func(u report.ToolUse) string { return u.Name }), 3)
 }
 
-// staleEntries are the entries of the baseline that do not hold any more.
+// staleEntries returns entries for the stale entries of the baseline.
 func staleEntries(r report.Report) []entry {
 	if len(staleBaseline(r)) == 0 {
 		return nil
@@ -272,7 +279,7 @@ func staleEntries(r report.Report) []entry {
 	return []entry{e}
 }
 
-// undecidedEntries are what is no more than it is for a reason: passes that are partial, and what was not decided.
+// undecidedEntries returns entries for results that are limited by a reason: partial passes, and what was not decided.
 func undecidedEntries(results []report.Result) (entries []entry) {
 	if partly := filter(results, isPartial); len(partly) > 0 {
 		entries = append(entries, reasonsEntry("✓", fmt.Sprintf("%d passed partly", len(partly)), partly))
@@ -286,7 +293,7 @@ func undecidedEntries(results []report.Result) (entries []entry) {
 	return entries
 }
 
-// reasonsEntry says why results are no more than they are: each reason once, with the ids that it holds for.
+// reasonsEntry lists the reasons of results, each once with the ids that it holds for.
 func reasonsEntry(sign, name string, results []report.Result) entry {
 	e := entry{sign: sign, name: name}
 	for _, g := range groupBy(results, reasonKey) {
@@ -297,7 +304,7 @@ func reasonsEntry(sign, name string, results []report.Result) entry {
 	return e
 }
 
-// adviceEntries are the recommendations that are not followed, and what was measured for them.
+// adviceEntries returns entries for the recommendations that are not followed, and for what was measured.
 func adviceEntries(r report.Report) []entry {
 	all := filter(r.Results, report.Result.IsAdvice)
 	if len(all) == 0 {
@@ -315,8 +322,8 @@ func adviceEntries(r report.Report) []entry {
 	return []entry{e}
 }
 
-// facts are a line each: of tools, of what is accepted, of failures that do not block, of what was not decided and of
-// recommendations. The last line of what has more says how to see it.
+// facts returns one line each about tools, accepted failures, failures that do not block, what was not decided, and
+// recommendations. The last line says how to see more, if there is more.
 func facts(r report.Report, crashes string, detailed bool) (all []fact) {
 	shown := withoutHiddenAdvice(r)
 	add := func(label, text string) {
@@ -377,7 +384,7 @@ func minorText(results []report.Result) string {
 	return text + ": -v"
 }
 
-// wordForm is the form of a word for so many.
+// wordForm returns the form of a word for a count.
 func wordForm(n int, one, many string) string {
 	if n == 1 {
 		return one

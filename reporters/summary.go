@@ -9,14 +9,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// tally counts results as reports speak of them.
+// tally counts results in the categories of reports.
 type tally struct {
 	report.Counts
-	gatingFails   int // of Fail; what else gates is inconclusive
-	knownFails    int // of Fail
-	notTried      int // of Skip, by a quick run
-	partialPasses int // of Pass
-	callsOff      int // of Inconclusive, as isCallsOff has it
+	// gatingFails counts blocking results of Fail. Other blocking ones are inconclusive.
+	gatingFails int
+	// knownFails counts known failures of Fail.
+	knownFails int
+	// notTried counts results of Skip that a quick run did not try.
+	notTried int
+	// partialPasses counts partial passes of Pass.
+	partialPasses int
+	// callsOff counts results of Inconclusive for which isCallsOff is true.
+	callsOff int
 }
 
 func count(results []report.Result) tally {
@@ -40,13 +45,13 @@ func count(results []report.Result) tally {
 	return t
 }
 
-// isPartial reports whether a pass is partial.
+// isPartial reports whether a result is a partial pass.
 func isPartial(r report.Result) bool { return r.Verdict == catalogue.Pass && r.Message != "" }
 
-// newFails are the fails that neither the baseline lists nor an SDK explains.
+// newFails returns the number of failures that neither the baseline lists nor an SDK explains.
 func (t tally) newFails() int { return t.Fail - t.knownFails - t.SDK }
 
-// failures is "2 blocking failures, 3 others", or "" if there are none but those that are accepted.
+// failures returns text like "2 blocking failures, 3 others", or "" if all failures are accepted.
 func (t tally) failures() string {
 	others := t.newFails() - t.gatingFails
 	switch {
@@ -60,7 +65,7 @@ func (t tally) failures() string {
 	return fmt.Sprintf("%s, %s", Plural(t.gatingFails, "blocking failure"), Plural(others, "other"))
 }
 
-// knownText is "2 known failures", or "" if there are none.
+// knownText returns text like "2 known failures", or "" if there are none.
 func (t tally) knownText() string {
 	if t.knownFails == 0 {
 		return ""
@@ -68,7 +73,7 @@ func (t tally) knownText() string {
 	return Plural(t.knownFails, "known failure")
 }
 
-// sdkFailures is "2 failures of the SDK", or "" if there are none.
+// sdkFailures returns text like "2 failures of the SDK", or "" if there are none.
 func (t tally) sdkFailures() string {
 	if t.SDK == 0 {
 		return ""
@@ -76,7 +81,7 @@ func (t tally) sdkFailures() string {
 	return Plural(t.SDK, "failure") + " of the SDK"
 }
 
-// sdkDeviations says how many fails come from SDKs and which these are, or "" if there are none.
+// sdkDeviations says how many failures come from SDKs and names the SDKs, or returns "" if there are none.
 func sdkDeviations(results []report.Result) string {
 	excused := filter(results, report.Result.IsKnownDeviation)
 	names := group(excused).names(func(r report.Result) string { return sdkText(*r.SDK) })
@@ -89,7 +94,7 @@ func sdkDeviations(results []report.Result) string {
 	return fmt.Sprintf("%d known deviations of %s, none in your code", len(excused), strings.Join(names, " and "))
 }
 
-// sdkText is an SDK in a sentence: the TypeScript SDK 1.x, mcp-go 1.x.
+// sdkText names an SDK in a sentence: the TypeScript SDK 1.x, mcp-go 1.x.
 func sdkText(sdk report.SDKInfo) string {
 	if strings.Contains(sdk.Name, " SDK") && sdk.Name != "an SDK" {
 		return "the " + sdk.Name
@@ -97,8 +102,8 @@ func sdkText(sdk report.SDKInfo) string {
 	return sdk.Name
 }
 
-// acceptedText is why a fail does not gate that would, and "" of every other: the baseline lists it, or it comes from
-// an SDK.
+// acceptedText returns why a failure does not block that otherwise would: the baseline lists it, or it comes from an
+// SDK. It returns "" for other results.
 func acceptedText(r report.Result) string {
 	switch {
 	case isKnown(r):
@@ -109,10 +114,10 @@ func acceptedText(r report.Result) string {
 	return ""
 }
 
-// undecided is how many are not decided and do not gate.
+// undecided returns the number of results that are not decided and do not block.
 func (t tally) undecided() int { return t.Inconclusive - t.Gating + t.gatingFails }
 
-// inconclusive is "3 not decided (1 blocking)", or "" if there are none.
+// inconclusive returns text like "3 not decided (1 blocking)", or "" if there are none.
 func (t tally) inconclusive() string {
 	gating := t.Gating - t.gatingFails
 	switch {
@@ -124,7 +129,7 @@ func (t tally) inconclusive() string {
 	return fmt.Sprintf("%d not decided (%d blocking)", t.Inconclusive, gating)
 }
 
-// others are the counts that are not passes or failures, without the zeros.
+// others returns the counts of results other than passes and failures, without zeros.
 func (t tally) others() (parts []string) {
 	if t.knownFails > 0 {
 		parts = append(parts, t.knownText())
@@ -147,7 +152,7 @@ func (t tally) others() (parts []string) {
 	return parts
 }
 
-// verdict is a run in one word, what to say of it, and what else there is to say.
+// verdict returns the verdict of a run in one word, the text about it, and further remarks.
 func verdict(r report.Report) (word string, parts, more []string) {
 	t := count(r.Results)
 	passed := fmt.Sprintf("%d passed", t.Pass)
@@ -163,7 +168,7 @@ func verdict(r report.Report) (word string, parts, more []string) {
 		more = append(more, t.failures())
 	case report.ExitFails:
 		word, parts = "FAIL", []string{t.failures(), staleText(r), passed}
-		if t.gatingFails == 0 { // what fails the run comes first
+		if t.gatingFails == 0 { // What makes the run fail comes first.
 			parts = []string{staleText(r), passed, t.failures()}
 		}
 		if t.Gating > t.gatingFails {
@@ -192,24 +197,24 @@ func verdict(r report.Report) (word string, parts, more []string) {
 			more = append(more, other)
 		}
 	}
-	if r.Problem == "" { // which would say the same
+	if r.Problem == "" { // The problem would say the same.
 		more = append(more, commonCause(r.Results))
 	}
 	more = append(more, strings.Join(revisionsOf(r.Revisions), ", "), "profile "+string(r.Profile))
 	return word, nonEmpty(parts...), nonEmpty(more...)
 }
 
-// outcomeText is all that there is to say of a run, the counts first.
+// outcomeText returns the verdict and all text about a run, the counts first.
 func outcomeText(r report.Report) (word, said string) {
 	word, parts, more := verdict(r)
 	return word, joinParts(joinParts(parts...), joinParts(more...), duration(r.Seconds))
 }
 
-// minMusts is how many requirements at MUST a cause has to leave open to be named with the verdict.
+// minMusts is the number of undecided requirements at MUST from which a common cause is named with the verdict.
 const minMusts = 10
 
-// commonCause says that many requirements at MUST are inconclusive for the same reason, the commonest, and which; "" if
-// not. Calls that the operator does not allow are none: what they are is said by themselves.
+// commonCause names the most frequent reason for which requirements at MUST are not decided, and their number; "" if
+// there are too few. Calls that the operator does not allow do not count, because they have their own lines.
 func commonCause(results []report.Result) string {
 	open := filter(results, func(r report.Result) bool {
 		return r.Verdict == catalogue.Inconclusive && r.Level == catalogue.Must && r.Reason != report.CallsOff
@@ -226,7 +231,7 @@ func commonCause(results []report.Result) string {
 	return fmt.Sprintf("%d MUSTs not decided: %s", len(most), shorten(headline(most[0].Message), 120))
 }
 
-// conclusion is a run in one sentence, without its subject.
+// conclusion describes a run in one sentence without a subject.
 func conclusion(r report.Report) string {
 	mcp := strings.TrimSpace("MCP " + strings.Join(revisionsOf(r.Revisions), ", "))
 	t := count(r.Results)
@@ -251,10 +256,10 @@ func conclusion(r report.Report) string {
 	return "mcpcheck itself failed"
 }
 
-// isQuick reports whether a run was a quick one, which does not try everything.
+// isQuick reports whether a run was a quick one, which does not test everything.
 func isQuick(r report.Report) bool { return r.Options != nil && r.Options.Quick }
 
-// limitation says that a quick run, or a record, does not tell everything.
+// limitation says that a quick run, or the test of a recording, does not test everything.
 func limitation(r report.Report) string {
 	switch {
 	case r.Recorded:
@@ -265,10 +270,10 @@ func limitation(r report.Report) string {
 	return ""
 }
 
-// isViolation reports whether a result gates by the specification itself.
+// isViolation reports whether a result blocks because of the specification itself.
 func isViolation(r report.Result) bool { return r.GatedBy == catalogue.GateMust }
 
-// verdictEmoji is what a reader sees first.
+// verdictEmoji returns an emoji for the verdict.
 func verdictEmoji(r report.Report) string {
 	switch r.ExitCode {
 	case report.ExitConforms:
@@ -279,7 +284,7 @@ func verdictEmoji(r report.Report) string {
 	return "⚠️"
 }
 
-// staleText is "2 stale entries", or "" if there are none.
+// staleText returns text like "2 stale entries", or "" if there are none.
 func staleText(r report.Report) string {
 	switch n := len(staleBaseline(r)); n {
 	case 0:
@@ -291,10 +296,10 @@ func staleText(r report.Report) string {
 	}
 }
 
-// staleFix is what to do about stale entries.
+// staleFix says what to do about stale entries.
 const staleFix = "take them out or correct them; mcpcheck baseline does it from a run"
 
-// staleBaseline are the entries of the baseline that do not hold any more.
+// staleBaseline returns the stale entries of the baseline.
 func staleBaseline(r report.Report) []report.StaleEntry {
 	if r.Baseline == nil {
 		return nil
@@ -302,18 +307,19 @@ func staleBaseline(r report.Report) []report.StaleEntry {
 	return r.Baseline.Stale
 }
 
-// stalePosition is where an entry of the baseline stands: "mcpcheck-baseline.yaml:7".
+// stalePosition returns where an entry of the baseline is, such as "mcpcheck-baseline.yaml:7".
 func stalePosition(r report.Report, s report.StaleEntry) string {
 	return fmt.Sprintf("%s:%d", r.Baseline.File, s.Line)
 }
 
-// staleName is the name of a stale entry as a test. An entry may be stale twice.
+// staleName returns the name of a stale entry as a test. An entry may be stale for two reasons.
 func staleName(s report.StaleEntry) string {
 	return fmt.Sprintf("baseline: %s (line %d)", s.Entry, s.Line)
 }
 
-// testName is the name of a result where tests have one name each. It never varies with what a server does, and names
-// the revision only where there are several, for a server that moves to a newer one to keep its history.
+// testName returns the name of a result in formats in which a test has a single name. It does not depend on what a
+// server does. It names the revision only if there are several, so that a server that moves to a newer one keeps its
+// history.
 func testName(r report.Result, several bool) string {
 	if several {
 		return r.ID + " (" + r.Revision + ")"
@@ -321,7 +327,7 @@ func testName(r report.Result, several bool) string {
 	return r.ID
 }
 
-// knownText is why a fail is accepted, and until when.
+// knownText says why a failure is accepted, and until when.
 func knownText(k report.KnownInfo) string {
 	parts := []string{k.Reason}
 	if k.Flaky {
@@ -333,16 +339,16 @@ func knownText(k report.KnownInfo) string {
 	return joinParts(parts...)
 }
 
-// isKnown reports whether a result is a fail that the baseline lists.
+// isKnown reports whether a result is a failure that the baseline lists.
 func isKnown(r report.Result) bool { return r.Known != nil && r.Verdict == catalogue.Fail && !r.Gates }
 
-// isTentative reports whether a result is a fail that does not gate since its check is new.
+// isTentative reports whether a result is a failure that does not block because its check is new.
 func isTentative(r report.Result) bool { return r.Tentative && r.Verdict == catalogue.Fail }
 
-// isFailure reports whether what kept a run from success lies in this result.
+// isFailure reports whether a result makes the run fail.
 func isFailure(r report.Result) bool { return r.Gates || r.Verdict == catalogue.Error }
 
-// resultGate says whether a result counts against the exit code, and why.
+// resultGate says whether a result blocks, and why.
 func resultGate(r report.Result) string {
 	if isKnown(r) {
 		return "known, not blocking"
@@ -359,7 +365,7 @@ func resultGate(r report.Result) string {
 	return gateText(r.GatedBy)
 }
 
-// countsText is resultGate, or that the result is an error of mcpcheck, which is one reason more for a run to fail.
+// countsText is resultGate, or says that the result is a fault of mcpcheck, which makes the run fail too.
 func countsText(r report.Result) string {
 	if r.Verdict == catalogue.Error {
 		return shortGate(r)
@@ -384,7 +390,8 @@ func gateText(g catalogue.Gate) string {
 	return "blocking"
 }
 
-// gateNote is gateText where the level alone does not say it: of what blocks by no MUST of the specification.
+// gateNote is gateText if the level does not say it: for results that block for another reason than a MUST of the
+// specification.
 func gateNote(r report.Result) string {
 	if r.GatedBy == catalogue.NoGate || r.GatedBy == catalogue.GateMust {
 		return ""
@@ -392,7 +399,7 @@ func gateNote(r report.Result) string {
 	return resultGate(r)
 }
 
-// requestingDirectories are the directories that ask for what a server lacks.
+// requestingDirectories names the directories whose rules the server does not follow.
 func requestingDirectories(r report.Result) string {
 	var names []string
 	for _, ask := range r.DirectoryRules {
@@ -401,7 +408,7 @@ func requestingDirectories(r report.Result) string {
 	return strings.Join(names, ", ")
 }
 
-// shortGate is in one word why a result kept a run from success.
+// shortGate says in one word why a result makes the run fail.
 func shortGate(r report.Result) string {
 	if r.Verdict == catalogue.Error {
 		return "error of mcpcheck"
@@ -409,7 +416,7 @@ func shortGate(r report.Result) string {
 	return strings.Join(nonEmpty(string(r.GatedBy), requestingDirectories(r)), ": ")
 }
 
-// testedAgainstText says which revision a server was tested against, and how that came about.
+// testedAgainstText names the revision that a server was tested against, and how it was selected.
 func testedAgainstText(revisions []report.RevisionInfo) string {
 	switch len(revisions) {
 	case 0:
@@ -420,8 +427,8 @@ func testedAgainstText(revisions []report.RevisionInfo) string {
 	return "tested against " + strings.Join(revisionsOf(revisions), ", ")
 }
 
-// alsoSupportsText says that the server supports the other era as well, by the newest revision of that; empty when it
-// does not, as far as that is known.
+// alsoSupportsText names the newest revision of the other era that the server supports; empty if it is not known to
+// support one.
 func alsoSupportsText(r report.Report) string {
 	for _, revision := range slices.Backward(r.Server.Revisions) {
 		if !slices.ContainsFunc(r.Revisions, func(judged report.RevisionInfo) bool {
@@ -433,8 +440,8 @@ func alsoSupportsText(r report.Report) string {
 	return ""
 }
 
-// undiscoveredText says why the server is judged by a handshake alone though it may mean to do without; empty when
-// there is nothing to say.
+// undiscoveredText says why the server was tested with a handshake although it may be a modern one; empty if there is
+// no such reason.
 func undiscoveredText(s report.ServerInfo) string {
 	if s.DiscoverError == "" {
 		return ""
@@ -442,7 +449,7 @@ func undiscoveredText(s report.ServerInfo) string {
 	return "not tested without a handshake: server/discover was answered with " + s.DiscoverError
 }
 
-// oneClientText says that the server serves one client at a time; empty when it serves several.
+// oneClientText says that the server serves one client at a time; empty if it serves several.
 func oneClientText(s report.ServerInfo) string {
 	if !s.OneClient {
 		return ""
@@ -464,7 +471,7 @@ func negotiation(r report.RevisionInfo) string {
 	return "requested"
 }
 
-// revisionsOf are the revisions judged, each once.
+// revisionsOf returns the tested revisions, each once.
 func revisionsOf(infos []report.RevisionInfo) (revisions []string) {
 	for _, info := range infos {
 		if !slices.Contains(revisions, info.Revision) {
@@ -474,7 +481,7 @@ func revisionsOf(infos []report.RevisionInfo) (revisions []string) {
 	return revisions
 }
 
-// subjects are those of a result, unless its message names every one.
+// subjects returns the subjects of a result, unless its message names all of them.
 func subjects(r report.Result) []string {
 	for _, name := range r.Subjects {
 		if !strings.Contains(r.Message, name) {
@@ -484,10 +491,10 @@ func subjects(r report.Result) []string {
 	return nil
 }
 
-// group is results of several revisions or requirements that say the same.
+// group is a set of results of several revisions or requirements with the same content.
 type group []report.Result
 
-// groupBy puts together results with the same key, in the order of the first of each.
+// groupBy groups results by key, in the order of the first of each.
 func groupBy(results []report.Result, key func(report.Result) string) (groups []group) {
 	at := map[string]int{}
 	for _, r := range results {
@@ -503,7 +510,7 @@ func groupBy(results []report.Result, key func(report.Result) string) (groups []
 	return groups
 }
 
-// levelText is the level of a finding, and that of its requirement where the deviation is a lesser one.
+// levelText returns the level of a finding and, for a minor violation, that of its requirement.
 func levelText(r report.Result) string {
 	text := r.Level.String()
 	if r.Level < r.EntryLevel && r.Verdict == catalogue.Fail {
@@ -515,26 +522,26 @@ func levelText(r report.Result) string {
 	return text
 }
 
-// findingKey is the key of results that differ only in revision and wire.
+// findingKey returns a key of results that differ only in revision and evidence.
 func findingKey(r report.Result) string {
 	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%t\x00%t",
 		r.ID, r.Verdict, r.Level, r.GatedBy, r.Message, isKnown(r), r.IsKnownDeviation())
 }
 
-// reasonKey is the key of results that could not be tried for one reason.
+// reasonKey returns a key of results that are not decided for the same reason.
 func reasonKey(r report.Result) string {
 	return fmt.Sprint(headline(r.Message), "\x00", r.GatedBy)
 }
 
-// newest is the result that stands for the group.
+// newest returns the result that represents the group.
 func (g group) newest() report.Result { return g[len(g)-1] }
 
-// ids are the requirements of the group, each once.
+// ids returns the ids of the group, each once.
 func (g group) ids() []string {
 	return g.names(func(r report.Result) string { return r.ID })
 }
 
-// revisions are the revisions of the group, each once.
+// revisions returns the revisions of the group, each once.
 func (g group) revisions() []string {
 	return g.names(func(r report.Result) string { return r.Revision })
 }
@@ -556,8 +563,8 @@ func revisionsText(r report.Report, g group) string {
 	return strings.Join(g.revisions(), ", ")
 }
 
-// wantGot are what was wanted and what came, each on one line: of several findings, of the first. Where there is none,
-// the message is what came.
+// wantGot returns what was expected and what was received, each on one line. It uses the first finding. Without
+// findings, the message is what was received.
 func wantGot(r report.Result) (want, got string) {
 	if len(r.Findings) == 0 {
 		return "", headline(r.Message)
@@ -567,7 +574,7 @@ func wantGot(r report.Result) (want, got string) {
 	return want, got
 }
 
-// filter are the values that the predicate picks.
+// filter returns the values that the predicate selects.
 func filter[V any](all []V, pick func(V) bool) (picked []V) {
 	for _, r := range all {
 		if pick(r) {

@@ -12,12 +12,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TAP writes the report as Test Anything Protocol 14, which readers of 12 and 13 understand as well: one flat list of
-// tests with stable names (see testName), and with YAML diagnostics where there is something to say.
+// TAP writes the report in the Test Anything Protocol 14, which readers of versions 12 and 13 understand as well: one
+// flat list of tests with stable names (see testName), and with YAML diagnostics where there is something to say.
 //
-// Only what gates, an error of mcpcheck and a stale entry of the baseline are failures. A fail that does not gate is
-// marked TODO, which fails nothing; what does not apply or could not be tried is marked SKIP. What kept the run from
-// its end is a Bail out at the end.
+// Only blocking results, faults of mcpcheck and stale entries of the baseline are failures. A failure that does not
+// block is marked TODO. What does not apply or was not decided is marked SKIP. A problem of the run is a Bail out at
+// the end.
 func TAP(w io.Writer, r report.Report) error {
 	r = printableReport(r)
 	var b lineBuilder
@@ -49,11 +49,11 @@ func TAP(w io.Writer, r report.Report) error {
 type tapTest struct {
 	failed      bool
 	name        string
-	directive   string // SKIP or TODO, and why
+	directive   string // SKIP or TODO, with the reason
 	diagnostics tapDiagnostics
 }
 
-// tapDiagnostics is what stands below a test point. The first two keys are those of TAP 14's own examples.
+// tapDiagnostics follow a test point. The first two keys are those of the examples in TAP 14.
 type tapDiagnostics struct {
 	Message  string   `yaml:"message,omitempty"`
 	Severity string   `yaml:"severity,omitempty"` // fail, todo or skip
@@ -76,7 +76,7 @@ func (p tapTest) add(b *lineBuilder, number int) error {
 	if p.directive != "" {
 		line += " # " + tapText(p.directive)
 	}
-	if strings.HasSuffix(line, "{") { // which some readers take for the beginning of a subtest
+	if strings.HasSuffix(line, "{") { // Some readers take this for the beginning of a subtest.
 		line += "…"
 	}
 	b.add(line)
@@ -93,7 +93,7 @@ func (p tapTest) add(b *lineBuilder, number int) error {
 	return nil
 }
 
-// tapTests are the results, and then the entries of the baseline that are stale.
+// tapTests returns the results and then the stale entries of the baseline.
 func tapTests(r report.Report) (tests []tapTest) {
 	several := len(revisionsOf(r.Revisions)) > 1
 	for _, x := range r.Results {
@@ -140,10 +140,10 @@ func newTapTest(name string, r report.Result) tapTest {
 	return p
 }
 
-// milliseconds are seconds to the microsecond.
+// milliseconds converts seconds to milliseconds with three decimals.
 func milliseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e3 }
 
-// tapText is a text as a part of a line, with what begins a directive escaped.
+// tapText returns a text as a part of a line, with the beginnings of directives escaped.
 func tapText(s string) string { return tapEscapes.Replace(withoutCommands(printableLine(s))) }
 
 var tapEscapes = strings.NewReplacer(`\`, `\\`, "#", `\#`)

@@ -9,11 +9,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// tapLine is what a line outside of a diagnosis looks like.
+// tapLine matches a line outside of diagnostics.
 var tapLine = regexp.MustCompile(`^(TAP version 14|1\.\.[0-9]+( # SKIP .+)?|` +
 	`(not )?ok [0-9]+ - ([^\\#]|\\[\\#])+( # (SKIP|TODO) .*)?|#.*|Bail out! .*)$`)
 
-// parseTAP are the test points of a TAP file, each on its line; what stands between does not break the grammar.
+// parseTAP returns the test points of a TAP file, one on each line, and checks the lines between them.
 func parseTAP(t *testing.T, r report.Report) (points []string, bail bool) {
 	t.Helper()
 	inside := false
@@ -38,7 +38,8 @@ func parseTAP(t *testing.T, r report.Report) (points []string, bail bool) {
 	return points, bail
 }
 
-// Test points are numbered, as many as planned, and fail exactly when the run does.
+// TestTAPIsRedWhenTheRunFails checks that test points are numbered, as many as planned, and fail exactly if the run
+// does.
 func TestTAPIsRedWhenTheRunFails(t *testing.T) {
 	for name, r := range allSampleReports() {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestTAPIsRedWhenTheRunFails(t *testing.T) {
 	}
 }
 
-// What a server says is no directive, and begins no subtest.
+// TestTAPEscapes checks that text from a server is not a directive and does not begin a subtest.
 func TestTAPEscapes(t *testing.T) {
 	r := nonGatingShould()
 	r.ID, r.Message = "tools/a", `got \ # SKIP it {`

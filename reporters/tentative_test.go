@@ -8,7 +8,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestTentative: a fail of a check that is new is told as one that does not gate for that, under no profile.
+// TestTentative checks that a failure of a new check is reported as one that does not block for this reason, under
+// every profile.
 func TestTentative(t *testing.T) {
 	r := report.Result{ID: "ping/a", Verdict: catalogue.Fail, Level: catalogue.Must, EntryLevel: catalogue.Must,
 		Tentative: true}
@@ -27,7 +28,7 @@ func TestTentative(t *testing.T) {
 	}
 }
 
-// TestSets: reports name the sets by which they judge, and nothing in a name commands a terminal.
+// TestSets checks that reports name the sets of requirements of the run, and that no name controls a terminal.
 func TestSets(t *testing.T) {
 	r := printableReport(report.Report{Revisions: []report.RevisionInfo{
 		{Revision: "2025-11-25", Set: &catalogue.SetInfo{Name: "2025-11-25@1.4.0", Digest: "sha256:1\x1b[2J"}},

@@ -17,9 +17,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// printable escapes, as Go would, whatever is not a visible character, a space or a line feed: control characters,
-// bytes that are not UTF-8, characters that change the direction of text. What comes out can neither command a terminal
-// nor break XML. Backslashes stay single, for JSON to be readable.
+// printable escapes, as Go would, everything except visible characters, spaces and line feeds: control characters,
+// bytes that are not UTF-8, characters that change the direction of text. The result controls no terminal and is valid
+// in XML. Backslashes are not doubled, so that JSON stays readable.
 func printable(s string) string {
 	return escape(s, func(r rune) bool { return r == '\n' || unicode.IsPrint(r) })
 }
@@ -27,8 +27,8 @@ func printable(s string) string {
 // validUTF8 escapes only bytes that are not UTF-8.
 func validUTF8(s string) string { return escape(s, func(rune) bool { return true }) }
 
-// escape writes bytes that are not UTF-8, and characters not to keep, as Go would in a literal. Visible ASCII
-// characters, spaces and line feeds are always kept: most texts are nothing else, which is seen quickly.
+// escape escapes bytes that are not UTF-8, and characters that keep rejects, as Go does in a literal. Visible ASCII
+// characters, spaces and line feeds are always kept, which makes most texts fast.
 func escape(s string, keep func(rune) bool) string {
 	if isPlain(s) || utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !keep(r) }) < 0 {
 		return s
@@ -61,12 +61,12 @@ func isPlain(s string) bool {
 // printableLine is printable for text that must stay on one line.
 func printableLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
 
-// printableWords is printableLine for what a program wrote, in which tabs indent.
+// printableWords is printableLine for the output of programs, in which tabs indent.
 func printableWords(s string) string { return printableLine(tabReplacer.Replace(s)) }
 
 var tabReplacer = strings.NewReplacer("\t", "    ")
 
-// sentence is printableLine for text that was written in several lines, such as a reason in YAML.
+// sentence is printableLine for text that was written on several lines, such as a reason in YAML.
 func sentence(s string) string { return printableLine(strings.Join(strings.Fields(s), " ")) }
 
 // printableText is printable for text of several lines.
@@ -74,7 +74,8 @@ func printableText(s string) string {
 	return strings.TrimRight(printable(strings.ReplaceAll(s, "\r\n", "\n")), "\n")
 }
 
-// printableResult is a copy of the result with nothing in it that a server could use against a terminal or a parser.
+// printableResult returns a copy of the result with all texts printable, so that a server cannot use them against a
+// terminal or a parser.
 func printableResult(r report.Result) report.Result {
 	r.ID = printableLine(r.ID)
 	r.Title = printableLine(r.Title)
@@ -109,10 +110,11 @@ func printableResult(r report.Result) report.Result {
 	return r
 }
 
-// sdkNamePattern is what SDKs are called. A report that was read may say anything.
+// sdkNamePattern matches valid names of SDKs. A report that was read from a file may contain any text.
 var sdkNamePattern = regexp.MustCompile(`^[\w@/.() -]{1,40}$`)
 
-// printableReport is a copy of the report with nothing in it that a server could use against a terminal or a parser.
+// printableReport returns a copy of the report with all texts printable, so that a server cannot use them against a
+// terminal or a parser.
 func printableReport(r report.Report) report.Report {
 	r.Program.Name, r.Program.Version = printableLine(r.Program.Name), printableLine(r.Program.Version)
 	r.Target.Command = mapEach(r.Target.Command, printableLine)
@@ -170,17 +172,18 @@ func printableSet(s *catalogue.SetInfo) *catalogue.SetInfo {
 	return &catalogue.SetInfo{Name: printableLine(s.Name), Digest: printableLine(s.Digest)}
 }
 
-// Workflow commands as GitHub's runner finds them in a log: "::error::" at the beginning of a line, and the older
-// "##[error]" anywhere in one. Our colours count as spaces. (actions/runner, ActionCommand.cs)
+// workflowCommand matches workflow commands as GitHub's runner recognizes them in a log: "::error::" at the beginning
+// of a line, and the older "##[error]" anywhere in a line. Our colours count as spaces. (actions/runner,
+// ActionCommand.cs)
 var workflowCommand = regexp.MustCompile("(?m)^((?: |\x1b\\[[0-9;]*m)*)::")
 
-// withoutCommands is a text in which the runner finds no command, so that what a server says cannot command a workflow
-// when a report is shown in its log.
-func withoutCommands(text string) string {
-	return strings.ReplaceAll(workflowCommand.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
+// withoutCommands returns a text in which the runner finds no command, so that text from a server cannot control a
+// workflow whose log shows a report.
+func withoutCommands(said string) string {
+	return strings.ReplaceAll(workflowCommand.ReplaceAllString(said, `$1\::`), "##[", `##\[`)
 }
 
-// mapEach maps a slice. What is nil stays so, and what is empty.
+// mapEach maps a slice. Nil stays nil, and an empty slice stays empty.
 func mapEach[T, V any](in []T, f func(T) V) []V {
 	if in == nil {
 		return nil
@@ -192,7 +195,7 @@ func mapEach[T, V any](in []T, f func(T) V) []V {
 	return out
 }
 
-// shorten cuts the middle out of a line of more than limit characters: its beginning says what it is, its end whether
+// shorten cuts the middle out of a line of more than limit characters: the beginning shows what it is, the end whether
 // it is complete.
 func shorten(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
@@ -202,8 +205,7 @@ func shorten(s string, limit int) string {
 	return text.Shorten(s, text.Characters, limit-tail-1, tail, "…")
 }
 
-// shortenJSON is shorten for a line that may have a JSON object in it: before it is cut, what tells nothing is left
-// out.
+// shortenJSON is shorten for a line that may contain a JSON object. Before it cuts, it removes uninformative members.
 func shortenJSON(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
@@ -211,7 +213,7 @@ func shortenJSON(s string, limit int) string {
 	return shorten(compactLine(s), limit)
 }
 
-// shortenLinesJSON is cut to one line of so many characters, or to as many as there may be if nothing has to be cut
+// shortenLinesJSON cuts a text to one line of width characters, or returns up to lines lines if nothing has to be cut
 // then.
 func shortenLinesJSON(s string, lines, width int) []string {
 	one := shortenJSON(s, width)
@@ -221,7 +223,7 @@ func shortenLinesJSON(s string, lines, width int) []string {
 	return []string{one}
 }
 
-// compactLine is a line without what tells nothing in the JSON object that it has.
+// compactLine removes uninformative members from the JSON object in a line.
 func compactLine(s string) string {
 	i := strings.IndexByte(s, '{')
 	if i < 0 {
@@ -238,7 +240,7 @@ func compactLine(s string) string {
 	return b.String() + s[i+int(d.InputOffset()):]
 }
 
-// writeEssential writes a value without what every message has, and that a result is an error first.
+// writeEssential writes a value without what every message contains. That a result is an error comes first.
 func writeEssential(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -273,7 +275,7 @@ func writeEssential(b *strings.Builder, v any) {
 	}
 }
 
-// isUninformative reports whether a member of an object tells nothing beside its others.
+// isUninformative reports whether a member of an object adds nothing to the others.
 func isUninformative(object map[string]any, name string) bool {
 	has := func(name string) bool { return object[name] != nil }
 	switch name {
@@ -297,16 +299,16 @@ func shortenLines(s string, limit, width int) string {
 	return strings.Join(shown, "\n")
 }
 
-// labelled is a text with a label before it, or "" if there is no text.
-func labelled(label, text string) string {
-	if text == "" {
+// labelled returns a text with a label before it, or "" if there is no text.
+func labelled(label, value string) string {
+	if value == "" {
 		return ""
 	}
-	return label + text
+	return label + value
 }
 
-// headline is a message on one line: up to the first "got", so that it says what was wanted and what came, or else its
-// first line.
+// headline returns a message on one line: up to the first "got", so that it says what was expected and received, or
+// else its first line.
 func headline(message string) string {
 	var said string
 	for line := range strings.SplitSeq(message, "\n") {
@@ -320,7 +322,7 @@ func headline(message string) string {
 		}
 		said += line
 		if strings.HasPrefix(line, "got ") {
-			said, _ = splitHeadline(said) // without what leads to more
+			said, _ = splitHeadline(said) // without the words that introduce more lines
 			return said
 		}
 	}
@@ -328,20 +330,20 @@ func headline(message string) string {
 	return said
 }
 
-// resultTitle is a headline for where a tool lists results.
+// resultTitle returns a headline for tools that list results.
 func resultTitle(r report.Result) string { return shorten(headline(r.Message), 300) }
 
-// splitHeadline is the first line of a text and the others. If what follows a semicolon in the first line leads to the
-// others ("it died; its last lines:") it goes with them.
-func splitHeadline(text string) (head, rest string) {
-	head, rest, _ = strings.Cut(text, "\n")
+// splitHeadline returns the first line of a text and the others. The part of the first line that introduces the others
+// ("the server exited; its last lines:") goes with them.
+func splitHeadline(said string) (head, rest string) {
+	head, rest, _ = strings.Cut(said, "\n")
 	if i := strings.LastIndex(head, "; "); i >= 0 && strings.HasSuffix(head, ":") {
 		return head[:i], head[i+2:] + "\n" + rest
 	}
 	return strings.TrimSuffix(head, ":"), rest
 }
 
-// Plural is a number of things: "1 failure", "2 failures".
+// Plural returns a number with a noun: "1 failure", "2 failures".
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -351,13 +353,13 @@ func Plural(n int, noun string) string {
 
 // joinSome joins at most limit of the names: "a, b and 3 more".
 func joinSome(names []string, limit int) string {
-	if len(names) == limit+1 { // "and 1 more" is not shorter than its name
+	if len(names) == limit+1 { // "and 1 more" is not shorter than the name.
 		limit++
 	}
 	return joinFirst(names, limit)
 }
 
-// joinFirst joins the first of the names, and says how many there are more.
+// joinFirst joins the first of the names and says how many more there are.
 func joinFirst(names []string, limit int) string {
 	if len(names) <= limit {
 		return strings.Join(names, ", ")
@@ -365,7 +367,7 @@ func joinFirst(names []string, limit int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }
 
-// duration shows seconds as people read them: "0.2 s", "1m15s".
+// duration returns seconds as people read them: "0.2 s", "1m15s".
 func duration(seconds float64) string {
 	if seconds < 60 {
 		return fmt.Sprintf("%.1f s", seconds)
@@ -373,17 +375,18 @@ func duration(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
-// serverText is how a server names itself.
+// serverText returns the name and the version that a server declares.
 func serverText(s report.ServerInfo) string { return strings.TrimSpace(s.Name + " " + s.Version) }
 
-// targetText names the target as one would type it.
+// targetText returns the target as one would type it.
 func targetText(t report.TargetInfo) string {
 	return strings.Join(nonEmpty(t.URL, text.Shell(t.Command...)), " ")
 }
 
-// wireLines are the lines of a wire, at most limit of at most width characters, and after the end of a process as many
-// of what it wrote to stderr, once if others wrote the same. Of more lines the first show what was set up, the last
-// what went wrong. Each of several sessions has a heading; one that decided nothing was there to compare with.
+// wireLines returns the lines of evidence, at most limit lines of at most width characters. After the end of a process
+// follow as many of its stderr lines, once if other processes wrote the same. If there are too many lines, the first
+// ones show the setup, the last ones the problem. Each of several sessions has a heading. A session without decisive
+// lines is there for comparison.
 func wireLines(wire []report.Line, limit, width int) (shown []string) {
 	var told []string
 	headings, session := sessionHeadings(wire), ""
@@ -408,7 +411,7 @@ func wireLines(wire []report.Line, limit, width int) (shown []string) {
 	return shown
 }
 
-// sessionHeadings are the headings of the sessions of a wire; none where there is one session.
+// sessionHeadings returns the headings of the sessions in evidence; none for a single session.
 func sessionHeadings(wire []report.Line) map[string]string {
 	decided, headings := map[string]bool{}, map[string]string{}
 	for _, l := range wire {
@@ -427,7 +430,7 @@ func sessionHeadings(wire []report.Line) map[string]string {
 	return headings
 }
 
-// wireLine is one line of a wire. A part of a message says so; it may be without a time.
+// wireLine returns one line of evidence. It says if the message is incomplete, and may have no time.
 func wireLine(l report.Line) string {
 	at, part := fmt.Sprintf("%.3f", l.Seconds), ""
 	if l.Part {
@@ -439,13 +442,12 @@ func wireLine(l report.Line) string {
 	return at + " " + strings.Join(nonEmpty(l.Arrow, l.HTTP, part, l.Text), " ")
 }
 
-// lines builds a text line by line.
+// lineBuilder builds a text line by line.
 type lineBuilder struct{ strings.Builder }
 
 func (b *lineBuilder) add(line string) { b.WriteString(strings.TrimRight(line, " ") + "\n") }
 
-// addIndented adds lines after a lead that takes so many columns, and indents the
-// further ones by as much.
+// addIndented adds lines after a lead that is this number of columns wide, and indents the further ones by as much.
 func (b *lineBuilder) addIndented(lead string, columns int, lines []string) {
 	for _, line := range lines {
 		b.add(lead + line)

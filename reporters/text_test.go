@@ -167,7 +167,8 @@ func TestGateText(t *testing.T) {
 	}
 }
 
-// Before a line is cut, what tells nothing is left out, and that a result is an error comes first.
+// TestShortenJSON checks that uninformative members are removed before a line is cut, and that an error result comes
+// first.
 func TestShortenJSON(t *testing.T) {
 	const text = `"content":[{"type":"text","text":"no such tool"}]`
 	for _, c := range []struct {
@@ -209,7 +210,8 @@ func TestShortenLinesJSON(t *testing.T) {
 	}
 }
 
-// Failures come first, the strongest before all else; those of an SDK after one's own, and what is not decided last.
+// TestWorstFirst checks the order of failures: the strongest first, those of an SDK after the server's own, undecided
+// results last.
 func TestWorstFirst(t *testing.T) {
 	result := func(id string, v catalogue.Verdict, l catalogue.Level, sdk *report.SDKInfo) report.Result {
 		return report.Result{ID: id, Verdict: v, Level: l, SDK: sdk}

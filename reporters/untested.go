@@ -8,31 +8,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// isAssumed recognises a revision in which the server could not be talked to.
+// isAssumed returns a predicate for a revision in which the server could not be reached.
 func isAssumed(revision string) func(report.RevisionInfo) bool {
 	return func(i report.RevisionInfo) bool { return i.Assumed && i.Revision == revision }
 }
 
-// wasReached reports whether the server could be talked to.
+// wasReached reports whether the server could be reached.
 func wasReached(r report.Report) bool {
 	return slices.ContainsFunc(r.Revisions, func(i report.RevisionInfo) bool { return !i.Assumed })
 }
 
-// isUnreachable reports whether a server was not tested since it could not be talked to: what little was tried of it
-// tells nothing beside why.
+// isUnreachable reports whether a server was not tested because it could not be reached. The few results of such a
+// report say nothing beyond the reason.
 func isUnreachable(r report.Report) bool {
 	return r.ExitCode == report.ExitUntestable && !wasReached(r)
 }
 
-// problem is why a run did not come to its end, taken apart: the cause in one line, the last words of the server, and
-// what to do about it.
+// problem is a parsed reason why a run did not finish: the cause on one line, the last words of the server, and what to
+// do about it.
 type problem struct {
 	cause       string
 	quotedLines []string
 	hints       []string
 }
 
-// parseProblem takes the problem of a report apart. Words of the server are indented there; a line that leads to them
+// parseProblem parses the problem of a report. The words of the server are indented in it. A line that introduces them
 // is left out.
 func parseProblem(said string) problem {
 	cause, rest := splitHeadline(said)
@@ -48,7 +48,7 @@ func parseProblem(said string) problem {
 	return p
 }
 
-// ProblemCause is a problem in one sentence: the cause, and the line of the server's last words that tells most.
+// ProblemCause returns a problem in one sentence: the cause, and the most informative line of the server's last words.
 func ProblemCause(said string) string {
 	p := parseProblem(said)
 	if why := text.ErrorLines(p.quotedLines); len(why) > 0 {
@@ -62,14 +62,14 @@ func ProblemSentence(said string) string {
 	return strings.Join(append([]string{ProblemCause(said)}, parseProblem(said).hints...), "; ")
 }
 
-// MissingVariable is the environment variable that the last words of a server name as the cause of a problem; empty
-// when they name none.
+// MissingVariable returns the environment variable that the last words of a server name as the cause of a problem;
+// empty if they name none.
 func MissingVariable(said string) string {
 	return text.EnvVariable(strings.Join(text.ErrorLines(parseProblem(said).quotedLines), "\n"))
 }
 
-// untestedText is the verdict on a server that was not tested, or not to the end: why, what the server said, what to
-// do.
+// untestedText returns the verdict on a server that was not tested, or not completely: the reason, the server's last
+// words, what to do.
 func (c *Console) untestedText(r report.Report) string {
 	var b lineBuilder
 	p := parseProblem(r.Problem)
