@@ -29,7 +29,7 @@ func TestReasonsAreListed(t *testing.T) {
 				}
 			case *ast.CallExpr:
 				ends := []string{"Skip", "NoVerdict", "Retry"}
-				isEnd := slices.Contains(ends, exprName(n.Fun)) && !strings.Contains(file, "specs/") // Ginkgo has a Skip
+				isEnd := slices.Contains(ends, exprName(n.Fun)) && !strings.Contains(file, "specs/")
 				if isEnd && !slices.Contains(reasonNames(t), exprName(n.Args[0])) {
 					t.Errorf("%s: %s needs the name of a reason", file, exprName(n.Fun))
 				}

@@ -145,7 +145,7 @@ func resumeStream(t *check.T) resumption {
 		r.isResponseID = roundtrip.ResponseInEvents([]driver.StreamEvent{first}, id).Answered()
 		other := t.Send(s, method, params)
 		r.otherEvents = other.Request.RoundTrip.Response().Events
-		for _, f := range s.ReceivedSince(0) {
+		for _, f := range s.FramesSince(0) {
 			if f.Side == driver.FromClient && f.IsRequest() && f.RoundTrip != x {
 				r.otherIDs = append(r.otherIDs, f.ID)
 			}
