@@ -20,15 +20,15 @@ type Location struct {
 // NewLocation returns the location of findings about a target: its configuration file if that is in the repository,
 // else the first file of the repository that its command line names, else README.md.
 func NewLocation(root, config string, target report.TargetInfo) Location {
-	files := []string{config}
+	paths := []string{config}
 	for _, arg := range target.Command {
 		if !filepath.IsAbs(arg) {
 			arg = filepath.Join(target.Dir, arg)
 		}
-		files = append(files, arg)
+		paths = append(paths, arg)
 	}
 	p := Location{Root: root}
-	for _, file := range files {
+	for _, file := range paths {
 		location := p.relativePath(file)
 		inside := filepath.IsLocal(filepath.FromSlash(location))
 		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && inside {

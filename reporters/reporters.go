@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/reporters/files"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
@@ -81,7 +82,8 @@ var Formats = NewFormats(Options{})
 // badge.svg and badge.json. It creates the directory if there is none.
 func NewDir(dir string, formats []Format) (reporters []Reporter, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, WithoutPath(err))
+		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir,
+			files.WithoutPath(err))
 	}
 	for path, format := range dirFiles(dir, formats) {
 		r, err := NewFile(format, path, nil)
@@ -97,7 +99,8 @@ func NewDir(dir string, formats []Format) (reporters []Reporter, err error) {
 func ClearDir(dir string, formats []Format) error {
 	for path := range dirFiles(dir, formats) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("report directory %s: cannot remove %s: %w", dir, filepath.Base(path), WithoutPath(err))
+			return fmt.Errorf("report directory %s: cannot remove %s: %w", dir, filepath.Base(path),
+				files.WithoutPath(err))
 		}
 	}
 	return nil

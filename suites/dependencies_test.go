@@ -48,12 +48,14 @@ func TestProgramHasNoTestDependencies(t *testing.T) {
 }
 
 // programImports returns the packages imported by files other than tests, each with one of these files. It leaves out
-// package mcptest, which is for tests of other modules, and package proof, which is for our own.
+// package mcptest, which is for tests of other modules, and packages proof and configtest, which are for our own.
 func programImports(t *testing.T) map[string]string {
 	t.Helper()
 	imported := map[string]string{}
 	for _, file := range goFiles(t) {
-		forTests := slices.Contains([]string{"suites/mcptest", "fixtures/proof"}, path.Dir(file))
+		forTests := slices.Contains([]string{
+			"suites/mcptest", "fixtures/proof", "cmd/mcpcheck/internal/configtest",
+		}, path.Dir(file))
 		if strings.HasSuffix(file, "_test.go") || forTests {
 			continue
 		}

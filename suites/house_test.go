@@ -53,19 +53,54 @@ var allowedImports = map[string][]string{
 	"suites/mcptest": {
 		"suites", "suites/discovery", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
 	},
-	"reporters":      {"suites/report", "suites/catalogue", "suites/text"},
-	"fixtures":       {},
-	"fixtures/hooks": {"fixtures"},
+	"reporters/files": {"suites/text"},
+	"reporters":       {"reporters/files", "suites/report", "suites/catalogue", "suites/text"},
+	"fixtures":        {},
+	"fixtures/hooks":  {"fixtures"},
 	"fixtures/proof": {
 		"fixtures", "suites", "suites/discovery", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
 	},
 	"fixtures/faults":     {"fixtures", "fixtures/hooks"},
 	"fixtures/variations": {"fixtures", "fixtures/hooks"},
-	"cmd/mcpcheck": {
-		"schemas", "reporters", "fixtures", "fixtures/faults", "fixtures/variations", "suites", "suites/discovery",
-		"suites/specs", "suites/kit/protocol", "suites/kit/toolcall", "suites/check", "suites/report",
-		"suites/catalogue", "suites/driver", "suites/text",
-	},
+	"cmd/mcpcheck": append(internalImports("fleet", "draft", "explain", "recorder", "runner", "hosts", "config", "cli",
+		"process", "terminal", "exit", "build"),
+		"schemas", "reporters", "reporters/files", "fixtures", "fixtures/faults", "fixtures/variations", "suites",
+		"suites/driver", "suites/report", "suites/catalogue", "suites/text"),
+
+	"cmd/mcpcheck/internal/build":    {},
+	"cmd/mcpcheck/internal/terminal": {},
+	"cmd/mcpcheck/internal/exit":     {"suites/report", "suites/text"},
+	"cmd/mcpcheck/internal/cli":      append(internalImports("exit"), "suites/text"),
+	"cmd/mcpcheck/internal/redact":   {"schemas", "suites/driver", "suites/report", "suites/text"},
+	"cmd/mcpcheck/internal/yamlfile": append(internalImports("exit"), "suites/text"),
+	"cmd/mcpcheck/internal/process": append(internalImports("exit"), "reporters/files", "suites/driver",
+		"suites/text"),
+	"cmd/mcpcheck/internal/trace": append(internalImports("redact"), "suites/driver", "suites/report",
+		"suites/catalogue", "suites/text"),
+	"cmd/mcpcheck/internal/baseline": append(internalImports("yamlfile", "exit"), "reporters", "reporters/files",
+		"suites/report", "suites/catalogue"),
+	"cmd/mcpcheck/internal/explain": {"suites", "suites/report", "suites/catalogue", "suites/text"},
+	"cmd/mcpcheck/internal/config": append(internalImports("cli", "yamlfile", "redact", "exit", "build"),
+		"reporters", "reporters/files", "suites", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
+		"suites/text"),
+	"cmd/mcpcheck/internal/configtest": append(internalImports("config"), "schemas"),
+	"cmd/mcpcheck/internal/hosts": append(internalImports("config", "yamlfile", "redact", "exit"), "reporters/files",
+		"suites/driver", "suites/text"),
+	"cmd/mcpcheck/internal/target": append(internalImports("hosts", "config", "redact", "process", "exit"),
+		"reporters/files", "suites/discovery", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
+		"suites/text"),
+	"cmd/mcpcheck/internal/recorder": append(internalImports("trace", "redact", "process", "exit", "build"),
+		"reporters", "suites/driver", "suites/report", "suites/catalogue", "suites/text"),
+	"cmd/mcpcheck/internal/runner": append(internalImports("target", "hosts", "config", "baseline", "trace", "redact",
+		"process", "terminal", "exit", "build"),
+		"schemas", "reporters", "reporters/files", "suites", "suites/discovery", "suites/specs", "suites/kit/protocol",
+		"suites/check", "suites/report", "suites/catalogue", "suites/driver", "suites/text"),
+	"cmd/mcpcheck/internal/draft": append(internalImports("runner", "target", "config", "redact", "process", "exit"),
+		"schemas", "reporters", "reporters/files", "suites/discovery", "suites/kit/protocol", "suites/kit/toolcall",
+		"suites/check", "suites/report", "suites/catalogue", "suites/driver", "suites/text"),
+	"cmd/mcpcheck/internal/fleet": append(internalImports("runner", "baseline", "hosts", "config", "cli", "process",
+		"exit", "build"),
+		"reporters", "reporters/files", "suites", "suites/report", "suites/catalogue", "suites/text"),
 }
 
 // checkImports is what packages import that write checks.
@@ -77,6 +112,14 @@ var checkImports = []string{
 func kitImports(names ...string) (paths []string) {
 	for _, name := range names {
 		paths = append(paths, "suites/kit/"+name)
+	}
+	return paths
+}
+
+// internalImports are packages of the program, by their names.
+func internalImports(names ...string) (paths []string) {
+	for _, name := range names {
+		paths = append(paths, "cmd/mcpcheck/internal/"+name)
 	}
 	return paths
 }

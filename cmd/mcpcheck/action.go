@@ -15,6 +15,7 @@ import (
 	"github.com/creachadair/mds/shell"
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
@@ -36,7 +37,7 @@ func newActionCommand() *cobra.Command {
 	}
 }
 
-// input is the value of an input of action.yml, which comes as an environment variable; empty if there is none:
+// actionInput is the value of an input of action.yml, which comes as an environment variable; empty if there is none:
 // action.yml may be of another version.
 func actionInput(name string) string {
 	return os.Getenv("INPUT_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
@@ -70,7 +71,7 @@ func (a *action) prepare() (args []string, err error) {
 	return a.runArgs()
 }
 
-// locate finds out what the report directory is called in the workspace.
+// resolveReportDir finds out what the report directory is called in the workspace.
 func (a *action) resolveReportDir() error {
 	dir := a.input("report-dir")
 	shown := dir
@@ -84,7 +85,7 @@ func (a *action) resolveReportDir() error {
 	return nil
 }
 
-// arguments are those that the inputs ask for.
+// runArgs are those that the inputs ask for.
 func (a *action) runArgs() ([]string, error) {
 	args := []string{"run", "--report-dir", a.input("report-dir")}
 	for _, name := range []string{"url", "profile", "protocol", "baseline", "config"} {
@@ -109,42 +110,42 @@ func (a *action) runArgs() ([]string, error) {
 
 // splitArgs returns the words of a text. Several lines are a word each, as they are. One line is split as a shell
 // splits it, and nothing is expanded.
-func splitArgs(text string) ([]string, error) {
-	text = strings.TrimRight(text, "\r\n") // as YAML's block style has it
-	if strings.Contains(text, "\n") {
-		return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), nil
+func splitArgs(content string) ([]string, error) {
+	content = strings.TrimRight(content, "\r\n") // as YAML's block style has it
+	if strings.Contains(content, "\n") {
+		return strings.Split(strings.ReplaceAll(content, "\r\n", "\n"), "\n"), nil
 	}
-	words, complete := shell.Split(text)
+	words, complete := shell.Split(content)
 	if !complete {
-		return nil, fmt.Errorf("a quote is not closed, or a backslash is the end: %s", text)
+		return nil, fmt.Errorf("a quote is not closed, or a backslash is the end: %s", content)
 	}
 	return words, nil
 }
 
-// refuse ends a step with inputs that are not as they should be.
+// rejectInputs ends a step with inputs that are not as they should be.
 func (a *action) rejectInputs(cause error) error {
 	err := errors.Join(reporters.AnnotateError(a.log, cause.Error()), a.setOutputs(report.ExitUsage))
 	if err != nil {
-		return &exitError{report.ExitInternal, err}
+		return exit.With(report.ExitInternal, err)
 	}
-	return &exitError{code: report.ExitUsage}
+	return exit.Status(report.ExitUsage)
 }
 
-// conclude tells how mcpcheck ended, and decides whether the step fails.
+// finish tells how mcpcheck ended, and decides whether the step fails.
 func (a *action) finish(code int) error {
 	a.hasRun = true
 	err := errors.Join(a.setOutputs(code), a.writeSummary(), a.annotateMissingReport(code))
 	judged := code == report.ExitFails || code == report.ExitUntestable
 	switch {
 	case err != nil:
-		return &exitError{report.ExitInternal, err}
+		return exit.With(report.ExitInternal, err)
 	case code == report.ExitConforms, judged && a.input("fail") == "false":
 		return nil
 	}
-	return &exitError{code: code}
+	return exit.Status(code)
 }
 
-// annotate points to the log where mcpcheck has annotated nothing: it annotates what it reports.
+// annotateMissingReport points to the log where mcpcheck has annotated nothing: it annotates what it reports.
 func (a *action) annotateMissingReport(code int) error {
 	if code == report.ExitConforms || a.reportPath("report.json") != "" {
 		return nil
@@ -194,15 +195,15 @@ func (a *action) counts() (counts, gating string) {
 		return "", ""
 	}
 	var rep struct{ Counts report.Counts }
-	text, err := os.ReadFile(filepath.Join(a.input("report-dir"), "report.json"))
-	if err != nil || json.Unmarshal(text, &rep) != nil {
+	content, err := os.ReadFile(filepath.Join(a.input("report-dir"), "report.json"))
+	if err != nil || json.Unmarshal(content, &rep) != nil {
 		return "", ""
 	}
 	line, _ := json.Marshal(rep.Counts) // numbers only
 	return string(line), strconv.Itoa(rep.Counts.Gating)
 }
 
-// report is where later steps find a report; empty if this run has written none.
+// reportPath is where later steps find a report; empty if this run has written none.
 func (a *action) reportPath(name string) string {
 	file, err := os.Stat(filepath.Join(a.input("report-dir"), name))
 	if !a.hasRun || err != nil || file.Size() == 0 { // it is opened before the run, and written after it
@@ -216,19 +217,19 @@ func (a *action) writeSummary() error {
 	if a.input("summary") == "false" || a.reportPath("report.md") == "" {
 		return nil
 	}
-	text, err := os.ReadFile(filepath.Join(a.input("report-dir"), "report.md"))
+	content, err := os.ReadFile(filepath.Join(a.input("report-dir"), "report.md"))
 	if err != nil {
 		return err
 	}
-	return appendToFile("GITHUB_STEP_SUMMARY", string(text))
+	return appendToFile("GITHUB_STEP_SUMMARY", string(content))
 }
 
 // appendToFile adds a text to the file that the runner names in a variable.
-func appendToFile(variable, text string) error {
+func appendToFile(variable, content string) error {
 	file, err := os.OpenFile(os.Getenv(variable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("%s: %w", variable, err)
 	}
-	_, err = file.WriteString(text)
+	_, err = file.WriteString(content)
 	return errors.Join(err, file.Close())
 }

@@ -26,9 +26,9 @@ func TestActionInstall(t *testing.T) {
 	}
 	p := newPublisher(t)
 	readFile(t, filepath.Join(p.root, ".github", "action", "install.sh")) // so that go test knows when it has changed
-	for _, version := range []string{"1.2.3", "1.3.0"} {
-		archive := p.buildArchive(t, version)
-		p.publish(t, version, map[string]string{archiveName: archive, "checksums.txt": checksumLine(archive)})
+	for _, release := range []string{"1.2.3", "1.3.0"} {
+		archive := p.buildArchive(t, release)
+		p.publish(t, release, map[string]string{archiveName: archive, "checksums.txt": checksumLine(archive)})
 	}
 	p.publish(t, "2.0.0", map[string]string{archiveName: "changed", "checksums.txt": checksumLine("original")})
 	p.publish(t, "2.0.1", map[string]string{archiveName: "any", "checksums.txt": ""})
@@ -158,24 +158,24 @@ var (
 )
 
 // buildArchive is that of a release, with an mcpcheck that knows its version.
-func (p *publisher) buildArchive(t *testing.T, version string) string {
+func (p *publisher) buildArchive(t *testing.T, release string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), executableName)
 	runCommand(t, p.root, map[string]string{"CGO_ENABLED": "0", "GOPROXY": "off"}, // as install.sh builds it
-		"go", "build", "-trimpath", "-ldflags", "-X main.version="+version, "-o", program, "./cmd/mcpcheck")
-	text := readFile(t, program)
+		"go", "build", "-trimpath", "-ldflags", "-X main.version="+release, "-o", program, "./cmd/mcpcheck")
+	content := readFile(t, program)
 	var archive bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&archive, gzip.NoCompression) // the race detector makes it slow
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := tar.NewWriter(zipped)
-	header := &tar.Header{Name: executableName, Mode: 0o755, Size: int64(len(text))}
-	if err := files.WriteHeader(header); err != nil {
+	paths := tar.NewWriter(zipped)
+	header := &tar.Header{Name: executableName, Mode: 0o755, Size: int64(len(content))}
+	if err := paths.WriteHeader(header); err != nil {
 		t.Fatal(err)
 	}
-	_, err = io.WriteString(files, text)
-	if err := errors.Join(err, files.Close(), zipped.Close()); err != nil {
+	_, err = io.WriteString(paths, content)
+	if err := errors.Join(err, paths.Close(), zipped.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return archive.String()
@@ -187,10 +187,10 @@ func checksumLine(archive string) string {
 }
 
 // publish makes a release of files.
-func (p *publisher) publish(t *testing.T, version string, files map[string]string) {
+func (p *publisher) publish(t *testing.T, release string, paths map[string]string) {
 	t.Helper()
-	for name, text := range files {
-		writeExecutable(t, filepath.Join(p.dir, "releases", "v"+version, name), text)
+	for name, content := range paths {
+		writeExecutable(t, filepath.Join(p.dir, "releases", "v"+release, name), content)
 	}
 }
 
@@ -220,9 +220,10 @@ func runCommand(t *testing.T, dir string, env map[string]string, name string, ar
 }
 
 // writeExecutable writes a file that can be run, in a directory that is made for it.
-func writeExecutable(t *testing.T, file, text string) {
+func writeExecutable(t *testing.T, file, content string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+		os.WriteFile(file, []byte(content), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 }

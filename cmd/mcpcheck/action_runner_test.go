@@ -59,8 +59,8 @@ func newActionRunner(t *testing.T) *actionRunner {
 	r := &actionRunner{root: root, workspace: t.TempDir(), values: map[string]string{
 		"github.action_ref": "", "github.action_repository": "", // used by path
 	}}
-	text := readFile(t, filepath.Join(root, "action.yml"))
-	if err := yaml.UnmarshalWithOptions([]byte(text), &r.action, yaml.Strict()); err != nil {
+	content := readFile(t, filepath.Join(root, "action.yml"))
+	if err := yaml.UnmarshalWithOptions([]byte(content), &r.action, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
 	systems := map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
@@ -108,21 +108,21 @@ func (r *actionRunner) run(t *testing.T, inputs map[string]string) (status int, 
 	return status, outputs
 }
 
-// step runs a step, and takes its outputs and its directories of programs.
+// runStep runs a step, and takes its outputs and its directories of programs.
 func (r *actionRunner) runStep(t *testing.T, s actionStep) (status int) {
 	t.Helper()
 	if s.Shell != "bash" || strings.Contains(s.Run, "${{") {
 		t.Fatalf("step %q: want bash, and no expression in a script: its value would be run", s.Name)
 	}
-	files := t.TempDir()
+	paths := t.TempDir()
 	script, output, path := filepath.Join(
-		files,
+		paths,
 		"script.sh",
 	), filepath.Join(
-		files,
+		paths,
 		"output",
 	), filepath.Join(
-		files,
+		paths,
 		"path",
 	)
 	writeExecutable(t, script, s.Run)
@@ -166,10 +166,10 @@ var ciVariablePattern = regexp.MustCompile(`^(GITHUB|RUNNER|INPUT|GIT)_`)
 
 var expressionPattern = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 
-// fill puts values for the expressions of a text. It knows names only, no operators.
-func (r *actionRunner) expand(t *testing.T, text string) string {
+// expand puts values for the expressions of a text. It knows names only, no operators.
+func (r *actionRunner) expand(t *testing.T, content string) string {
 	t.Helper()
-	return expressionPattern.ReplaceAllStringFunc(text, func(found string) string {
+	return expressionPattern.ReplaceAllStringFunc(content, func(found string) string {
 		name := expressionPattern.FindStringSubmatch(found)[1]
 		value, known := r.values[name]
 		if !known && !strings.HasPrefix(name, "steps.") { // which may not have run
@@ -181,8 +181,8 @@ func (r *actionRunner) expand(t *testing.T, text string) string {
 
 // fileLines are the lines of a file, none if there is no file.
 func fileLines(file string) []string {
-	text, _ := os.ReadFile(file)
-	return strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' || c == '\r' })
+	content, _ := os.ReadFile(file)
+	return strings.FieldsFunc(string(content), func(c rune) bool { return c == '\n' || c == '\r' })
 }
 
 // annotations are the lines of the log that are errors and warnings.

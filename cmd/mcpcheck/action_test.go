@@ -63,9 +63,9 @@ func TestActionSplitArgs(t *testing.T) {
 }
 
 func TestActionSplitArgsUnclosed(t *testing.T) {
-	for _, text := range []string{`a "b`, `a 'b`, `a "b\"`, `it's`, `a\`, `a \`, `"`} {
-		if got, err := splitArgs(text); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%s: words %q, error %v, want an error that quotes it", text, got, err)
+	for _, content := range []string{`a "b`, `a 'b`, `a "b\"`, `it's`, `a\`, `a \`, `"`} {
+		if got, err := splitArgs(content); err == nil || !strings.Contains(err.Error(), content) {
+			t.Errorf("%s: words %q, error %v, want an error that quotes it", content, got, err)
 		}
 	}
 }
@@ -78,13 +78,13 @@ func TestActionSplitArgsLikeShell(t *testing.T) {
 	}
 	var texts []string
 	var script, want strings.Builder
-	for _, text := range allTexts(` a'"\`, 5) {
-		words, err := splitArgs(text)
+	for _, content := range allTexts(` a'"\`, 5) {
+		words, err := splitArgs(content)
 		if err != nil {
 			continue // the shell would want more
 		}
-		texts = append(texts, text)
-		fmt.Fprintf(&script, "set -- %s\nfor word do printf '<%%s>' \"$word\"; done; echo\n", text)
+		texts = append(texts, content)
+		fmt.Fprintf(&script, "set -- %s\nfor word do printf '<%%s>' \"$word\"; done; echo\n", content)
 		for _, word := range words {
 			fmt.Fprintf(&want, "<%s>", word)
 		}
@@ -100,9 +100,9 @@ func TestActionSplitArgsLikeShell(t *testing.T) {
 	if len(lines) != len(wanted) {
 		t.Fatalf("sh splits %d of %d texts", len(lines)-1, len(texts))
 	}
-	for i, text := range texts {
+	for i, content := range texts {
 		if wanted[i] != lines[i] {
-			t.Errorf("%s: words %s, those of sh %s", text, wanted[i], lines[i])
+			t.Errorf("%s: words %s, those of sh %s", content, wanted[i], lines[i])
 		}
 	}
 }
@@ -112,15 +112,15 @@ func allTexts(letters string, length int) (texts []string) {
 	if length == 0 {
 		return []string{""}
 	}
-	for _, text := range allTexts(letters, length-1) {
+	for _, content := range allTexts(letters, length-1) {
 		for _, letter := range letters {
-			texts = append(texts, text+string(letter))
+			texts = append(texts, content+string(letter))
 		}
 	}
 	return texts
 }
 
-// given are inputs of action.yml, with a report directory.
+// actionInputs are inputs of action.yml, with a report directory.
 func actionInputs(inputs map[string]string) func(name string) string {
 	return func(name string) string {
 		if name == "report-dir" {
@@ -250,8 +250,8 @@ func TestActionOutputs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			for file, text := range test.files {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			for file, content := range test.files {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}

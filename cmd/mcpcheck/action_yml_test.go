@@ -146,8 +146,8 @@ func TestActionYML(t *testing.T) {
 			if _, given := test.inputs["args"]; !given {
 				test.inputs["args"] = strings.Join(onlyFlags("tools/list-works,"+actionFault), " ")
 			}
-			for file, text := range test.files {
-				writeExecutable(t, filepath.Join(r.workspace, file), text)
+			for file, content := range test.files {
+				writeExecutable(t, filepath.Join(r.workspace, file), content)
 			}
 			status, outputs := r.run(t, test.inputs)
 			if status != test.status || outputs["verdict"] != test.verdict {
@@ -200,8 +200,8 @@ func (test actionTest) expectReports(t *testing.T, r *actionRunner, outputs map[
 	want := map[string]string{"junit": "", "sarif": "", "markdown": ""}
 	if test.reports != "" {
 		got["report-dir"], want["report-dir"] = outputs["report-dir"], test.reports
-		files := map[string]string{"junit": "report.xml", "sarif": "report.sarif", "markdown": "report.md"}
-		for name, file := range files {
+		paths := map[string]string{"junit": "report.xml", "sarif": "report.sarif", "markdown": "report.md"}
+		for name, file := range paths {
 			want[name] = test.reports + "/" + file
 		}
 		for _, name := range []string{

@@ -32,6 +32,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
@@ -71,7 +72,7 @@ func badHTTPServer(args []string) int {
 	}))
 }
 
-// listen serves until it is told to end.
+// serveOnPort serves until it is told to end.
 func serveOnPort(port string, h http.Handler) int {
 	l, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {
@@ -282,10 +283,10 @@ func respondByteByByte(contentType, begin string, pause time.Duration) http.Hand
 }
 
 // respondForever answers the same text again and again.
-func respondForever(contentType, text string) http.HandlerFunc {
+func respondForever(contentType, content string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		writeHeaders(w, contentType)
-		flood(w, text)
+		flood(w, content)
 	}
 }
 
@@ -431,19 +432,19 @@ func TestNoGoroutinesAreLeft(t *testing.T) {
 	}
 }
 
-// judge runs all checks on a server at a URL, inside this process.
+// runAllChecks runs all checks on a server at a URL, inside this process.
 func runAllChecks(t *testing.T, url string) {
 	site, err := driver.NewSite(driver.SiteOptions{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := driver.Target{
+	reached := driver.Target{
 		Site:         site,
 		Limits:       driver.Limits{ReplyTimeout: 100 * time.Millisecond, StartTimeout: 200 * time.Millisecond},
-		MemoryBudget: driver.NewMemoryBudget(maxWireBytes),
+		MemoryBudget: driver.NewMemoryBudget(target.MaxWireBytes),
 	}
-	defer site.Close(target.Limits)
-	server, first, err := discovery.Inspect(t.Context(), target, catalogue.NewestLegacy)
+	defer site.Close(reached.Limits)
+	server, first, err := discovery.Inspect(t.Context(), reached, catalogue.NewestLegacy)
 	if err != nil {
 		if first != nil {
 			first.Close()
@@ -451,7 +452,7 @@ func runAllChecks(t *testing.T, url string) {
 		return
 	}
 	plan := check.Plan(suites.Implemented(), suites.Checks(), server, func(*catalogue.Requirement) bool { return true })
-	check.Execute(t.Context(), target, server, plan, check.Options{DiscoverySession: first}).Wait()
+	check.Execute(t.Context(), reached, server, plan, check.Options{DiscoverySession: first}).Wait()
 }
 
 // goroutineStacks are the stacks of those that are in one of the places.

@@ -89,10 +89,10 @@ func serveOnStderr([]string) int {
 	return serveOver(os.Stdin, &lockedWriter{w: os.Stderr}, fixtures.Fault{})
 }
 
-// saying writes texts that are no messages, each on a line of its own, and then reads until stdin ends.
+// printLines writes texts that are no messages, each on a line of its own, and then reads until stdin ends.
 func printLines(args []string) int {
-	for _, text := range args {
-		fmt.Println(text)
+	for _, content := range args {
+		fmt.Println(content)
 	}
 	return readToEnd()
 }

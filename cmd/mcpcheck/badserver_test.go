@@ -320,16 +320,16 @@ func (a *floodingWriter) Write(p []byte) (int, error) {
 		change := object{
 			"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": object{"_meta": params["_meta"]},
 		}
-		text, _ := json.Marshal(change)
-		a.once.Do(func() { go flood(&a.lockedWriter, string(text)+"\n") })
+		content, _ := json.Marshal(change)
+		a.once.Do(func() { go flood(&a.lockedWriter, string(content)+"\n") })
 	}
 	return n, err
 }
 
 // flood writes a text without end: in all haste until it is more than anybody may keep, and then, since haste only
 // costs, at leisure.
-func flood(out io.Writer, text string) {
-	chunk := []byte(strings.Repeat(text, 100))
+func flood(out io.Writer, content string) {
+	chunk := []byte(strings.Repeat(content, 100))
 	for written, texts := 0, 0; ; written, texts = written+len(chunk), texts+100 {
 		if written > floodBytes || texts > floodTexts {
 			time.Sleep(10 * time.Millisecond)
@@ -384,7 +384,7 @@ func serveSecrets(args []string) int {
 	}})
 }
 
-// last is the last of some texts.
+// lastText is the last of some texts.
 func lastText(texts []string) string {
 	if len(texts) == 0 {
 		return ""
@@ -521,7 +521,7 @@ func serveAndCreateFile(args []string) int {
 	return serve(fixtures.Fault{})
 }
 
-// old speaks the first revision only.
+// serveOldest speaks the first revision only.
 func serveOldest([]string) int { return serveOnly(fixtures.Revisions[0]) }
 
 // serveOnly is the honest server of one revision.

@@ -73,8 +73,6 @@ func compareRecordedSession(b *testing.B, session func(file string) (time.Durati
 	}
 }
 
-func pingLine(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id) }
-
 // pingOverStdio is how long the pings of a session take, and what was answered.
 func pingOverStdio(b *testing.B, server []string) (took time.Duration, said []byte) {
 	cmd := exec.Command(server[0], server[1:]...)
@@ -98,8 +96,8 @@ func pingOverStdio(b *testing.B, server []string) (took time.Duration, said []by
 		}
 		said = append(said, answer...)
 	}
-	ask(initializeLine)
-	fmt.Fprintln(in, initializedLine)
+	ask(initializeMessage)
+	fmt.Fprintln(in, initializedMessage)
 	ask(pingLine(1))
 	begin := time.Now()
 	for i := range pingCount {
@@ -138,8 +136,8 @@ func pingOverHTTP(b *testing.B, at string) (took time.Duration, said []byte) {
 		said = append(said, answer...)
 		session = cmp.Or(session, resp.Header.Get("Mcp-Session-Id"))
 	}
-	ask(initializeLine)
-	ask(initializedLine)
+	ask(initializeMessage)
+	ask(initializedMessage)
 	ask(pingLine(1))
 	begin := time.Now()
 	for i := range pingCount {

@@ -134,12 +134,12 @@ func buildProgram(b *testing.B) string {
 
 // bareSession is how long one session takes, the server's exit included.
 func bareSession(b *testing.B, revision string, server []string) time.Duration {
-	target := driver.Target{Command: server}
+	reached := driver.Target{Command: server}
 	if catalogue.IsModern(revision) {
-		target.Era = driver.Modern{Revision: revision}
+		reached.Era = driver.Modern{Revision: revision}
 	}
 	begin := time.Now()
-	s, err := driver.Start(b.Context(), target, driver.Options{})
+	s, err := driver.Start(b.Context(), reached, driver.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func countStarts(b *testing.B, self, revision string, server []string) int {
 	return len(lines)
 }
 
-// cost is what a full run cost.
+// runCost is what a full run cost.
 type runCost struct {
 	wall      time.Duration
 	megabytes float64 // the largest resident set of mcpcheck itself, without its servers
@@ -179,9 +179,9 @@ func fullStdioRun(b *testing.B, self string, server []string) runCost {
 	return fullRun(b, self, append([]string{"--"}, server...)...)
 }
 
-func fullRun(b *testing.B, self string, target ...string) runCost {
+func fullRun(b *testing.B, self string, server ...string) runCost {
 	rep := filepath.Join(b.TempDir(), "report.json")
-	cmd := exec.Command(self, append([]string{"run", "-q", "--json", rep}, target...)...)
+	cmd := exec.Command(self, append([]string{"run", "-q", "--json", rep}, server...)...)
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
@@ -191,12 +191,12 @@ func fullRun(b *testing.B, self string, target ...string) runCost {
 		b.Fatal(err)
 	}
 	u := runCost{wall: time.Since(begin), megabytes: peak()}
-	text, err := os.ReadFile(rep)
+	content, err := os.ReadFile(rep)
 	if err != nil {
 		b.Fatal(err)
 	}
 	var parsed report.Report
-	if err := json.Unmarshal(text, &parsed); err != nil {
+	if err := json.Unmarshal(content, &parsed); err != nil {
 		b.Fatal(err)
 	}
 	u.checks = parsed.Counts.Pass + parsed.Counts.Fail
@@ -234,8 +234,8 @@ func peakResidentSet(pid int) (megabytes float64) {
 		return 0
 	}
 	for line := range strings.Lines(string(status)) {
-		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			fmt.Sscan(text, &megabytes)
+		if content, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			fmt.Sscan(content, &megabytes)
 		}
 	}
 	return megabytes / 1024
@@ -244,14 +244,14 @@ func peakResidentSet(pid int) (megabytes float64) {
 // BenchmarkCheck is what a check costs mcpcheck itself: a run against a server in the same process, its share included,
 // by the number of checks.
 func BenchmarkCheck(b *testing.B) {
-	target := driver.Target{
+	reached := driver.Target{
 		Serve: func(ctx context.Context, in io.Reader, out, err io.Writer, term <-chan struct{}) int {
 			return fixtures.Serve(ctx, fixtures.Stdio{In: in, Out: out, Err: err, Term: term}, fixtures.Fault{})
 		},
 	}
 	checks := 0
 	for b.Loop() {
-		server, first, err := discovery.Inspect(b.Context(), target, catalogue.NewestLegacy)
+		server, first, err := discovery.Inspect(b.Context(), reached, catalogue.NewestLegacy)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func BenchmarkCheck(b *testing.B) {
 			func(*catalogue.Requirement) bool { return true })
 		specs.Run(
 			b.Context(),
-			target,
+			reached,
 			server,
 			plan,
 			check.Options{Calls: report.CallsSafe, Profile: catalogue.Release, DiscoverySession: first},

@@ -3,11 +3,9 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
 	"github.com/mcpcheck/mcpcheck/schemas"
 )
-
-// configSchemaURL is where editors find the schema of mcpcheck.yaml.
-const configSchemaURL = "https://raw.githubusercontent.com/mcpcheck/mcpcheck/main/schemas/config.schema.json"
 
 func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -17,7 +15,7 @@ func newConfigCommand() *cobra.Command {
 directory. mcpcheck init writes one.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageErrorf("no command %q; say mcpcheck config schema", "config "+args[0])
+				return exit.Usagef("no command %q; say mcpcheck config schema", "config "+args[0])
 			}
 			return nil
 		},
@@ -44,11 +42,11 @@ for editors. With the YAML extension of many of them:
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			schema := schemas.Config
 			if list {
-				text, err := schemas.ServerList()
+				content, err := schemas.ServerList()
 				if err != nil {
 					return err
 				}
-				schema = append(text, '\n')
+				schema = append(content, '\n')
 			}
 			_, err := cmd.OutOrStdout().Write(schema)
 			return err

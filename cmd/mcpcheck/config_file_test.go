@@ -1,75 +1,27 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/configtest"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/yamlfile"
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// compileSchema is a schema, compiled, and as JSON.
-func compileSchema(t *testing.T, text []byte) (*jsonschema.Schema, object) {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema, doc.(object)
-}
-
-func compileConfigSchema(t *testing.T) (*jsonschema.Schema, object) {
-	t.Helper()
-	return compileSchema(t, schemas.Config)
-}
-
-// validateYAML reports how a text in YAML breaks a schema.
-func validateYAML(schema *jsonschema.Schema, text []byte) error {
-	asJSON, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return err
-	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(v)
-}
-
-// validateConfig reports how a configuration breaks the schema, or what mcpcheck does not like in it.
-func validateConfig(t *testing.T, text []byte) error {
-	t.Helper()
-	schema, _ := compileConfigSchema(t)
-	if err := validateYAML(schema, text); err != nil {
-		return err
-	}
-	_, err := parseConfig(defaultConfigFile, text)
-	return err
-}
-
 // TestConfigSchemaKeys holds the schema and the program together: the same keys, the same words, the same defaults.
 func TestConfigSchemaKeys(t *testing.T) {
-	_, doc := compileConfigSchema(t)
+	_, doc := configtest.Schema(t)
 	properties := doc["properties"].(object)
 	reports := properties["reports"].(object)["properties"].(object)
 	skip := properties["skip"].(object)["items"].(object)["anyOf"].([]any)[1].(object)["properties"].(object)
@@ -81,13 +33,13 @@ func TestConfigSchemaKeys(t *testing.T) {
 		name      string
 		got, want []string
 	}{
-		{"keys", sortedKeys(properties), yamlKeys(reflect.TypeFor[config]())},
-		{"reports", sortedKeys(reports), yamlKeys(reflect.TypeFor[reportFiles]())},
-		{"reports and formats", sortedKeys(reports), formats},
-		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[skipEntry]())},
+		{"keys", slices.Sorted(maps.Keys(properties)), yamlfile.Keys(reflect.TypeFor[config.File]())},
+		{"reports", slices.Sorted(maps.Keys(reports)), yamlfile.Keys(reflect.TypeFor[config.ReportFiles]())},
+		{"reports and formats", slices.Sorted(maps.Keys(reports)), formats},
+		{"skip", slices.Sorted(maps.Keys(skip)), yamlfile.Keys(reflect.TypeFor[config.SkipEntry]())},
 		{"protocol", enumValues(properties, "protocol"), append([]string{"auto", "all"}, catalogue.Revisions...)},
 		{"profile", enumValues(properties, "profile"), toStrings(catalogue.Profiles...)},
-		{"sdk", enumValues(properties, "sdk"), []string{showSDK, gateSDK}},
+		{"sdk", enumValues(properties, "sdk"), []string{config.ShowSDK, config.GateSDK}},
 		{"calls", enumValues(properties, "calls"), toStrings(report.CallPolicies...)},
 	} {
 		slices.Sort(test.want)
@@ -114,7 +66,7 @@ func toStrings[T ~string](words ...T) (texts []string) {
 
 // TestConfigSchemaDefaults compares the defaults of the schema with those of the flags.
 func TestConfigSchemaDefaults(t *testing.T) {
-	_, doc := compileConfigSchema(t)
+	_, doc := configtest.Schema(t)
 	run := newRunCommand()
 	for key, schema := range doc["properties"].(object) {
 		value, ok := schema.(object)["default"]
@@ -144,9 +96,9 @@ func jsonText(v any) string {
 // TestConfigSchemaExamples tries every example of the schema on the schema itself, and those of keys on the program.
 // Every key has a description and an example.
 func TestConfigSchemaExamples(t *testing.T) {
-	_, doc := compileConfigSchema(t)
+	_, doc := configtest.Schema(t)
 	for _, example := range doc["examples"].([]any) {
-		if err := validateConfig(t, []byte(jsonText(example))); err != nil {
+		if err := configtest.Validate(t, []byte(jsonText(example))); err != nil {
 			t.Errorf("%s: %v", jsonText(example), err)
 		}
 	}
@@ -157,7 +109,7 @@ func TestConfigSchemaExamples(t *testing.T) {
 			t.Errorf("%s: no description or no example", key)
 		}
 		for _, example := range examples {
-			if err := validateConfig(t, []byte(jsonText(object{key: example}))); err != nil {
+			if err := configtest.Validate(t, []byte(jsonText(object{key: example}))); err != nil {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
@@ -167,14 +119,14 @@ func TestConfigSchemaExamples(t *testing.T) {
 // TestConfigReadme tries the example of the reference.
 func TestConfigReadme(t *testing.T) {
 	example := snippetInSection(t, "mcpcheck.yaml", "yaml")
-	if err := validateConfig(t, []byte(example.text)); err != nil {
+	if err := configtest.Validate(t, []byte(example.text)); err != nil {
 		t.Errorf("%v: %v in\n%s", example, err, example.text)
 	}
 }
 
 // TestInvalidConfigs: what the schema refuses, the program refuses as well, and the other way round.
 func TestInvalidConfigs(t *testing.T) {
-	for _, text := range []string{
+	for _, content := range []string{
 		"profil: spec", "profile: nice", "protocol: '1.0'", "calls: some", "jobs: -1", "seed: x",
 		"timeout: soon", "budget: 5", "max-message: 4096", "max-message: 0MiB",
 		"start-timeout: -1s", "command: npm start", "url: example.com",
@@ -182,11 +134,11 @@ func TestInvalidConfigs(t *testing.T) {
 		"reports: {xml: f}", "reports: {json: [f]}", "only: ping", "skip: [{reason: x}]",
 		"skip: [{check: ping, why: x}]", "arguments: {a: }", "arguments: {a: 1}",
 	} {
-		if _, err := parseConfig(defaultConfigFile, []byte(text)); err == nil {
-			t.Errorf("%s: mcpcheck takes it", text)
+		if _, err := config.Parse(config.DefaultFile, []byte(content)); err == nil {
+			t.Errorf("%s: mcpcheck takes it", content)
 		}
-		if validateConfig(t, []byte(text)) == nil {
-			t.Errorf("%s: the schema takes it", text)
+		if configtest.Validate(t, []byte(content)) == nil {
+			t.Errorf("%s: the schema takes it", content)
 		}
 	}
 }
@@ -194,7 +146,7 @@ func TestInvalidConfigs(t *testing.T) {
 // TestConfigNumbers: a number that stands for a text stays as it is written.
 func TestConfigNumbers(t *testing.T) {
 	const text = "command: [serve, --port, 0080, 1.10, true]\nenv: {VERSION: 1.10, N: 1e3, S: \"1.10\"}\n"
-	c, err := parseConfig(defaultConfigFile, []byte(text))
+	c, err := config.Parse(config.DefaultFile, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,11 +160,11 @@ func TestConfigNumbers(t *testing.T) {
 
 // TestConfigLimits: a file that is no configuration is refused at once.
 func TestConfigLimits(t *testing.T) {
-	for name, text := range map[string]string{
-		"deep": "only: " + strings.Repeat("[", maxConfigBytes/2),
+	for name, content := range map[string]string{
+		"deep": "only: " + strings.Repeat("[", config.MaxBytes/2),
 		"odd":  "command: !!binary x",
 	} {
-		if _, err := parseConfig(defaultConfigFile, []byte(text)); err == nil || len(err.Error()) > 200 {
+		if _, err := config.Parse(config.DefaultFile, []byte(content)); err == nil || len(err.Error()) > 200 {
 			t.Errorf("%s: %v, want a short error", name, err)
 		}
 	}

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/cli"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/runner"
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -30,12 +31,12 @@ count as a regression. Exit codes: 0 no regression, 1 regressions, 2 wrong usage
 input.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageErrorf("diff wants two JSON reports, the old one and the new one, not %d", len(args))
+				return exit.Usagef("diff wants two JSON reports, the old one and the new one, not %d", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			reports, err := readReports(args)
+			reports, err := runner.ReadReports(args)
 			if err != nil {
 				return err
 			}
@@ -44,14 +45,14 @@ input.`,
 				return err
 			}
 			if c.Regressions > 0 {
-				return &exitError{code: report.ExitFails}
+				return exit.Status(report.ExitFails)
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, for a comment on a pull request")
-	markExclusive(cmd.Flags(), "json", "markdown")
+	cli.MarkExclusive(cmd.Flags(), "json", "markdown")
 	return cmd
 }
 
@@ -64,23 +65,4 @@ func comparisonWriter(asJSON, asMarkdown bool) func(io.Writer, report.Comparison
 		return reporters.ComparisonMarkdown
 	}
 	return reporters.ComparisonText
-}
-
-// readReports reads JSON reports.
-func readReports(files []string) (reports []report.NamedReport, err error) {
-	for _, file := range files {
-		text, err := readLimited(file, maxReportBytes)
-		if err != nil {
-			return nil, usageErrorf("cannot read %s: %w", file, reporters.WithoutPath(err))
-		}
-		if err := schemas.ValidateReport(text); err != nil {
-			return nil, usageErrorf("%s is not a JSON report of mcpcheck: %w", file, err)
-		}
-		var r report.Report
-		if err := json.Unmarshal(text, &r); err != nil {
-			return nil, usageErrorf("%s is not a JSON report of mcpcheck: %w", file, err)
-		}
-		reports = append(reports, report.NamedReport{Name: file, Report: r})
-	}
-	return reports, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 )
 
 // readmePages are README.md and the pages of reference that it leads to, from the root of the repository.
@@ -120,8 +123,8 @@ func TestReadmeLinks(t *testing.T) {
 }
 
 // headingAnchors are the names by which links lead to the headings of a page.
-func headingAnchors(text string) (anchors []string) {
-	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+func headingAnchors(content string) (anchors []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(content, -1) {
 		words := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
 		anchors = append(anchors, strings.ReplaceAll(words, " ", "-"))
 	}
@@ -140,7 +143,7 @@ func TestReadmeDemo(t *testing.T) {
 		t.Fatalf("%s: %v", line, err)
 	}
 	numbers := regexp.MustCompile(`\d+(\.\d+)? (called|not called|checks|passed|s)\b|and \d+ more`)
-	masked := func(text string) string { return numbers.ReplaceAllString(text, "N $2") }
+	masked := func(content string) string { return numbers.ReplaceAllString(content, "N $2") }
 	if got := string(out); masked(got) != masked(want) {
 		t.Errorf("README.md shows\n%s\nand it is\n%s", want, got)
 	}
@@ -167,7 +170,7 @@ func TestReadmeScripts(t *testing.T) {
 			t.Parallel()
 			dir := newProject(t)
 			if !*whole && !strings.Contains(s.text, "mcpcheck init") { // which writes that file
-				writeTextFile(t, filepath.Join(dir, defaultConfigFile),
+				writeTextFile(t, filepath.Join(dir, config.DefaultFile),
 					"only: [ping, tools/list-works, tools/unknown-tool-code]\n")
 			}
 			for _, script := range scripts {
@@ -193,27 +196,27 @@ var reportNamePattern = regexp.MustCompile(
 func newFakePrograms(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	for name, text := range map[string]string{
+	for name, content := range map[string]string{
 		"node": `test "$1" = dist/index.js || exit 9; exec mcpcheck serve`,
 		"npx":  `while test "$1" = --yes; do shift; done; name=${1%@*}; shift; exec "$name" "$@"`,
 		"npm":  `exit 0`,
 		"go":   `exit 0`,
 		"gh":   `case $* in *--paginate*) echo "$ID" ;; *body=@report.md*) echo "$*" >>called ;; *) exit 9 ;; esac`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+content+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return dir
 }
 
-// project is the directory of a server.
+// newProject is the directory of a server.
 func newProject(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	hosts := `{"mcpServers": {"weather": {"command": "node", "args": ["dist/index.js"]}}}`
-	for name, text := range map[string]string{".mcp.json": hosts, "report.md": "<!-- mcpcheck -->\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+	flags := `{"mcpServers": {"weather": {"command": "node", "args": ["dist/index.js"]}}}`
+	for name, content := range map[string]string{".mcp.json": flags, "report.md": "<!-- mcpcheck -->\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -255,8 +258,8 @@ func scriptsOf(t *testing.T, s snippet) (scripts []shellScript) {
 		if err := json.Unmarshal([]byte(s.text), &manifest); err != nil {
 			t.Fatalf("%v: %v", s, err)
 		}
-		for _, text := range manifest.Scripts {
-			scripts = append(scripts, shellScript{text: text})
+		for _, content := range manifest.Scripts {
+			scripts = append(scripts, shellScript{text: content})
 		}
 	case "yaml":
 		for m := range allMaps(parseSnippet(t, s)) {
@@ -269,8 +272,8 @@ func scriptsOf(t *testing.T, s snippet) (scripts []shellScript) {
 // jobScripts are the commands of a step on GitHub, a job on GitLab, or a hook.
 func jobScripts(m map[string]any) (scripts []shellScript) {
 	for _, key := range []string{"run", "entry"} {
-		if text, ok := m[key].(string); ok {
-			scripts = append(scripts, shellScript{text, stepEnv(m)})
+		if content, ok := m[key].(string); ok {
+			scripts = append(scripts, shellScript{content, stepEnv(m)})
 		}
 	}
 	if lines, ok := m["script"].([]any); ok {
@@ -320,7 +323,7 @@ func walkMaps(v any, yield func(map[string]any) bool) bool {
 		if !yield(v) {
 			return false
 		}
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if !walkMaps(v[key], yield) {
 				return false
 			}
@@ -433,16 +436,16 @@ func TestReadmeGoTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	for name, content := range map[string]string{
 		"go.mod":           readFile(t, filepath.Join(root, "go.mod")), // the server is a fixture
 		"go.tool.mod":      readFile(t, filepath.Join(root, "go.mod")), // names all that mcpcheck needs
 		"go.sum":           readFile(t, filepath.Join(root, "go.sum")),
 		"go.tool.sum":      readFile(t, filepath.Join(root, "go.sum")),
 		"protocol_test.go": snippetInSection(t, "Go", "go").text,
 		"main.go":          goServerSource,
-		defaultConfigFile:  "only: [tools/unknown-tool-code, tools/list-works]\n",
+		config.DefaultFile: "only: [tools/unknown-tool-code, tools/list-works]\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -492,11 +495,11 @@ func main() {
 
 func readFile(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return string(content)
 }
 
 // TestReadmeFlags looks for the commands and flags that the pages name: mcpcheck has those that are not of other
@@ -537,12 +540,12 @@ func TestReadmeFlags(t *testing.T) {
 func codeLines(t *testing.T) (lines []string) {
 	t.Helper()
 	for _, name := range readmePages {
-		text := pageText(t, name)
+		content := pageText(t, name)
 		for _, s := range snippetsOf(t, name) {
 			lines = append(lines, strings.Split(s.text, "\n")...)
-			text = strings.ReplaceAll(text, s.text, "")
+			content = strings.ReplaceAll(content, s.text, "")
 		}
-		for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
+		for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(content, -1) {
 			lines = append(lines, span[1])
 		}
 	}

@@ -87,9 +87,9 @@ type (
 // kubeExample is the manifest, by the kind and name of its objects.
 func kubeExample(t *testing.T) map[string]kubeObject {
 	t.Helper()
-	text := readFile(t, filepath.Join("..", "..", ".github", "examples", "kubernetes-fleet.yaml"))
+	content := readFile(t, filepath.Join("..", "..", ".github", "examples", "kubernetes-fleet.yaml"))
 	objects := map[string]kubeObject{}
-	for d := yaml.NewDecoder(bytes.NewReader([]byte(text)), yaml.Strict()); ; {
+	for d := yaml.NewDecoder(bytes.NewReader([]byte(content)), yaml.Strict()); ; {
 		var o kubeObject
 		err := d.Decode(&o)
 		if errors.Is(err, io.EOF) {
@@ -175,8 +175,8 @@ func TestGitHubExamples(t *testing.T) {
 					}
 				}
 			}
-			text := readFile(t, filepath.Join("..", "..", ".github", "examples", name))
-			if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
+			content := readFile(t, filepath.Join("..", "..", ".github", "examples", name))
+			if err := yaml.Unmarshal([]byte(content), &workflow); err != nil {
 				t.Fatal(err)
 			}
 			dir := newExampleDir(t)
@@ -226,7 +226,7 @@ func newExampleDir(t *testing.T) (dir string) {
 	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{
+	for name, content := range map[string]string{
 		"fleet.yaml": "servers:\n  honest: {command: [mcpcheck, serve], only: [ping], protocol: 2025-11-25}\n" +
 			"  gone: {command: [no-such-command]}\n" +
 			"  faulty: {command: [mcpcheck, serve, --fault, ping/empty-result], only: [ping], protocol: 2025-11-25}\n",
@@ -235,7 +235,7 @@ func newExampleDir(t *testing.T) (dir string) {
 			"exec mcpcheck \"$@\"\n",
 		"bin/node": "#!/bin/sh\nexec mcpcheck serve\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -52,12 +52,12 @@ func TestFleetSecretsAreRedacted(t *testing.T) {
 		t.Fatalf("%d files, %v\n%s", len(written), err, output)
 	}
 	redactions := 0
-	for file, text := range written {
-		redactions += strings.Count(text, "[redacted]")
+	for file, content := range written {
+		redactions += strings.Count(content, "[redacted]")
 		for _, secret := range []string{flag, value, query, header, inherited} {
 			for _, form := range secretForms(secret) {
-				if i := strings.Index(text, form); i >= 0 {
-					t.Errorf("%s holds %s: …%s…", file, secret, text[max(0, i-60):min(len(text), i+60)])
+				if i := strings.Index(content, form); i >= 0 {
+					t.Errorf("%s holds %s: …%s…", file, secret, content[max(0, i-60):min(len(content), i+60)])
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -70,7 +71,7 @@ func writeCommands(w io.Writer, cmd *cobra.Command) {
 			below[c.Name()] = c
 		}
 	}
-	for _, g := range groupNames(sortedKeys(below), commandGroups, "Other commands") {
+	for _, g := range groupNames(slices.Sorted(maps.Keys(below)), commandGroups, "Other commands") {
 		fmt.Fprintf(w, "\n%s:\n", g.title)
 		for _, name := range g.names {
 			fmt.Fprintf(w, "  %-12s %s\n", name, below[name].Short)

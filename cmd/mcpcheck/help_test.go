@@ -17,12 +17,12 @@ func eachHelp(t *testing.T, check func(t *testing.T, cmd *cobra.Command, help st
 	t.Helper()
 	var below func(*cobra.Command)
 	below = func(cmd *cobra.Command) {
-		var text bytes.Buffer
-		cmd.SetOut(&text)
+		var content bytes.Buffer
+		cmd.SetOut(&content)
 		if err := cmd.Help(); err != nil {
 			t.Fatal(err)
 		}
-		t.Run(cmd.CommandPath(), func(t *testing.T) { check(t, cmd, text.String()) })
+		t.Run(cmd.CommandPath(), func(t *testing.T) { check(t, cmd, content.String()) })
 		for _, c := range cmd.Commands() {
 			if c.IsAvailableCommand() {
 				below(c)

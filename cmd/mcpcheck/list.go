@@ -9,10 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/build"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/cli"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/explain"
 	"github.com/mcpcheck/mcpcheck/fixtures/variations"
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 func newListCommand() *cobra.Command {
@@ -36,7 +42,7 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 		RunE: func(cmd *cobra.Command, selectors []string) error {
 			switch {
 			case set != "" && len(selectors) > 0:
-				return usageErrorf("--set prints all requirements of a revision; leave out %s",
+				return exit.Usagef("--set prints all requirements of a revision; leave out %s",
 					strings.Join(selectors, " "))
 			case set != "":
 				return writeSet(cmd.OutOrStdout(), set)
@@ -46,7 +52,7 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 			}
 			if untestable {
 				if len(selectors) > 0 {
-					return usageErrorf("--untestable lists requirements without a check; leave out %s",
+					return exit.Usagef("--untestable lists requirements without a check; leave out %s",
 						strings.Join(selectors, " "))
 				}
 				return writeUntestable(cmd.OutOrStdout(), revision, asJSON)
@@ -61,16 +67,16 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 			}
 			selected, err := catalogue.Select(suites.All, selectors, nil)
 			if err != nil {
-				return usageErrorf("%w", err)
+				return exit.Usagef("%w", err)
 			}
-			var shown []catalogueEntry
+			var shown []explain.Entry
 			for _, r := range entries {
 				if selected(r) && hasCheckIn(r, revision) && blocks(r) {
-					shown = append(shown, newCatalogueEntry(r))
+					shown = append(shown, explain.NewEntry(r))
 				}
 			}
 			if asJSON {
-				return writeJSON(cmd.OutOrStdout(), shown)
+				return text.WriteJSON(cmd.OutOrStdout(), shown)
 			}
 			return writeTable(cmd.OutOrStdout(), shown, profile)
 		},
@@ -80,29 +86,29 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 	cmd.Flags().StringVar(&profile, "profile", "",
 		"list only the checklist of this `PROFILE`: what blocks under run --profile, if it fails")
 	cmd.RegisterFlagCompletionFunc("profile",
-		cobra.FixedCompletions(mapStrings(catalogue.Profiles, func(p catalogue.Profile) string { return string(p) }),
+		cobra.FixedCompletions(text.Map(catalogue.Profiles, func(p catalogue.Profile) string { return string(p) }),
 			cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may report")
 	cmd.Flags().BoolVar(&untestable, "untestable", false,
 		"list the requirements that cannot be tested from outside a server, and why")
 	cmd.Flags().StringVar(&set, "set", "", "print the set of requirements of this `REVISION`, as JSON with a digest")
 	for _, other := range []string{"json", "profile", "revision", "variations"} {
-		markExclusive(cmd.Flags(), "set", other)
+		cli.MarkExclusive(cmd.Flags(), "set", other)
 	}
 	for _, other := range []string{"profile", "set", "variations"} {
-		markExclusive(cmd.Flags(), "untestable", other)
+		cli.MarkExclusive(cmd.Flags(), "untestable", other)
 	}
-	markExclusive(cmd.Flags(), "json", "variations")
-	markExclusive(cmd.Flags(), "profile", "variations")
+	cli.MarkExclusive(cmd.Flags(), "json", "variations")
+	cli.MarkExclusive(cmd.Flags(), "profile", "variations")
 	return cmd
 }
 
 // writeSet writes the set of requirements of a revision.
 func writeSet(w io.Writer, revision string) error {
 	if !slices.Contains(catalogue.Revisions, revision) {
-		return usageErrorf("--set: unknown revision %q (have %s)", revision, strings.Join(catalogue.Revisions, ", "))
+		return exit.Usagef("--set: unknown revision %q (have %s)", revision, strings.Join(catalogue.Revisions, ", "))
 	}
-	return writeJSON(w, currentSet(revision))
+	return text.WriteJSON(w, config.CurrentSet(revision))
 }
 
 // requirementsIn is the catalogue as far as it holds in a revision; empty: all of it.
@@ -111,7 +117,7 @@ func requirementsIn(revision string) (entries catalogue.Catalogue, err error) {
 		return suites.All(), nil
 	}
 	if !slices.Contains(catalogue.Revisions, revision) {
-		return nil, usageErrorf("--revision: unknown revision %q (have %s)", revision,
+		return nil, exit.Usagef("--revision: unknown revision %q (have %s)", revision,
 			strings.Join(catalogue.Revisions, ", "))
 	}
 	for _, r := range suites.All() {
@@ -138,9 +144,9 @@ func blockingSelector(name, revision string) (catalogue.Selector, error) {
 	}
 	profile, err := catalogue.ParseProfile(name)
 	if err != nil {
-		return nil, usageErrorf("--profile: %w", err)
+		return nil, exit.Usagef("--profile: %w", err)
 	}
-	isNew := suites.Implemented().Tentative(toolVersion())
+	isNew := suites.Implemented().Tentative(build.Version())
 	return func(r *catalogue.Requirement) bool {
 		return !isNew(r) && slices.ContainsFunc(r.ApplicableRevisions(), func(in string) bool {
 			level := r.Level.In(in)
@@ -151,12 +157,12 @@ func blockingSelector(name, revision string) (catalogue.Selector, error) {
 }
 
 // writeTable writes the checks that are listed, which may be those that block under a profile.
-func writeTable(w io.Writer, entries []catalogueEntry, profile string) error {
+func writeTable(w io.Writer, entries []explain.Entry, profile string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CHECK\tLEVEL\tREVISIONS\tA CONFORMING SERVER …")
 	for _, e := range entries {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", e.ID, levelRange(e.requirement),
-			revisionRange(e.requirement.ApplicableRevisions()), e.Title)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", e.ID, levelRange(e.Requirement),
+			revisionRange(e.Requirement.ApplicableRevisions()), e.Title)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -187,14 +193,14 @@ func writeVariations(w io.Writer) error {
 func levelRange(r *catalogue.Requirement) string {
 	in := r.ApplicableRevisions()
 	first, last := r.Level.In(in[0]).String(), r.Level.In(in[len(in)-1]).String()
-	text := last
+	content := last
 	if first != last {
-		text = first + "→" + last
+		content = first + "→" + last
 	}
 	if r.Checklist {
-		text += " +"
+		content += " +"
 	}
-	return text
+	return content
 }
 
 // revisionRange is a list of revisions; a run of more than two is shortened to its ends.

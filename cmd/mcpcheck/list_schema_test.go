@@ -1,32 +1,41 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/configtest"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/hosts"
 	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
 // TestListSchema: the schema of a list takes what mcpcheck takes, and nothing else, of the lists in the pages, in the
 // examples, in the transcripts and here.
 func TestListSchema(t *testing.T) {
-	text, err := schemas.ServerList()
+	content, err := schemas.ServerList()
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, _ := compileSchema(t, text)
+	schema, _ := configtest.CompileSchema(t, content)
+	dir := t.TempDir()
 	for name, list := range testLists(t) {
-		servers, program := hostFile{name, unknownHost}.parse([]byte(list))
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		servers, _, program := hosts.ReadFiles(config.HostFlags{File: file})
 		for _, s := range servers {
 			// Which checks there are, no schema knows.
-			if s.entryErr != nil && !strings.Contains(s.entryErr.Error(), "no check ") {
-				program = s.entryErr
+			if s.EntryErr != nil && !strings.Contains(s.EntryErr.Error(), "no check ") {
+				program = s.EntryErr
 			}
 		}
-		if said := validateYAML(schema, []byte(list)); (said == nil) != (program == nil) {
+		if said := configtest.ValidateYAML(schema, []byte(list)); (said == nil) != (program == nil) {
 			t.Errorf("%s: the schema says %v, mcpcheck %v, of\n%s", name, said, program, list)
 		}
 	}

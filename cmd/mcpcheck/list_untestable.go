@@ -5,9 +5,11 @@ import (
 	"io"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/explain"
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // untestableEntry is a requirement without a check as list writes it for programs.
@@ -26,7 +28,7 @@ func writeUntestable(w io.Writer, revision string, asJSON bool) error {
 	if _, err := requirementsIn(revision); err != nil {
 		return err
 	}
-	entries, text := []untestableEntry{}, &strings.Builder{}
+	entries, lines := []untestableEntry{}, &strings.Builder{}
 	for _, u := range suites.Untestable() {
 		if revision != "" && u.Spec[revision] == "" {
 			continue
@@ -39,13 +41,13 @@ func writeUntestable(w io.Writer, revision string, asJSON bool) error {
 			e.Levels[in], e.Spec[in] = u.Level.String(), u.URL(in)
 		}
 		entries = append(entries, e)
-		fmt.Fprintf(text, "%s  %s  %s\n    %s\n    %s\n\n", u.ID, u.Level, revisionRange(u.ApplicableRevisions()),
-			hangingIndent(u.Statement, 4), hangingIndent("Not testable: "+u.Reason, 4))
+		fmt.Fprintf(lines, "%s  %s  %s\n    %s\n    %s\n\n", u.ID, u.Level, revisionRange(u.ApplicableRevisions()),
+			explain.HangingIndent(u.Statement, 4), explain.HangingIndent("Not testable: "+u.Reason, 4))
 	}
 	if asJSON {
-		return writeJSON(w, entries)
+		return text.WriteJSON(w, entries)
 	}
-	_, err := fmt.Fprintf(w, "%s%s that cannot be tested from outside a server\n", text,
+	_, err := fmt.Fprintf(w, "%s%s that cannot be tested from outside a server\n", lines,
 		reporters.Plural(len(entries), "requirement"))
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// isComplete has the tests try what takes long: runs of all checks where they else try a few, and all builds.
+// whole has the tests try what takes long: runs of all checks where they else try a few, and all builds.
 var whole = flag.Bool("whole", false, "try all checks where the tests else try a few, and build all that is built")
 
 // The most that a plain run of all tests may take of the two things that cost: else it takes minutes again, and nobody
@@ -38,7 +38,7 @@ const testGOGC = "400"
 // loadFileVariable is the variable of the environment that names the file in which each program notes what it takes.
 const loadFileVariable = "MCPCHECK_TEST_EFFORT"
 
-// note adds to what all programs of the tests have taken.
+// addLoad adds to what all programs of the tests have taken.
 func addLoad(starts, messages int) {
 	if f, err := os.OpenFile(os.Getenv(loadFileVariable), os.O_APPEND|os.O_WRONLY, 0); err == nil {
 		fmt.Fprintln(f, starts, messages)

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +13,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/build"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/cli"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/terminal"
+	"github.com/mcpcheck/mcpcheck/reporters/files"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 func main() {
+	build.Release = version
 	setMemoryLimits()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -31,53 +35,30 @@ func setMemoryLimits() {
 	debug.SetMemoryLimit(96 << 20) // a server with very long lists makes mcpcheck slower, not big
 }
 
-// exitError is an error that asks for a certain exit code. Without a cause there is nothing left to say.
-type exitError struct {
-	code  int
-	cause error
-}
-
-func (e *exitError) Error() string { return fmt.Sprint(e.cause) }
-
-// usageErrorf is an error of use: exit code 2.
-func usageErrorf(format string, a ...any) error {
-	return &exitError{report.ExitUsage, fmt.Errorf(format, a...)}
-}
-
-// runProcess is the whole program: it returns the exit code.
+// run is the whole program: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	log.SetOutput(io.Discard) // where net/http complains of servers
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	out := &stdoutWriter{Writer: stdout}
+	out := &terminal.Writer{Writer: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.Execute()
-	e := &exitError{code: report.ExitConforms}
+	e := &exit.Error{Code: report.ExitConforms}
 	if err != nil {
-		e = &exitError{report.ExitUsage, err} // what cobra itself complains of is wrong usage
+		e = &exit.Error{Code: report.ExitUsage, Cause: err} // what cobra itself complains of is wrong usage
 		errors.As(err, &e)
 	}
-	if out.err != nil && (e.cause == nil || errors.Is(e.cause, out.err)) {
-		e = &exitError{report.ExitInternal, fmt.Errorf("standard output: %w", reporters.WithoutPath(out.err))}
+	if out.Err != nil && (e.Cause == nil || errors.Is(e.Cause, out.Err)) {
+		e = &exit.Error{
+			Code: report.ExitInternal, Cause: fmt.Errorf("standard output: %w", files.WithoutPath(out.Err)),
+		}
 	}
-	if e.cause != nil {
-		fmt.Fprintln(stderr, "mcpcheck:", errorLine(e.cause))
+	if e.Cause != nil {
+		fmt.Fprintln(stderr, "mcpcheck:", exit.Line(e.Cause))
 	}
-	return e.code
-}
-
-// stdoutWriter is standard output. It keeps why something could not be written, so that no command has to.
-type stdoutWriter struct {
-	io.Writer
-	err error
-}
-
-func (o *stdoutWriter) Write(p []byte) (int, error) {
-	n, err := o.Writer.Write(p)
-	o.err = cmp.Or(o.err, err)
-	return n, err
+	return e.Code
 }
 
 func newRootCommand() *cobra.Command {
@@ -94,17 +75,17 @@ protocol, and shows the wire lines that prove it where it does not.
 
 Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration,
 3 it could not be tested, 4 mcpcheck failed, 130 interrupted.`,
-		Version:       toolVersion(),
+		Version:       build.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          rejectUnknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return validateFlags(cmd.Flags()) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.ValidateFlags(cmd.Flags()) },
 	}
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n") // as newVersionCommand has it
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageErrorf("%w; %s --help shows the flags", flagError(cmd, err), cmd.CommandPath())
+		return exit.Usagef("%w; %s --help shows the flags", cli.FlagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(
 		newRunCommand(), newFleetCommand(), newBaselineCommand(), newDiffCommand(), newMergeCommand(),
@@ -140,7 +121,7 @@ func rejectArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageErrorf("%s takes flags only; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
+	return exit.Usagef("%s takes flags only; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
 }
 
 // rejectUnknownCommand refuses words that are no command below the given one.
@@ -156,10 +137,10 @@ func rejectUnknownCommand(cmd *cobra.Command, args []string) error {
 	}
 	slices.Sort(names)
 	if len(names) == 0 {
-		return usageErrorf("there are no commands below %s; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
+		return exit.Usagef("there are no commands below %s; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
 	}
 	if cmd.HasParent() {
-		return usageErrorf("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+		return exit.Usagef("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 	}
 	server := args
 	if cmd.ArgsLenAtDash() == 1 && len(args) > 1 { // the first word was to be a command of mcpcheck
@@ -167,5 +148,5 @@ func rejectUnknownCommand(cmd *cobra.Command, args []string) error {
 	}
 	otherwise := fmt.Sprintf(" (have %s); to check a server: mcpcheck run -- %s",
 		strings.Join(names, ", "), strings.Join(server, " "))
-	return usageErrorf("no command %q%s", args[0], text.Suggestion(args[0], names, otherwise))
+	return exit.Usagef("no command %q%s", args[0], text.Suggestion(args[0], names, otherwise))
 }

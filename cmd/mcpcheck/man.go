@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/build"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
@@ -22,7 +24,7 @@ version of mcpcheck writes the same pages.
   mcpcheck man ~/.local/share/man/man1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageErrorf("man wants one directory, not %d", len(args))
+				return exit.Usagef("man wants one directory, not %d", len(args))
 			}
 			return nil
 		},
@@ -32,10 +34,10 @@ version of mcpcheck writes the same pages.
 				dir = args[0]
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return usageErrorf("cannot write the man pages: %w", err)
+				return exit.Usagef("cannot write the man pages: %w", err)
 			}
 			if err := writeManPages(cmd.Root(), dir); err != nil {
-				return usageErrorf("cannot write the man pages: %w", err)
+				return exit.Usagef("cannot write the man pages: %w", err)
 			}
 			return nil
 		},
@@ -51,7 +53,7 @@ func writeManPages(root *cobra.Command, dir string) error {
 	}
 	root.DisableAutoGenTag = true // it has the time of the build
 	prepareForMan(root)
-	header := doc.GenManHeader{Date: &date, Source: "mcpcheck " + toolVersion(), Manual: "mcpcheck manual"}
+	header := doc.GenManHeader{Date: &date, Source: "mcpcheck " + build.Version(), Manual: "mcpcheck manual"}
 	return doc.GenManTree(root, &header, dir)
 }
 
@@ -80,8 +82,8 @@ func prepareForMan(cmd *cobra.Command) {
 
 // manMarkdown is a long text: lines that are indented are code, which Markdown wants indented further; in the others
 // nothing is markup.
-func manMarkdown(text string) string {
-	lines := strings.Split(text, "\n")
+func manMarkdown(content string) string {
+	lines := strings.Split(content, "\n")
 	for i, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "  "):

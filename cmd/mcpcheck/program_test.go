@@ -30,11 +30,11 @@ func TestReportMatchesSchema(t *testing.T) {
 			t.Parallel()
 			args := slices.Concat([]string{"run", "-q", "--json", "-"}, onlyFlags(test.only), test.args)
 			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
-			text, _ := cmd.Output()
+			content, _ := cmd.Output()
 			if code := cmd.ProcessState.ExitCode(); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
-			if err := validateReport(text); err != nil {
+			if err := validateReport(content); err != nil {
 				t.Error(err)
 			}
 		})

@@ -4,47 +4,28 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// TestReadLimited: of a file that people name no more is read than it can be meant to have, and the error says so in
+// TestInputLimits: of a file that people name no more is read than it can be meant to have, and the error says so in
 // one line. Files of exactly that length are read.
-func TestReadLimited(t *testing.T) {
+func TestInputLimits(t *testing.T) {
 	t.Chdir(t.TempDir())
-	host := func(name string) error {
-		hosts := hostFlags{file: name}
-		_, _, err := hosts.read()
-		return err
-	}
 	for _, test := range []struct {
 		name string
 		most int
-		read func(name string) error
+		size string // as it is said
+		args string
 	}{
-		{"mcpcheck.yaml", maxConfigBytes, func(name string) error { _, err := readConfig(name); return err }},
-		{"fleet.yaml", maxConfigBytes, host},
-		{".mcp.json", maxHostsBytes, host},
-		{".env", maxEnvFileBytes, func(name string) error {
-			x := newExpander(hostServer{file: hostFile{".vscode/mcp.json", vsCode}, EnvFile: name})
-			x.readEnvFile()
-			return x.firstErr
-		}},
-		{"roots.pem", maxCACertBytes, func(name string) error { _, err := readCACert(name); return err }},
-		{"report.json", maxReportBytes, func(name string) error { _, err := readReports([]string{name}); return err }},
-		{"trace.jsonl", maxTraceLineBytes, func(name string) error {
-			_, _, _, err := replayTraces([]string{name})
-			return err
-		}},
-		{"set.json", maxSetBytes, func(name string) error { _, _, err := readSet(name); return err }},
-		{memberRowFile, maxRowBytes, func(string) error { _, err := readRow("", fleetMember{}); return err }},
-		{memberReportFile, maxReportBytes, func(name string) error {
-			return usageErrorf("%s", newRow("one", name, 0, "").Problem)
-		}},
-		{memberPageFile, maxReportBytes, func(string) error { return copyMember("", "copy", fleetMember{}) }},
+		{"mcpcheck.yaml", 1 << 20, "1 MiB", "run --plan -- no-such-command"},
+		{"fleet.yaml", 1 << 20, "1 MiB", "run --server a --servers-file fleet.yaml"},
+		{".mcp.json", 64 << 20, "64 MiB", "run --server a"},
+		{"roots.pem", 8 << 20, "8 MiB", "run --url http://127.0.0.1:1 --cacert roots.pem"},
+		{"report.json", 64 << 20, "64 MiB", "diff report.json report.json"},
+		{"trace.jsonl", 256 << 20, "256 MiB", "judge trace.jsonl"},
+		{"set.json", 8 << 20, "8 MiB", "run --set set.json -- no-such-command"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			want := "it is longer than the " + driver.FormatSize(test.most) + " that are read"
+			want := "it is longer than the " + test.size + " that are read"
 			for _, more := range []int{0, 1} {
 				if err := os.WriteFile(test.name, nil, 0o600); err != nil {
 					t.Fatal(err)
@@ -52,10 +33,11 @@ func TestReadLimited(t *testing.T) {
 				if err := os.Truncate(test.name, int64(test.most+more)); err != nil {
 					t.Fatal(err)
 				}
-				err := test.read(test.name)
-				said := err != nil && strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), "\n")
-				if said != (more > 0) {
-					t.Errorf("with %d bytes more than are read: %v", more, err)
+				var stdout, stderr strings.Builder
+				code := run(strings.Fields(test.args), strings.NewReader(""), &stdout, &stderr)
+				said := stderr.String()
+				if code != 2 || strings.Contains(said, want) != (more > 0) || strings.Count(said, "\n") != 1 {
+					t.Errorf("with %d bytes more than are read: exit code %d, %s", more, code, said)
 				}
 			}
 			os.Remove(test.name)

@@ -1,19 +1,12 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"os/signal"
-	"runtime"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/recorder"
 )
 
 func newRecordCommand() *cobra.Command {
@@ -41,108 +34,25 @@ it, and over HTTP those in the URL and in the headers of clients.`,
 		RunE: func(cmd *cobra.Command, command []string) error {
 			switch {
 			case out == "":
-				return usageErrorf("record wants --out FILE, for what is said")
+				return exit.Usagef("record wants --out FILE, for what is said")
 			case server != "" && len(command) > 0:
-				return usageErrorf(
+				return exit.Usagef(
 					"--url and a command exclude each other: start the server separately, and leave out %s",
 					strings.Join(command, " "))
 			case server != "" && listen == "":
-				return usageErrorf("--url wants --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")
+				return exit.Usagef("--url wants --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")
 			case server != "":
-				return recordHTTP(server, listen, out, cmd.ErrOrStderr())
+				return recorder.HTTP(server, listen, out, cmd.ErrOrStderr())
 			case listen != "":
-				return usageErrorf("--listen wants --url URL, the server for which it stands")
+				return exit.Usagef("--listen wants --url URL, the server for which it stands")
 			case len(command) == 0:
-				return usageErrorf("record wants a command, or --url; say mcpcheck record --out FILE -- COMMAND [ARG…]")
+				return exit.Usagef("record wants a command, or --url; say mcpcheck record --out FILE -- COMMAND [ARG…]")
 			}
-			return recordStdio(command, out)
+			return recorder.Stdio(command, out)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to append the session to")
 	cmd.Flags().StringVar(&server, "url", "", "`URL` of the server to record")
 	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, such as 127.0.0.1:9000")
 	return cmd
-}
-
-// recordStdio runs a server between this process's streams, and writes down what passes.
-func recordStdio(command []string, out string) error {
-	if err := lookUpCommand(command, ""); err != nil {
-		return err
-	}
-	file, err := openTraceFile(out)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	var hidden secrets
-	hidden.addCommand(command)
-	hidden.addInherited(os.Environ())
-	defer driver.StartGuard(guardCommandName)()
-	defer driver.KillOrphans() // what the server leaves behind
-	runtime.LockOSThread()     // the server dies with the thread that has started it
-	server := exec.Command(command[0], command[1:]...)
-	server.Stderr, server.Env = os.Stderr, driver.WithRunMarker(os.Environ())
-	server.SysProcAttr = childProcAttr()
-	stdin, err := server.StdinPipe()
-	if err != nil {
-		return err
-	}
-	stdout, stdoutOfServer, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	server.Stdout = stdoutOfServer
-	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, forwardedSignals()...)
-	if err := server.Start(); err != nil {
-		return commandError(command, err)
-	}
-	stdoutOfServer.Close()
-	redact := hidden.redactor()
-	s := newTraceWriter(file, report.TargetInfo{Transport: "stdio", Command: redact.texts(command)}, redact)
-	session := s.openSession(s.target.Transport)
-	go func() {
-		for s := range signals {
-			forwardSignal(server.Process, s)
-		}
-	}()
-	go func() {
-		session.copyStream(driver.FromClient, stdin, os.Stdin)
-		stdin.Close()
-		session.endInput()
-	}()
-	session.copyStream(driver.FromServer, os.Stdout, stdout)
-	err = server.Wait()
-	code := processExitCode(err)
-	session.add(driver.TraceLine{Side: driver.SessionEvent,
-		Text: fmt.Append(nil, "the server exited with status ", code)})
-	s.finish(os.Stderr)
-	if code != 0 {
-		return &exitError{code: code}
-	}
-	return nil
-}
-
-// openTraceFile opens a file to which sessions are added.
-func openTraceFile(name string) (*os.File, error) {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, usageErrorf("--out: %w", err)
-	}
-	return file, nil
-}
-
-// processExitCode is the status of a process as a shell has it.
-func processExitCode(err error) int {
-	var exited *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case !errors.As(err, &exited):
-		return report.ExitInternal
-	}
-	if status, ok := exited.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return exited.ExitCode()
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/hosts"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/runner"
 )
 
 func newRunCommand() *cobra.Command {
-	var f runFlags
+	var f config.Flags
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--url URL] [-- COMMAND [ARG…]]",
 		Short: "Test a server",
@@ -56,88 +58,12 @@ with these, and with invalid ones unless it has destructiveHint: true. Calls of 
 that do not exist are made unless it is none. --plan prints which tools would be
 called.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.hosts.isListRequest(cmd, args) {
-				return f.hosts.writeList(cmd.OutOrStdout())
+			if f.Hosts.IsListRequest(cmd, args) {
+				return hosts.WriteList(f.Hosts, cmd.OutOrStdout())
 			}
-			return runServer(cmd, f.withCommandLine(cmd, args))
+			return runner.Run(cmd, f.WithCommandLine(cmd, args))
 		},
 	}
-	f.addFlags(cmd)
+	f.AddAll(cmd)
 	return cmd
-}
-
-// runServer judges a server and tells what came of it.
-func runServer(cmd *cobra.Command, f runFlags) error {
-	if f.watch {
-		return watchServer(cmd, f)
-	}
-	j, err := prepare(cmd, f, nil)
-	if err != nil {
-		return err
-	}
-	_, err = j.execute(cmd)
-	return err
-}
-
-// prepare makes a judgement, in steps that baseline and init share: settle what is asked for (values.go), aim at the
-// server (target.go); to judge it (judge.go) and to tell (audience.go) is left. All that is wrong with its use is found
-// before anything is started. alter may change what is asked for; nil leaves it.
-func prepare(cmd *cobra.Command, f runFlags, alter func(*options) error) (*serverRun, error) {
-	file, err := f.readConfiguration()
-	if err != nil {
-		return nil, err
-	}
-	if f.parentPipe != nil {
-		file.Reports = reportFiles{} // those of a fleet's member are the fleet's
-	}
-	v, err := resolveOptions(f, file)
-	if err != nil {
-		return nil, err
-	}
-	t, err := resolveTarget(v, cmd.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	if alter != nil {
-		err = alter(&v)
-	} else {
-		err = restrictToLastFailed(&v, t, cmd.ErrOrStderr())
-	}
-	if err != nil {
-		return nil, err
-	}
-	t.parentPipe = f.parentPipe
-	t.notifySignals() // from the first file on
-	var known baseline
-	if v.Baseline != "" {
-		if known, err = readBaseline(v.Baseline); err != nil {
-			return nil, err
-		}
-	}
-	told, err := newSinks(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr())
-	if err != nil {
-		return nil, err
-	}
-	return newServerRun(v, t, known, told), nil
-}
-
-// execute carries the judgement out and tells what came of it, or only plans it.
-func (j *serverRun) execute(cmd *cobra.Command) (report.Report, error) {
-	if j.flags.plan {
-		return j.report, j.writePlan(cmd.OutOrStdout())
-	}
-	if err := j.addTraceReporter(); err != nil {
-		return j.report, err
-	}
-	rep, err := j.run()
-	if err != nil {
-		return rep, err
-	}
-	if j.shard == nil && j.flags.parentPipe == nil {
-		j.target.saveLastRun(rep)
-	}
-	if j.beforeReport != nil {
-		j.beforeReport(rep)
-	}
-	return rep, j.target.flushReports(cmd.ErrOrStderr(), func() error { return j.sinks.writeReport(rep) })
 }

@@ -107,13 +107,13 @@ func TestScriptInside(t *testing.T) {
 }
 
 // scriptFiles are the scripts in a directory of testdata.
-func scriptFiles(t *testing.T, dir string) (files []string) {
+func scriptFiles(t *testing.T, dir string) (paths []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
-	if err != nil || len(files) == 0 {
+	paths, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
+	if err != nil || len(paths) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	return files
+	return paths
 }
 
 func scriptName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
@@ -327,32 +327,32 @@ func awaitFile(name string, stop <-chan struct{}) (there bool) {
 
 func cmdReport(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
-		text := []byte(ts.ReadFile(name))
+		content := []byte(ts.ReadFile(name))
 		check := validateReport
 		if strings.HasSuffix(name, ".xml") {
 			check = validateXML
 		}
-		if err := check(text); err != nil {
-			ts.Fatalf("%s: %v\n%s", name, err, text)
+		if err := check(content); err != nil {
+			ts.Fatalf("%s: %v\n%s", name, err, content)
 		}
 	}
 }
 
 // validateReport reports how a report breaks its schema.
-func validateReport(text []byte) error {
+func validateReport(content []byte) error {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "schemas", "report.schema.json"))
 	if err != nil {
 		return err
 	}
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
 	if err != nil {
 		return err
 	}
 	return schema.Validate(v)
 }
 
-func validateXML(text []byte) error {
-	d := xml.NewDecoder(bytes.NewReader(text))
+func validateXML(content []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(content))
 	for n := 0; ; n++ {
 		switch _, err := d.Token(); {
 		case err == io.EOF && n == 0:

@@ -51,14 +51,14 @@ func TestSecretsAreRedacted(t *testing.T) {
 		"stdio":       {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "leak", "--api-key", secrets["flag"]},
 		"stdio, dead": {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "exit-3", "--key=" + secrets["env"]},
 	}
-	for name, target := range targets {
+	for name, server := range targets {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			args := slices.Concat(
 				[]string{"run", "-v", "--report-dir", filepath.Join(dir, "reports"), "--annotations", "on",
 					"--trace", filepath.Join(dir, "trace.jsonl"),
-				}, onlyFlags("auth,http,lifecycle/initialize-succeeds,ping,tools"), target)
+				}, onlyFlags("auth,http,lifecycle/initialize-succeeds,ping,tools"), server)
 			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "TEST_BEARER="+secrets["bearer"], "TEST_EXPIRED="+secrets["expired"],
@@ -72,26 +72,26 @@ func TestSecretsAreRedacted(t *testing.T) {
 			written := map[string]string{
 				"console": string(output), "trace.jsonl": readFile(t, filepath.Join(dir, "trace.jsonl")),
 			}
-			files, err := os.ReadDir(filepath.Join(dir, "reports"))
-			if err != nil || len(files) < 9 {
-				t.Fatalf("%d reports, %v", len(files), err)
+			paths, err := os.ReadDir(filepath.Join(dir, "reports"))
+			if err != nil || len(paths) < 9 {
+				t.Fatalf("%d reports, %v", len(paths), err)
 			}
-			for _, f := range files {
-				text, err := os.ReadFile(filepath.Join(dir, "reports", f.Name()))
+			for _, f := range paths {
+				said, err := os.ReadFile(filepath.Join(dir, "reports", f.Name()))
 				if err != nil {
 					t.Fatal(err)
 				}
-				written[f.Name()] = string(text)
+				written[f.Name()] = string(said)
 			}
-			for file, text := range written {
+			for file, said := range written {
 				for kind, secret := range secrets {
 					for _, form := range secretForms(secret) {
-						if i := strings.Index(text, form); i >= 0 {
+						if i := strings.Index(said, form); i >= 0 {
 							t.Errorf(
 								"%s holds the secret of %s: …%s…",
 								file,
 								kind,
-								text[max(0, i-60):min(len(text), i+len(form)+20)],
+								said[max(0, i-60):min(len(said), i+len(form)+20)],
 							)
 						}
 					}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 	"github.com/mcpcheck/mcpcheck/fixtures/variations"
@@ -84,17 +85,17 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	change, until, err := f.serverChange()
 	switch {
 	case f.fault != "" && f.variation != "":
-		return usageErrorf("--fault and --variation exclude each other")
+		return exit.Usagef("--fault and --variation exclude each other")
 	case f.moreTools < 0:
-		return usageErrorf("--tools must not be less than 0")
+		return exit.Usagef("--tools must not be less than 0")
 	case err != nil:
 		return err
 	case f.protocol != "" && !slices.Contains(fixtures.Revisions, f.protocol):
-		return usageErrorf("no revision %q; have %s", f.protocol, strings.Join(fixtures.Revisions, ", "))
+		return exit.Usagef("no revision %q; have %s", f.protocol, strings.Join(fixtures.Revisions, ", "))
 	case f.address != "":
 		return f.serveHTTP(cmd, change, until)
 	case f.sse || f.stateless || f.auth:
-		return usageErrorf("--sse, --stateless and --auth want --http ADDRESS")
+		return exit.Usagef("--sse, --stateless and --auth want --http ADDRESS")
 	}
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
@@ -105,10 +106,10 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	}, change))
 }
 
-// ended is how the process of a server ends.
+// serverExit is how the process of a server ends.
 func serverExit(code int) error {
 	if code != 0 {
-		return &exitError{code: code}
+		return exit.Status(code)
 	}
 	return nil
 }
@@ -116,14 +117,14 @@ func serverExit(code int) error {
 // serveHTTP serves over HTTP until a signal comes.
 func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until string) error {
 	if f.sse && f.stateless {
-		return usageErrorf("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
+		return exit.Usagef("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
 	}
 	if f.sse && slices.Contains(fixtures.Modern, f.protocol) {
-		return usageErrorf("--sse has no %s: every stream of HTTP+SSE is a session", f.protocol)
+		return exit.Usagef("--sse has no %s: every stream of HTTP+SSE is a session", f.protocol)
 	}
 	l, err := net.Listen("tcp", f.address)
 	if err != nil {
-		return usageErrorf("--http %s: %w", f.address, err)
+		return exit.Usagef("--http %s: %w", f.address, err)
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -184,7 +185,7 @@ func (f serveFlags) serverChange() (change fixtures.Fault, until string, err err
 	} else {
 		v, ok := variations.Find(f.variation)
 		if !ok {
-			return change, "", usageErrorf("no variation %q; mcpcheck list --variations shows them all", f.variation)
+			return change, "", exit.Usagef("no variation %q; mcpcheck list --variations shows them all", f.variation)
 		}
 		change, until = v.Change, v.Until
 	}
@@ -224,10 +225,10 @@ func findFault(id string) (fixtures.Fault, error) {
 		ids = append(ids, f.ID())
 	}
 	const list = "; mcpcheck serve --list-faults shows them all"
-	return fixtures.Fault{}, usageErrorf("no fault %q%s", id, text.Suggestion(id, ids, list))
+	return fixtures.Fault{}, exit.Usagef("no fault %q%s", id, text.Suggestion(id, ids, list))
 }
 
-// plain turns signals into the fixture's own kind of channel.
+// signalEvents turns signals into the fixture's own kind of channel.
 func signalEvents(signals <-chan os.Signal) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	go func() {

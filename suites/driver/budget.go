@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // MemoryBudget limits what all sessions of a run keep in their records together, so that a server that floods each of
@@ -131,7 +133,7 @@ func (e *LimitError) Error() string { return e.Reason }
 // tooLong returns the error for a message that is too long. what is the beginning of its text, such as "the body has".
 func (l Limits) tooLong(what string) *LimitError {
 	return &LimitError{fmt.Sprintf("%s more than %s, mcpcheck's own limit (--max-message)", what,
-		FormatSize(l.MaxMessageBytes))}
+		text.Size(l.MaxMessageBytes))}
 }
 
 // AsLimitError returns the LimitError that err wraps, or nil if it wraps none.

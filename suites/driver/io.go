@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"fmt"
 	"io"
 )
 
@@ -9,17 +8,4 @@ func closeReader(r io.Reader) {
 	if c, ok := r.(io.Closer); ok {
 		c.Close()
 	}
-}
-
-// FormatSize formats a number of bytes for people.
-func FormatSize(n int) string {
-	for _, unit := range []struct {
-		name  string
-		bytes int
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if n >= unit.bytes && n%unit.bytes == 0 {
-			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

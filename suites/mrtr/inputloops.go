@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // inputLoop is a request that the server answers by asking for input, with its retries by a client with all
@@ -106,7 +107,7 @@ func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) 
 		func(a inputLoop) bool { return len(toolcall.RequestState(a.InputReplies[0])) > maxStateBytes })
 	if len(handy) == 0 {
 		t.NoVerdict(check.Limit, "the requestState is longer than %s, too long for mcpcheck to try it many times",
-			driver.FormatSize(maxStateBytes))
+			text.Size(maxStateBytes))
 	}
 	return handy[:min(len(handy), maxLoops)]
 }

@@ -1,0 +1,214 @@
+package baseline
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/reporters/files"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// A baseline is edited by whole lines, so that everything but the entries that come and go stays as people wrote it.
+
+// baselineHeader begins a new file.
+const baselineHeader = `# Known failures: mcpcheck run --baseline %s lets them pass, and fails
+# when one no longer fails. mcpcheck baseline removes such entries, and adds new ones.
+# Keys: check (id or glob), reason, revision, transport, subject, expires (2026-12-31), flaky (true).
+`
+
+// lineEditor is a baseline as lines. A line that was taken out is empty.
+type lineEditor struct {
+	lines         []string // each with its end
+	entries       []lineRange
+	hasBlankLines bool // blank lines stand between the entries
+	newline       string
+}
+
+// lineRange is the lines of an entry, from its first to the one after its last.
+type lineRange struct{ start, end int }
+
+// newLineEditor finds the lines of the entries.
+func newLineEditor(content string) (*lineEditor, error) {
+	p := &lineEditor{newline: "\n"}
+	if strings.Contains(content, "\r\n") {
+		p.newline = "\r\n"
+	}
+	if !strings.HasSuffix(content, "\n") {
+		content += p.newline
+	}
+	p.lines = slices.Collect(strings.Lines(content))
+	read, err := readYAMLList("", normalizeNewlines([]byte(content)))
+	list := read.node
+	switch {
+	case err != nil || list == nil:
+		return p, err
+	case list.IsFlowStyle:
+		return p, p.removeEmptyList(list)
+	}
+	for i, entry := range list.Entries {
+		begin, end := entry.Start.Position.Line-1, len(p.lines)
+		if i+1 < len(list.Entries) {
+			end = list.Entries[i+1].Start.Position.Line - 1
+		}
+		for end > begin+1 && p.isBetweenEntries(end-1, entry.Start.Position.Column-1) {
+			end--
+		}
+		p.entries = append(p.entries, lineRange{begin, end})
+	}
+	if n := len(p.entries); n > 1 {
+		p.hasBlankLines = slices.ContainsFunc(p.lines[p.entries[n-2].end:p.entries[n-1].start], isBlank)
+	}
+	return p, nil
+}
+
+// removeEmptyList takes out an empty list that is written as [].
+func (p *lineEditor) removeEmptyList(list *ast.SequenceNode) error {
+	line := list.Start.Position.Line - 1
+	if len(list.Values) > 0 || strings.TrimSpace(p.lines[line]) != "[]" {
+		return errors.New("its list is written in brackets; begin each entry with a dash on a line of its own")
+	}
+	p.lines[line] = ""
+	return nil
+}
+
+// isBetweenEntries reports whether a line belongs to no entry: it is blank, the end of the document, or a comment that
+// is indented no deeper than the dashes.
+func (p *lineEditor) isBetweenEntries(line, indent int) bool {
+	content := strings.TrimRight(p.lines[line], " \t\r\n")
+	rest := strings.TrimLeft(content, " ")
+	return rest == "" || content == "..." || rest[0] == '#' && len(content)-len(rest) <= indent
+}
+
+func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
+
+func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
+
+// removeEntry takes out an entry with the comment right above it, and a blank line where two would be left.
+func (p *lineEditor) removeEntry(entry int) {
+	begin, end := p.entries[entry].start, p.entries[entry].end
+	first := 0
+	if entry > 0 {
+		first = p.entries[entry-1].end
+	}
+	lead := begin
+	for lead > first && isComment(p.lines[lead-1]) {
+		lead--
+	}
+	if lead > 0 { // else it is about the file
+		begin = lead
+	}
+	if end == len(p.lines) || isBlank(p.lines[end]) {
+		for begin > 0 && isBlank(p.lines[begin-1]) {
+			begin--
+		}
+	}
+	for begin == 0 && end < len(p.lines) && isBlank(p.lines[end]) {
+		end++
+	}
+	for i := begin; i < end; i++ {
+		p.lines[i] = ""
+	}
+}
+
+// insertEntries puts entries behind the last one that is left, or at the end.
+func (p *lineEditor) insertEntries(entries report.KnownFails) {
+	at, indent, gap := len(p.lines), "", p.endsInText()
+	for _, e := range p.entries {
+		if first := p.lines[e.start]; first != "" {
+			at, indent, gap = e.end, first[:strings.Index(first, "-")], p.hasBlankLines
+		}
+	}
+	var content strings.Builder
+	for _, k := range entries {
+		if gap {
+			content.WriteString(p.newline)
+		}
+		for _, line := range entryLines(k) {
+			content.WriteString(indent + line + p.newline)
+		}
+		gap = p.hasBlankLines
+	}
+	p.lines = slices.Insert(p.lines, at, content.String())
+}
+
+// endsInText reports whether the last line that is left is one that a blank line has to part from an entry, for example
+// a comment about the file.
+func (p *lineEditor) endsInText() bool {
+	for _, line := range slices.Backward(p.lines) {
+		if line != "" {
+			return !isBlank(line) && strings.TrimSpace(line) != "---"
+		}
+	}
+	return false
+}
+
+// entryLines writes an entry.
+func entryLines(k report.KnownFail) (lines []string) {
+	lines = []string{"- check: " + k.Check}
+	if k.Revision != "" {
+		lines = append(lines, "  revision: "+strconv.Quote(k.Revision))
+	}
+	if k.Transport != "" {
+		lines = append(lines, "  transport: "+k.Transport)
+	}
+	return append(lines, "  reason: "+strconv.Quote(k.Reason))
+}
+
+// Write puts the update into the file.
+func (u Update) Write() error {
+	content, err := u.editedText()
+	if err != nil {
+		return exit.Usagef("%w", err)
+	}
+	if content == u.text && content != "" {
+		return nil
+	}
+	if err := files.Replace(u.Name, []byte(content)); err != nil {
+		return exit.Usagef("cannot write the baseline: %w", err)
+	}
+	return nil
+}
+
+// editedText is the text of the file after the update. It is read again, to be sure that it says what is meant.
+func (u Update) editedText() (string, error) {
+	content := u.text
+	if strings.TrimSpace(content) == "" {
+		content = fmt.Sprintf(baselineHeader, filepath.Base(u.Name))
+	}
+	if len(u.added)+len(u.removed) == 0 {
+		return content, nil
+	}
+	content, err := u.applyTo(content)
+	if err != nil {
+		return "", err
+	}
+	entries, err := parse(u.Name, []byte(content))
+	same := func(a, b report.KnownFail) bool { a.Line, b.Line = 0, 0; return a == b }
+	if err != nil || !slices.EqualFunc(entries, slices.Concat(u.unchanged, u.added), same) {
+		return "", fmt.Errorf("cannot edit %s without harm to what else it says; it stays as it is: "+
+			"write the entries plainly, each on lines of its own", u.Name)
+	}
+	return content, nil
+}
+
+// applyTo takes entries out of the lines of a text and puts others in.
+func (u Update) applyTo(content string) (string, error) {
+	p, err := newLineEditor(content)
+	if err != nil {
+		return "", fmt.Errorf("cannot edit %s: %w", u.Name, err)
+	}
+	for i, k := range u.Entries {
+		if u.isRemoved(k) {
+			p.removeEntry(i)
+		}
+	}
+	p.insertEntries(u.added)
+	return strings.Join(p.lines, ""), nil
+}

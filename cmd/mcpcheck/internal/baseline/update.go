@@ -1,0 +1,145 @@
+package baseline
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// Open reads the file of known fails that is to be updated, if there is one.
+func Open(name string) (File, error) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		b := File{Name: name, Today: time.Now()}
+		return b, b.validateDirectory()
+	}
+	return Read(name)
+}
+
+// UnrecordedText says what gates though the baseline lists every failure, and which failures it does not list; empty if
+// there are none.
+func UnrecordedText(rep report.Report) (said string) {
+	n := 0
+	for _, r := range rep.Results {
+		if r.Verdict == catalogue.Inconclusive && r.Gates {
+			n++
+		}
+	}
+	if n > 0 {
+		said = fmt.Sprintf("%d inconclusive by --profile strict: a baseline accepts failures only\n", n)
+	}
+	if n := rep.Counts.SDK; n > 0 {
+		said += reporters.Plural(n, "known deviation") + " of the SDK not recorded (--sdk gate records them)\n"
+	}
+	return said
+}
+
+// Update is what a run changes in a baseline.
+type Update struct {
+	File
+	added     report.KnownFails
+	removed   []report.StaleEntry
+	unchanged report.KnownFails
+}
+
+// isRemoved reports whether an entry is to be taken out.
+func (u Update) isRemoved(k report.KnownFail) bool {
+	return slices.ContainsFunc(u.removed, func(s report.StaleEntry) bool { return s.Line == k.Line })
+}
+
+// String says what the update does, an entry in each line.
+func (u Update) String() string {
+	var b strings.Builder
+	line := func(mark string, parts ...string) {
+		fmt.Fprintln(&b, " ", mark, reporters.PrintableLine(strings.Join(parts, " ")))
+	}
+	for _, k := range u.unchanged {
+		line("=", entryLabel(k), "·", k.Reason)
+	}
+	for _, k := range u.Entries {
+		if i := slices.IndexFunc(u.removed, func(s report.StaleEntry) bool { return s.Line == k.Line }); i >= 0 {
+			line("-", entryLabel(k), "·", u.removed[i].Reason+";", "its reason was:", k.Reason)
+		}
+	}
+	for _, k := range u.added {
+		line("+", entryLabel(k), "·", k.Reason)
+	}
+	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept",
+		reporters.PrintableLine(u.Name), len(u.added), len(u.removed), len(u.unchanged))
+	if slices.ContainsFunc(u.added, func(k report.KnownFail) bool { return strings.HasPrefix(k.Reason, todoPrefix) }) {
+		b.WriteString("; replace each TODO with the reason")
+	}
+	return b.String() + "\n"
+}
+
+// UpdateFor finds what a report changes in the baseline.
+func (b File) UpdateFor(rep report.Report) Update {
+	u := Update{File: b, removed: rep.Baseline.Stale, added: entriesForFailures(rep)}
+	for _, k := range b.Entries {
+		if !u.isRemoved(k) {
+			u.unchanged = append(u.unchanged, k)
+		}
+	}
+	return u
+}
+
+// entriesForFailures are entries for the fails that gate: one for each check or, of one that fails in some of the
+// revisions that were judged, one for each of these.
+func entriesForFailures(rep report.Report) (entries report.KnownFails) {
+	transport := rep.Target.Transport
+	if transport == "stdio" {
+		transport = "" // what most servers have only
+	}
+	for _, r := range rep.Results {
+		if r.Verdict != catalogue.Fail || !r.Gates {
+			continue
+		}
+		k := report.KnownFail{
+			Check: r.ID, Transport: transport, Reason: reasonFor(r),
+		}
+		if !failsInAllRevisions(rep.Results, r.ID) {
+			k.Revision = r.Revision
+		}
+		same := func(e report.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }
+		if !slices.ContainsFunc(entries, same) {
+			entries = append(entries, k)
+		}
+	}
+	return entries
+}
+
+// reasonFor is why a failure is accepted: the SDK and its issue, or what the operator is to replace.
+func reasonFor(r report.Result) string {
+	switch {
+	case r.SDK == nil:
+		return todoPrefix + reporters.Headline(r, maxReasonLength)
+	case r.SDK.Issue == "":
+		return "a known deviation of " + r.SDK.Name
+	}
+	return "a known deviation of " + r.SDK.Name + ": " + r.SDK.Issue
+}
+
+const todoPrefix = "TODO: "
+
+// maxReasonLength is how much of what a server said stands in a reason.
+const maxReasonLength = 200
+
+// failsInAllRevisions reports whether a check fails in all revisions in which it applies.
+func failsInAllRevisions(results []report.Result, id string) bool {
+	return !slices.ContainsFunc(results, func(r report.Result) bool {
+		return r.ID == id && r.Verdict != catalogue.Fail && r.Verdict != catalogue.Skip
+	})
+}
+
+// entryLabel is an entry without its reason.
+func entryLabel(k report.KnownFail) string {
+	words := []string{k.Check, k.Revision, k.Transport, k.Subject}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
+}

@@ -1,0 +1,112 @@
+// Package cli has what the flags of all commands have in common.
+//
+// Flags that exclude each other are marked where they are defined (MarkExclusive), and found in one place before a
+// command runs (ValidateFlags), together with flags that were given an empty value. Errors of the library for flags are
+// put into plain words (FlagError). FlagArgs writes flags as they were given, for commands that are to be copied.
+//
+// It knows no flag by its name: those of a run are in package config, others in the file of their command.
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// exclusiveAnnotation is the annotation of flags of which one may be given: its values are their names, a set in each.
+const exclusiveAnnotation = "mcpcheck-excludes"
+
+// MarkExclusive makes flags such that one of them may be given.
+func MarkExclusive(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		sets := append(flags.Lookup(name).Annotations[exclusiveAnnotation], strings.Join(names, " "))
+		if err := flags.SetAnnotation(name, exclusiveAnnotation, sets); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// ValidateFlags finds flags that were given without their value, and such that exclude each other.
+func ValidateFlags(flags *pflag.FlagSet) (err error) {
+	given := map[string]string{} // by set
+	flags.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if f.NoOptDefVal == "" && (len(values) == 0 || slices.Contains(values, "")) {
+			err = cmp.Or(err, exit.Usagef("--%s is empty; give it a value, or leave it out", f.Name))
+		}
+		for _, set := range f.Annotations[exclusiveAnnotation] {
+			if other := given[set]; other != "" {
+				err = cmp.Or(err, exit.Usagef("--%s and --%s exclude each other", other, f.Name))
+			}
+			given[set] = f.Name
+		}
+	})
+	return err
+}
+
+// FlagError says in plain words what is wrong with a flag.
+func FlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		return unknownFlagError(cmd, unknown)
+	case errors.As(err, &invalid):
+		if kind := flagTypeTexts[invalid.GetFlag().Value.Type()]; kind != "" {
+			return fmt.Errorf("--%s wants %s, not %q", invalid.GetFlag().Name, kind, invalid.GetValue())
+		}
+	}
+	return err
+}
+
+// flagTypeTexts says what values a flag takes, by the name that pflag has for its type.
+var flagTypeTexts = map[string]string{
+	"duration": "a duration such as 5s or 500ms",
+	"int":      "a whole number",
+	"int64":    "a whole number",
+	"bool":     "true or false",
+}
+
+// unknownFlagError adds to an unknown flag the one that was probably meant, or that it is one of the server's.
+func unknownFlagError(cmd *cobra.Command, err *pflag.NotExistError) error {
+	if words := cmd.Flags().Args(); cmd.Name() == "run" && len(words) > 0 {
+		return fmt.Errorf("%w; if it is the server's, say mcpcheck run -- %s …", err, strings.Join(words, " "))
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := text.Nearest(strings.TrimLeft(err.GetSpecifiedName(), "-"), names); near != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, near)
+	}
+	return err
+}
+
+// FlagArgs are the flags of these names as they were given.
+func FlagArgs(flags *pflag.FlagSet, names []string) (words []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		list, many := f.Value.(pflag.SliceValue)
+		switch {
+		case !slices.Contains(names, f.Name):
+		case many:
+			words = append(words, "--"+f.Name, strings.Join(list.GetSlice(), ","))
+		case f.NoOptDefVal == value: // of a switch
+			words = append(words, "--"+f.Name)
+		case f.NoOptDefVal != "":
+			words = append(words, "--"+f.Name+"="+value)
+		default:
+			words = append(words, "--"+f.Name, value)
+		}
+	})
+	return words
+}

@@ -1,0 +1,231 @@
+package config
+
+import (
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/cli"
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// Flags are what the command line says to run; baseline and init know some of it.
+type Flags struct {
+	FileKeys File                   // what mcpcheck.yaml can say as well; Command is what follows --
+	IsGiven  func(flag string) bool // on the command line
+
+	RepeatedArgs  []string // what was given of repeatedFlags
+	SelectionArgs []string // and of selectionFlags
+	IsMerged      bool     // the results are of runs that are over
+
+	ConfigFile string // file to read
+	Env        []string
+	Skip       []string
+	Demo       bool
+	Remote     remoteFlags
+	Hosts      HostFlags
+	Isolate    bool
+	Quick      bool
+	shard      string
+	set        string // file
+
+	tentative string // show or gate; empty: show
+	Trace     string
+	Plan      bool
+	Report    reportFlags
+	NoColor   bool
+
+	LastFailed LastFailedFlag
+	Watch      bool
+	WatchPaths []string // files and directories
+
+	Verbose      int
+	Quiet        bool
+	brief        bool
+	OnlyBlocking bool // only what blocks is told, as quiet has it, and what is waited for
+	advice       bool
+	ParentPipe   io.Reader // of a member of a fleet, see package fleet; nil: it is none
+	KeepAllWire  bool      // is kept of all that the member did
+}
+
+// WithCommandLine takes over what the command line says beside the values of flags.
+func (f Flags) WithCommandLine(cmd *cobra.Command, args []string) Flags {
+	f.IsGiven = cmd.Flags().Changed
+	f.RepeatedArgs = cli.FlagArgs(cmd.Flags(), repeatedFlags)
+	f.SelectionArgs = cli.FlagArgs(cmd.Flags(), selectionFlags)
+	f.FileKeys.Skip = NewSkipEntries(f.Skip)
+	f.Hosts.ServerName, f.FileKeys.Command = f.Hosts.splitServerName(cmd, args)
+	return f
+}
+
+// AddAll defines the flags of a run.
+func (f *Flags) AddAll(cmd *cobra.Command) {
+	f.AddChecks(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.Plan, "plan", false,
+		"print what would be run and which tools would be called (as JSON with --json), then stop")
+	flags.StringVar(&f.FileKeys.Baseline, "baseline", "",
+		"`FILE` of known failures, which do not block; mcpcheck baseline writes it "+
+			"(default "+DefaultBaseline+" beside mcpcheck.yaml, if it exists)")
+	flags.StringVar(&f.shard, "shard", "",
+		"run only part `I/N` of the checks, for mcpcheck merge; "+
+			"auto or auto/N: take it from the CI environment (JOB_COMPLETION_INDEX, CI_NODE_INDEX, …)")
+	flags.StringVar(&f.set, "set", "",
+		"test exactly the requirements in `FILE`, written by mcpcheck list --set REVISION")
+	flags.StringVar(&f.Trace, "trace", "",
+		"write the traffic of all sessions to `FILE`, as JSON Lines for mcpcheck judge")
+	flags.Var(&f.LastFailed, "last-failed",
+		"run only what failed in the last run on this machine, or in this JSON report; "+
+			"runs everything if nothing failed or no previous run is known")
+	flags.Lookup("last-failed").NoOptDefVal = NoReportName
+	flags.BoolVar(&f.Watch, "watch", false,
+		"test again whenever the server's files change, until Ctrl-C: first what blocked, then everything")
+	flags.StringArrayVar(&f.WatchPaths, "watch-path", nil,
+		"with --watch: `PATH` to watch instead of the files that the command names")
+	f.Report.Add(flags)
+	f.AddConsole(flags)
+}
+
+// AddConsole defines the flags that say what people are shown.
+func (f *Flags) AddConsole(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.NoColor, "no-color", false, "disable colour (NO_COLOR works too; FORCE_COLOR enables it in pipes)")
+	// The empty back quotes are for no name of a value: a flag that is counted has none.
+	flags.CountVarP(&f.Verbose, "verbose", "v",
+		"``show the details of all failures; -vv: also all messages of all checks")
+	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "show what blocks, a line each, and the verdict")
+	flags.BoolVar(&f.advice, "advice", false,
+		"also show recommendations for servers used by models, which never block")
+	flags.BoolVar(&f.brief, "brief", false, "show every failure, a line each, and the verdict")
+	cli.MarkExclusive(flags, "verbose", "quiet", "brief")
+}
+
+// AddChecks defines the flags that say what is checked, and how.
+func (f *Flags) AddChecks(cmd *cobra.Command) {
+	f.AddTarget(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.FileKeys.Only, "only", nil,
+		"run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
+	flags.StringSliceVar(&f.Skip, "skip", nil, "skip these `CHECKS`")
+	f.AddSDK(flags)
+	flags.StringVar(&f.tentative, "tentative", ShowTentative,
+		"`MODE`: how to treat checks that are new in this version: show (they do not block) or gate (they do)")
+	flags.IntVar(&f.FileKeys.Jobs, "jobs", check.DefaultJobs, "run `N` checks at a time")
+	flags.BoolVar(&f.Isolate, "isolate", false, "start a fresh process for every session")
+	flags.BoolVar(&f.Quick, "quick", false,
+		"fast subset for pre-commit: what one session can show")
+	flags.DurationVar(&f.FileKeys.Budget, "budget", 5*time.Minute, "stop the whole run after this `DURATION`")
+	flags.Int64Var(&f.FileKeys.Seed, "seed", 0, "`SEED` for the values that are generated from schemas")
+	flags.StringVar(&f.ConfigFile, "config", "", "configuration `FILE` (default mcpcheck.yaml, if it exists)")
+	flags.BoolVar(&f.Demo, "demo", false, "test the built-in reference server")
+	for _, name := range []string{"only", "skip"} {
+		cmd.RegisterFlagCompletionFunc(name,
+			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return CheckIDs(), cobra.ShellCompDirectiveNoFileComp
+			})
+	}
+}
+
+// AddSDK defines the flag that says whether known deviations of SDKs gate.
+func (f *Flags) AddSDK(flags *pflag.FlagSet) {
+	flags.StringVar(&f.FileKeys.SDK, "sdk", ShowSDK,
+		"`MODE`: how to treat known deviations of the server's SDK: show (they do not block in the profiles "+
+			"release and spec) or gate (they do)")
+}
+
+// AddTarget defines the flags that say what server is meant, and how it is talked to.
+func (f *Flags) AddTarget(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.FileKeys.Protocol, "protocol", ProtocolAuto,
+		"`REVISION` of MCP to request; auto: the newest that the server supports; "+
+			"all: one run for each revision that the server accepts")
+	flags.StringVar(&f.FileKeys.Profile, "profile", "release",
+		"`PROFILE` that decides what blocks: release (MUSTs and the release checklist), spec (MUSTs only), "+
+			"strict (also SHOULDs, and MUSTs that could not be tested), "+
+			"directory (only the rules of public server directories)")
+	flags.StringVar(&f.FileKeys.Calls, "calls", "safe",
+		"`POLICY` for tool calls: safe, none, invalid, all (explained in mcpcheck help run)")
+	flags.StringVar(&f.FileKeys.URL, "url", "", "`URL` of the server, over Streamable HTTP or HTTP+SSE")
+	f.Remote.add(flags, &f.FileKeys)
+	f.Hosts.add(flags)
+	flags.StringArrayVar(&f.Env, "env", nil,
+		"`KEY=VALUE` for the server's environment; the value is redacted in reports")
+	flags.StringVar(&f.FileKeys.Cwd, "cwd", "", "working directory of the server, `DIR`")
+	flags.DurationVar(&f.FileKeys.Timeout, "timeout", 5*time.Second, "timeout for a response, a `DURATION`")
+	flags.DurationVar(&f.FileKeys.StartTimeout, "start-timeout", 15*time.Second,
+		"timeout for the first response, a `DURATION`")
+	flags.StringVar(&f.FileKeys.MaxMessage, "max-message", "16MiB",
+		"`SIZE` of the longest message that is read; longer ones are not tested")
+	for name, values := range map[string][]string{
+		"protocol": append([]string{ProtocolAuto, ProtocolAll}, catalogue.Revisions...),
+		"profile":  {"release", "spec", "strict", "directory"},
+		"calls":    {"safe", "none", "invalid", "all"},
+	} {
+		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// NeedsURL reports whether a flag was given that has a meaning with a URL only.
+func (f Flags) NeedsURL() bool {
+	r := f.Remote
+	return len(r.Headers) > 0 || len(r.HeaderEnv) > 0 || f.FileKeys.BearerEnv != "" || len(r.TokenEnv) > 0 ||
+		r.ContactIssuer || r.SSEURL != "" || r.Insecure || r.Cacert != ""
+}
+
+func (f Flags) Verbosity() reporters.Verbosity {
+	switch {
+	case f.Quiet || f.OnlyBlocking:
+		return reporters.Quiet
+	case f.brief:
+		return reporters.Brief
+	case f.Verbose > 1:
+		return reporters.Wire
+	case f.Verbose == 1:
+		return reporters.Verbose
+	}
+	return reporters.Normal
+}
+
+// LastFailedFlag is the value of --last-failed: a report, or nothing.
+type LastFailedFlag string
+
+func (l *LastFailedFlag) String() string         { return string(*l) }
+func (l *LastFailedFlag) Set(value string) error { *l = LastFailedFlag(value); return nil }
+func (l *LastFailedFlag) Type() string           { return "" } // the help says --last-failed[=REPORT]
+
+// NoReportName is the value of a --last-failed that stands alone.
+const NoReportName = "REPORT"
+
+// AddWireFlag defines the flag for evidence of all that a fleet's servers did.
+func AddWireFlag(flags *pflag.FlagSet, wire *bool) {
+	flags.BoolVar(wire, "wire", false, "keep the wire of everything in the reports, not only of what fails or blocks")
+}
+
+// KeepsWire reports whether a result keeps its wire. For each of many servers that of what passes is some megabytes.
+func (f Flags) KeepsWire(r report.Result) bool {
+	return f.ParentPipe == nil || f.KeepAllWire || r.Gates || r.Verdict == catalogue.Fail ||
+		r.Verdict == catalogue.Error
+}
+
+func CheckIDs() (ids []string) {
+	for _, r := range suites.All() {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// repeatedFlags are those that are given again as they were: how a server is judged makes a difference to verdicts, or
+// to whether they gate.
+var repeatedFlags = []string{
+	"profile", "sdk", "calls", "timeout", "start-timeout", "budget", "max-message", "jobs", "isolate", "seed",
+	"config", "skip", "baseline", "tentative",
+}
+
+// selectionFlags are those that say what is tested. The command that repeats one check says that itself.
+var selectionFlags = []string{"only", "protocol", "quick"}

@@ -1,0 +1,67 @@
+package config
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/reporters"
+)
+
+// reportFlags say which reports are written.
+type reportFlags struct {
+	files       map[string]*[]string // by format
+	dir         string
+	Annotations string // auto, on or off
+}
+
+func (f *reportFlags) Add(flags *pflag.FlagSet) {
+	f.files = map[string]*[]string{}
+	for _, format := range reporters.Formats {
+		help := "write " + formatTexts[format.Name] + " to `FILE` (- is stdout)"
+		f.files[format.Name] = flags.StringArray(format.Name, nil, help)
+	}
+	flags.StringVar(&f.dir, "report-dir", "", "write a report in every format to the directory `DIR`")
+	flags.StringVar(&f.Annotations, "annotations", "auto",
+		"`WHEN` to print annotations for GitHub Actions: auto (under GitHub Actions), on, off")
+}
+
+// MergeWith adds the reports of mcpcheck.yaml, but where a flag says otherwise.
+func (f reportFlags) MergeWith(given func(flag string) bool, file ReportFiles) (names map[string][]string, dir string) {
+	names = map[string][]string{}
+	for format, path := range file.byFormat() {
+		if path != "" {
+			names[format] = []string{path}
+		}
+	}
+	for format, paths := range f.files {
+		if given(format) {
+			names[format] = *paths
+		}
+	}
+	return names, flagOrFile(given("report-dir"), f.dir, file.Dir)
+}
+
+// WantsAnnotations reports whether annotations are wanted.
+func (f reportFlags) WantsAnnotations() (bool, error) {
+	switch f.Annotations {
+	case "auto":
+		return os.Getenv("GITHUB_ACTIONS") == "true", nil
+	case "on", "off":
+		return f.Annotations == "on", nil
+	}
+	return false, exit.Usagef("--annotations is auto, on or off, not %q", f.Annotations)
+}
+
+// formatTexts is what the flag of a format writes.
+var formatTexts = map[string]string{
+	"json":     "a JSON report",
+	"junit":    "a JUnit XML report",
+	"markdown": "a Markdown report (for pull request comments and step summaries)",
+	"sarif":    "a SARIF 2.1.0 report (for code scanning)",
+	"html":     "an HTML report (one self-contained page)",
+	"tap":      "a TAP 14 report",
+	"ctrf":     "a CTRF report (Common Test Report Format)",
+	"badge":    "a badge, .svg or .json (for shields.io)",
+}

@@ -1,0 +1,129 @@
+// Package process starts, signals and ends the processes of servers on each system, and says why one does not start.
+//
+// LookUp finds out before anything is started whether there is a command, and StartError explains one that does not
+// start: a package that is not installed, a script that is not executable, a path without its backslashes. Attr and
+// Forward are what differs between systems. InterruptContext is how every command listens to the operator: the first
+// Ctrl-C ends its context, with ErrInterrupted as the cause, and the second the program.
+//
+// GuardCommand is the hidden command that ends the servers of a run that was killed; package driver starts it.
+package process
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/reporters/files"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// ValidateWorkingDir finds out whether there is a current directory, in which servers are started.
+func ValidateWorkingDir() error {
+	if _, err := os.Getwd(); err != nil {
+		return exit.Usagef("the current directory is gone; change to one that is there: %w", err)
+	}
+	return nil
+}
+
+// LookUp finds out whether there is such a command, before anything is started.
+func LookUp(command []string, dir string) error {
+	path := command[0]
+	if separator := string(os.PathSeparator); dir != "" && strings.Contains(path, separator) &&
+		!strings.HasPrefix(path, separator) {
+		path = dir + separator + path
+	}
+	_, err := exec.LookPath(path)
+	switch {
+	case errors.Is(err, exec.ErrDot):
+		return exit.Usagef("%s is in the current directory only; say ./%s", command[0], command[0])
+	case err != nil:
+		return StartError(command, err)
+	}
+	return nil
+}
+
+// StartError is the error of use for a command that does not start.
+func StartError(command []string, err error) error {
+	var wrapped *exec.Error
+	var path *fs.PathError
+	switch { // without what the message says already
+	case errors.As(err, &wrapped):
+		err = wrapped.Err
+	case errors.As(err, &path):
+		err = path.Err
+	}
+	name := command[0]
+	words := strings.Fields(name)
+	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
+	switch {
+	case name == "":
+		return exit.Usagef("the command is empty; say mcpcheck run -- COMMAND [ARG…]")
+	case files.IsDir(name):
+		return exit.Usagef("cannot run %s: it is a directory; name the program in it", name)
+	case errors.Is(err, syscall.ENOEXEC):
+		return exit.Usagef("cannot run %s: %w; a script wants a first line such as #!/usr/bin/env %s",
+			name, err, interpreterOf(name))
+	case missing && isCommand(name):
+		return exit.Usagef("cannot run %s: %w; does its first line name a program that is there?", name, err)
+	case missing && len(words) > 1 && isCommand(words[0]):
+		return exit.Usagef(
+			"cannot run %q: no such command; give the command and its arguments as words of their own: -- %s",
+			name, name)
+	case (missing || errors.Is(err, fs.ErrPermission)) && files.IsRegular(name):
+		return exit.Usagef("cannot run %s: the file is not executable; begin with what runs it, such as -- %s %s",
+			name, interpreterOf(name), text.Shell(command...))
+	case missing:
+		return commandNotFoundError(command)
+	}
+	return exit.Usagef("cannot run %s: %w", name, err)
+}
+
+// commandNotFoundError is the error of use for a command that is not there: what it looks like, and how to say that.
+func commandNotFoundError(command []string) error {
+	name, all := command[0], text.Shell(command...)
+	_, notURL := driver.ParseURL(name)
+	switch {
+	case notURL == nil:
+		return exit.Usagef("%s is a URL; say mcpcheck run --url %s", name, text.Shell(name))
+	case isScopedPackage(name):
+		return exit.Usagef("cannot run %s: no such command; it looks like an npm package: -- npx -y %s", name, all)
+	case LacksBackslashes(name):
+		return exit.Usagef("cannot run %s: %s", name, QuotePathHint)
+	}
+	said := fmt.Sprintf("cannot run %s: no such command; check the path, or build the server first", name)
+	if looksLikePackage(name) {
+		said += fmt.Sprintf("; if it is an npm package: -- npx -y %s; one of Python: -- uvx %[1]s", all)
+	}
+	return exit.Usagef("%s", said)
+}
+
+// isScopedPackage reports whether a word is the name of an npm package that has a scope, which no command has.
+var isScopedPackage = regexp.MustCompile(`^@[a-z0-9~][a-z0-9._~-]*/[a-z0-9~][a-z0-9._~-]*(@[\w.^~-]+)?$`).MatchString
+
+// looksLikePackage reports whether a word is named as packages of servers are: mcp-server-time, server-memory.
+var looksLikePackage = regexp.MustCompile(`^([a-z0-9.]+[-_])*(mcp|server)([-_][a-z0-9.]+)*(@[\w.^~-]+)?$`).MatchString
+
+// LacksBackslashes reports whether a word looks like a path of Windows that a shell has taken the backslashes from.
+var LacksBackslashes = regexp.MustCompile(`^[A-Za-z]:[^\\/:]+\.\w+$`).MatchString
+
+const QuotePathHint = "no backslashes are left in the path; quote it"
+
+// interpreterOf is what runs a script, by the end of its name.
+func interpreterOf(script string) string {
+	by := map[string]string{".py": "python3", ".ts": "npx tsx", ".mts": "npx tsx", ".rb": "ruby", ".sh": "sh"}
+	return cmp.Or(by[strings.ToLower(filepath.Ext(script))], "node")
+}
+
+func isCommand(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}

@@ -1,0 +1,22 @@
+//go:build unix
+
+package process
+
+import (
+	"os"
+	"syscall"
+)
+
+// ForwardedSignals are the signals that are meant for the server.
+func ForwardedSignals() []os.Signal {
+	return []os.Signal{
+		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+	}
+}
+
+// Forward sends a signal to the server, and what it has started.
+func Forward(server *os.Process, s os.Signal) {
+	if number, ok := s.(syscall.Signal); ok {
+		syscall.Kill(-server.Pid, number)
+	}
+}

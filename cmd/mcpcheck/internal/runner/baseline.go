@@ -1,0 +1,57 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/baseline"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/hosts"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// UpdateBaseline judges a server as Run does, and writes what came of it to the baseline in place of reports.
+func UpdateBaseline(cmd *cobra.Command, f config.Flags) error {
+	file, err := hosts.ReadConfig(f)
+	if err != nil {
+		return err
+	}
+	file.Reports = config.ReportFiles{}
+	v, err := config.Resolve(f, file)
+	if err != nil {
+		return err
+	}
+	t, err := target.Resolve(v, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	known, err := baseline.Open(cmp.Or(v.Baseline, filepath.Join(filepath.Dir(file.Name), config.DefaultBaseline)))
+	if err != nil {
+		return err
+	}
+	var account bytes.Buffer // shown only of a server that could not be tested
+	told := NewConsoleSinks(v, t, &account, cmd.ErrOrStderr())
+	rep, err := newServerRun(v, t, known, told).run()
+	if err != nil {
+		return err
+	}
+	if rep.Problem != "" || rep.ExitCode > report.ExitFails {
+		told.console.Done(rep)
+		cmd.OutOrStdout().Write(account.Bytes())
+		code := max(rep.ExitCode, report.ExitUntestable)
+		return exit.With(code, fmt.Errorf("%s was not written: the run did not come to its end", known.Name))
+	}
+	u := known.UpdateFor(rep)
+	if err := u.Write(); err != nil {
+		return err
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), t.Redactor.Text(u.String())+baseline.UnrecordedText(rep))
+	return err
+}

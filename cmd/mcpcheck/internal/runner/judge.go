@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/build"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/trace"
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// JudgeTraces judges the sessions in files.
+func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
+	profile, err := catalogue.ParseProfile(f.FileKeys.Profile)
+	if err != nil {
+		return exit.Usagef("--profile: %w", err)
+	}
+	if err := config.ValidateSDK(f.FileKeys.SDK); err != nil {
+		return exit.Usagef("--sdk: %w", err)
+	}
+	selector, err := config.Options{File: config.File{Only: f.FileKeys.Only, Skip: config.NewSkipEntries(f.Skip)},
+		Flags: f}.NewSelector()
+	if err != nil {
+		return err
+	}
+	head, sessions, faults, err := replayTraces(paths)
+	if err != nil {
+		return err
+	}
+	rep := report.Report{
+		SchemaVersion: 1, Program: catalogue.ProgramInfo{Name: "mcpcheck", Version: build.Version()},
+		Target:  head.Target,
+		Profile: profile, Started: head.Opened, Recorded: true,
+	}
+	by := check.GroupByRevision(sessions)
+	if len(by) == 0 {
+		return exit.Usagef("no session in %s has agreed on a revision that is known; there is nothing to judge by",
+			paths[0])
+	}
+	unasked := 0
+	for _, revision := range slices.Sorted(maps.Keys(by)) {
+		server := check.RecordedServer(head.Target.Transport, by[revision])
+		plan := config.PlannedCases(suites.Implemented(), server, selector)
+		results, left := check.JudgeRecorded(server, plan, by[revision], check.Options{
+			Profile: profile, SDKs: suites.SDKs(), GateSDKs: f.FileKeys.SDK == config.GateSDK,
+		})
+		unasked += left
+		rep.Server = server.Info()
+		rep.Revisions = append(rep.Revisions, report.RevisionInfo{
+			Requested: revision, Revision: revision, Set: config.CurrentSet(revision).Info(),
+		})
+		rep.Coverage = append(rep.Coverage,
+			check.NewCoverage(suites.All(), suites.Checks(), server, selector, results))
+		rep.Results = append(rep.Results, results...)
+	}
+	rep.Counts = report.Count(rep.Results)
+	decideMergedExitCode(&rep, nil)
+	told, err := newSinks(optionsFromReport(f, rep), targetFromReport(rep), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	for _, fault := range faults {
+		fmt.Fprintln(told.stderr, "mcpcheck: not judged from there on:", reporters.PrintableLine(fault))
+	}
+	fmt.Fprintf(told.stderr, "mcpcheck: %d of %d checks need a live server and were skipped\n",
+		unasked, unasked+len(rep.Results))
+	told.writeMergedResults(rep)
+	return told.writeReport(rep)
+}
+
+// replayTraces are the sessions in files, and where their clients broke the protocol. All have to be of one transport.
+func replayTraces(paths []string) (first trace.Header, sessions []*driver.Session, faults []string, err error) {
+	for _, name := range paths {
+		file, err := os.Open(name)
+		if err != nil {
+			return first, nil, nil, exit.Usagef("cannot read the trace: %w", err)
+		}
+		records, err := trace.Read(file)
+		file.Close()
+		if err != nil {
+			return first, nil, nil, exit.Usagef("%s is not a trace of mcpcheck: %w", name, err)
+		}
+		for _, r := range records {
+			if first.Trace == 0 {
+				first = r.Header
+			}
+			if r.Header.Target.Transport != first.Target.Transport {
+				return first, nil, nil, exit.Usagef(
+					"%s is over %s, and what came before over %s; judge them one by one",
+					name, r.Header.Target.Transport, first.Target.Transport)
+			}
+			s, fault := driver.Replay(r.Header.Opened, r.Header.Target.Transport, r.Lines, !r.Header.Truncated)
+			if sessions = append(sessions, s); fault != "" {
+				faults = append(faults, fmt.Sprintf("%s, session %s, %s", name, r.Header.Session, fault))
+			}
+		}
+	}
+	return first, sessions, faults, nil
+}

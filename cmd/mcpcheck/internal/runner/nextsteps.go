@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// repeatCommand is the command that tries one check again, to the same verdict. A watch is run with what provoked it,
+// which may be the whole run.
+func repeatCommand(v config.Options, t *target.Target, r report.Result) string {
+	words := []string{"mcpcheck", "run"}
+	if !slices.Contains(r.TriggeredBy, check.WholeRun) {
+		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.TriggeredBy...), ","))
+	}
+	if v.Protocol != config.ProtocolAuto { // of all revisions, only this one
+		words = append(words, "--protocol", r.Revision)
+	}
+	words = append(words, v.Flags.RepeatedArgs...)
+	return text.Shell(append(words, t.ServerArgs(v)...)...)
+}
+
+// nextSteps are the one or two commands that help after a run, the first before all.
+func nextSteps(v config.Options, t *target.Target, r report.Report) []string {
+	command := func(words ...string) string {
+		return text.Shell(slices.Concat([]string{"mcpcheck"}, words, t.ServerArgs(v))...)
+	}
+	again := func(words ...string) string {
+		return command(slices.Concat(words, v.Flags.SelectionArgs, v.Flags.RepeatedArgs)...)
+	}
+	blocking := reporters.Blocking(r)
+	live := !r.Recorded && len(t.ServerArgs(v)) > 0
+	inCI := os.Getenv("CI") != ""
+	switch {
+	case len(blocking) > 0:
+		explaining := "mcpcheck explain " + blocking[0]
+		switch own := func(x report.Result) bool { return x.Gates && x.SDK == nil }; {
+		case live && !slices.ContainsFunc(r.Results, own):
+			return []string{again("baseline"), explaining}
+		case !live || inCI || !v.SavesLastRun():
+			return []string{explaining}
+		}
+		return []string{explaining, again("run", "--last-failed")}
+	case r.ExitCode == report.ExitFails && r.Baseline != nil && live:
+		return []string{again("baseline")}
+	case r.ExitCode == report.ExitUntestable:
+		return setVariableCommand(v, t, r)
+	case r.ExitCode != report.ExitConforms || !live || inCI:
+		return nil
+	case v.Flags.Demo:
+		return []string{"mcpcheck run -- COMMAND"} // a server of the user's own
+	}
+	barred := func(u report.UncalledTool) bool { return u.Forbidden }
+	for _, c := range r.Coverage {
+		if v.File.Name == "" && slices.ContainsFunc(c.UncalledTools, barred) {
+			return []string{command("init")}
+		}
+	}
+	if len(v.ReportFiles["html"])+len(v.ReportDir) == 0 {
+		return []string{again("run", "--html", "report.html")}
+	}
+	return nil
+}
+
+// setVariableCommand is the command that gives a server the variable that it asks for in its last words; none when it
+// asks for none that is not set.
+func setVariableCommand(v config.Options, t *target.Target, r report.Report) []string {
+	name := reporters.MissingVariable(r.Problem)
+	set := func(pair string) bool { return strings.HasPrefix(pair, name+"=") }
+	if name == "" || len(t.Command) == 0 || slices.ContainsFunc(slices.Concat(os.Environ(),
+		target.WithMarkerSecret(t.Env)),
+		set) {
+		return nil
+	}
+	words := append([]string{"mcpcheck", "run", "--env", name + "=…"}, v.Flags.RepeatedArgs...)
+	return []string{text.Shell(append(words, t.ServerArgs(v)...)...)}
+}

@@ -1,0 +1,87 @@
+package runner
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/baseline"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/hosts"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// Run judges a server and tells what came of it.
+func Run(cmd *cobra.Command, f config.Flags) error {
+	if f.Watch {
+		return watch(cmd, f)
+	}
+	j, err := prepare(cmd, f, nil)
+	if err != nil {
+		return err
+	}
+	_, err = j.execute(cmd)
+	return err
+}
+
+// prepare makes a run, in steps that baseline and init share: the options are resolved (package config), and the server
+// is found (package target); what is left is to run the checks (runner.go) and to report (sinks.go). All that is wrong
+// with its use is found before anything is started. alter may change what is asked for; nil leaves it.
+func prepare(cmd *cobra.Command, f config.Flags, alter func(*config.Options) error) (*serverRun, error) {
+	file, err := hosts.ReadConfig(f)
+	if err != nil {
+		return nil, err
+	}
+	if f.ParentPipe != nil {
+		file.Reports = config.ReportFiles{} // those of a fleet's member are the fleet's
+	}
+	v, err := config.Resolve(f, file)
+	if err != nil {
+		return nil, err
+	}
+	t, err := target.Resolve(v, cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	if alter != nil {
+		err = alter(&v)
+	} else {
+		err = restrictToLastFailed(&v, t, cmd.ErrOrStderr())
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.ParentPipe = f.ParentPipe
+	t.NotifySignals() // from the first file on
+	var known baseline.File
+	if v.Baseline != "" {
+		if known, err = baseline.Read(v.Baseline); err != nil {
+			return nil, err
+		}
+	}
+	told, err := newSinks(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	return newServerRun(v, t, known, told), nil
+}
+
+// execute carries the run out and reports what came of it, or only plans it.
+func (j *serverRun) execute(cmd *cobra.Command) (report.Report, error) {
+	if j.Flags.Plan {
+		return j.report, j.writePlan(cmd.OutOrStdout())
+	}
+	if err := j.addTraceReporter(); err != nil {
+		return j.report, err
+	}
+	rep, err := j.run()
+	if err != nil {
+		return rep, err
+	}
+	if j.Shard == nil && j.Flags.ParentPipe == nil {
+		saveLastRun(j.target, rep)
+	}
+	if j.beforeReport != nil {
+		j.beforeReport(rep)
+	}
+	return rep, j.target.FlushReports(cmd.ErrOrStderr(), func() error { return j.sinks.writeReport(rep) })
+}

@@ -1,0 +1,183 @@
+package runner
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// colorPattern are what changes the colours of a terminal.
+var colorPattern = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// screenText is what a terminal shows in the end of what was written to it: a carriage return goes back to the
+// beginning of the line.
+func screenText(written string) string {
+	var lines []string
+	for line := range strings.SplitSeq(colorPattern.ReplaceAllString(written, ""), "\n") {
+		var shown []rune
+		column := 0
+		for _, r := range line {
+			switch {
+			case r == '\r':
+				column = 0
+				continue
+			case column == len(shown):
+				shown = append(shown, r)
+			default:
+				shown[column] = r
+			}
+			column++
+		}
+		lines = append(lines, strings.TrimRight(string(shown), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// syncBuffer is what was written, for who reads it while more comes.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// toolProgress is how far a run has come that waits for a tool.
+type toolProgress struct{}
+
+func (toolProgress) Completed() int   { return 7 }
+func (toolProgress) Area() string     { return "tools" }
+func (toolProgress) Starting() string { return "" }
+func (toolProgress) Waiting() string  { return "tools/call slow" }
+
+// startProgress is how far a run has come that waits for a process to start.
+type startProgress struct{ toolProgress }
+
+func (startProgress) Starting() string { return "process 18, 5.1 s each" }
+func (startProgress) Waiting() string  { return "initialize" }
+
+// While a run waits it is said how far it has come: on a terminal each second in one place, in a pipe every ten
+// seconds, and with -q not at all. In the end nothing of it is left on the screen.
+func TestShowProgress(t *testing.T) {
+	asked := func(what string) func(a *Sinks) (end func()) {
+		return func(a *Sinks) (end func()) { return a.ShowWaiting("the answer to "+what, time.Minute) }
+	}
+	old := asked("initialize")
+	server := report.ServerInfo{Name: "weather"}
+	run := func(a *Sinks) (end func()) {
+		return a.showProgress(time.Now(), "", 233, server, &check.RunProgress{})
+	}
+	second := func(a *Sinks) (end func()) {
+		return a.showProgress(time.Now(), "2025-06-18", 90, server, &check.RunProgress{})
+	}
+	slow := func(a *Sinks) (end func()) { return a.showProgress(time.Now(), "", 233, server, toolProgress{}) }
+	again := func(a *Sinks) (end func()) { return a.showProgress(time.Now(), "", 233, server, startProgress{}) }
+	onTerminal, pipe := reporters.ConsoleOptions{Terminal: true}, reporters.ConsoleOptions{}
+	quiet, brief := reporters.ConsoleOptions{Verbosity: reporters.Quiet}, reporters.ConsoleOptions{Terminal: true}
+	brief.Verbosity = reporters.Brief
+	narrow, bright := reporters.ConsoleOptions{Terminal: true, Width: 40}, reporters.ConsoleOptions{Terminal: true}
+	bright.Color = true
+	for name, tt := range map[string]struct {
+		options reporters.ConsoleOptions
+		shows   func(*Sinks) (end func())
+		screen  string // after 14.5 seconds
+		stderr  string // in the end, after 25
+	}{
+		"a run on a terminal": {onTerminal, run, "0/233 · 14 s", ""},
+		"what it waits for": {
+			onTerminal, slow, "7/233 · 14 s · tools · waiting for tools/call slow of weather", "",
+		},
+		"what it starts": {
+			onTerminal, again, "7/233 · 14 s · tools · starting the server, process 18, 5.1 s each", "",
+		},
+		"one of several":          {onTerminal, second, "2025-06-18 · 0/90 · 14 s", ""},
+		"with colours":            {bright, run, "0/233 · 14 s", ""},
+		"with --brief":            {brief, run, "0/233 · 14 s", ""},
+		"with -q":                 {quiet, run, "", ""},
+		"a run in a pipe":         {pipe, run, "", "mcpcheck: 0/233 · 10 s\nmcpcheck: 0/233 · 20 s\n"},
+		"the start on a terminal": {onTerminal, old, "14 s · waiting for the answer to initialize, up to 1m0s", ""},
+		"without a handshake": {
+			onTerminal, asked("server/discover"), "14 s · waiting for the answer to server/discover, up to 1m0s", "",
+		},
+		"asked both ways": {
+			onTerminal, asked("server/discover or initialize"),
+			"14 s · waiting for the answer to server/discover or initialize, up to 1m0s", "",
+		},
+		"on a narrow one": {narrow, old, "14 s · waiting for the answer…p to 1m0s", ""},
+		"the start in a pipe": {pipe, old, "",
+			"mcpcheck: 10 s · waiting for the answer to initialize, up to 1m0s\n" +
+				"mcpcheck: 20 s · waiting for the answer to initialize, up to 1m0s\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var screen, stderr syncBuffer
+				tt.options.Out = &screen
+				a := &Sinks{
+					stderr: &stderr, isTerminal: tt.options.Terminal, quiet: tt.options.Verbosity == reporters.Quiet,
+					console: reporters.NewConsole(tt.options), redactor: (&redact.Secrets{}).Redactor(),
+				}
+				end := tt.shows(a)
+				time.Sleep(14*time.Second + 500*time.Millisecond)
+				synctest.Wait()
+				if diff := cmp.Diff(tt.screen, screenText(screen.String())); diff != "" {
+					t.Errorf("the screen differs (-want +got):\n%s", diff)
+				}
+				time.Sleep(10 * time.Second)
+				end()
+				if left := screenText(screen.String()); left != "" {
+					t.Errorf("%q is left on the screen", left)
+				}
+				if diff := cmp.Diff(tt.stderr, stderr.String()); diff != "" {
+					t.Errorf("stderr differs (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestWithProgramPath: commands to copy name the program as it was called, unless its name is enough.
+func TestWithProgramPath(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a program has another name there")
+	}
+	before := os.Args[0]
+	t.Cleanup(func() { os.Args[0] = before })
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "mcpcheck"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, called, want string }{
+		{"", "./mcpcheck", "./mcpcheck run"},
+		{"", "mcpcheck", "mcpcheck run"},
+		{bin, "./mcpcheck", "mcpcheck run"},
+	} {
+		t.Setenv("PATH", c.path)
+		os.Args[0] = c.called
+		if got := withProgramPath("mcpcheck run"); got != c.want {
+			t.Errorf("%s with PATH %q: got %q, want %q", c.called, c.path, got, c.want)
+		}
+	}
+}

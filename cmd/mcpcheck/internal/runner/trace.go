@@ -1,0 +1,39 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/trace"
+	"github.com/mcpcheck/mcpcheck/reporters/files"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// traceReporter writes the trace of a run, as a reporter of it.
+type traceReporter struct{ *serverRun }
+
+func (traceReporter) Result(report.Result) {}
+
+func (t traceReporter) Done(rep report.Report) error {
+	err := files.ReplaceFunc(t.Flags.Trace, 0o600, func(w io.Writer) error {
+		return trace.Write(w, rep, t.sessions, t.target.Redactor)
+	})
+	if err != nil {
+		return fmt.Errorf("trace %s: %w", t.Flags.Trace, files.WithoutPath(err))
+	}
+	return nil
+}
+
+// addTraceReporter has a trace written, if one is wanted. A file that cannot be written is found before anything is
+// started.
+func (j *serverRun) addTraceReporter() error {
+	if j.Flags.Trace == "" {
+		return nil
+	}
+	if err := files.CheckWritable(j.Flags.Trace); err != nil {
+		return exit.Usagef("--trace %s: %w; name a file that can be written", j.Flags.Trace, files.WithoutPath(err))
+	}
+	j.sinks.reporters = append(j.sinks.reporters, traceReporter{j})
+	return nil
+}

@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// validateNames finds what mcpcheck.yaml says of something that is not on this server.
+func (j *serverRun) validateNames(ctx context.Context, server *check.Server) error {
+	if err := j.validateExamples(ctx, server); err != nil {
+		return err
+	}
+	return j.validateProtectedState(server)
+}
+
+// validateProtectedState finds a name under protected-state that nothing has of what the server lists, and no template
+// may have.
+func (j *serverRun) validateProtectedState(server *check.Server) error {
+	if server.Failure != "" || !server.HasAllTools {
+		return nil // what it lists is not known
+	}
+	have := slices.Concat(
+		stringMembers(server.Tools, "name"), stringMembers(server.Prompts, "name"), stringMembers(server.Resources,
+			"uri"),
+	)
+	for i, name := range j.ProtectedState {
+		if isURI := strings.Contains(name, ":"); isURI && len(server.Templates) > 0 || slices.Contains(have, name) {
+			continue
+		}
+		return exit.Usagef("%s: the server lists no tool, prompt or resource %q%s", j.Location("protected-state", i),
+			name,
+			text.NearestOrAll(name, have))
+	}
+	return nil
+}
+
+// stringMembers are the names that objects have in a member.
+func stringMembers(objects []check.M, member string) (names []string) {
+	for _, object := range objects {
+		if name, isText := object[member].(string); isText {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// validateExamples finds example arguments in mcpcheck.yaml that are not for this server: for a tool that it does not
+// list, with a property that the tool does not have, or that its inputSchema does not allow. What fails for them would
+// be held against the server.
+func (j *serverRun) validateExamples(ctx context.Context, server *check.Server) error {
+	if server.Failure != "" {
+		return nil // what it lists is not known
+	}
+	tools := map[string]check.M{}
+	add := func(all []check.M) {
+		for _, tool := range all {
+			name, _ := tool["name"].(string)
+			tools[name] = tool
+		}
+	}
+	add(server.Tools)
+	isUnlisted := func(name string) bool { return tools[name] == nil }
+	if server.HasAllTools && slices.ContainsFunc(slices.Sorted(maps.Keys(j.Arguments)), isUnlisted) {
+		add(discovery.ToolsForCapabilities(ctx, j.target.DriverTarget, server,
+			protocol.AllCapabilities(server.Revision)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(j.Arguments)) {
+		tool, listed := tools[name]
+		switch {
+		case !listed && !server.HasAllTools:
+			continue // it may be in what could not be read
+		case !listed:
+			return exit.Usagef("%s: the server lists no tool %q%s", j.Location("arguments", name), name,
+				text.NearestOrAll(name, slices.Sorted(maps.Keys(tools))))
+		}
+		if err := j.validateExample(name, tool, server.Revision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validateExample finds what is wrong with the example arguments for a tool.
+func (j *serverRun) validateExample(name string, tool check.M, revision string) error {
+	schema, _ := tool["inputSchema"].(check.M)
+	properties, _ := schema["properties"].(check.M)
+	open := len(properties) == 0 || allowsOtherProperties(schema)
+	for _, property := range slices.Sorted(maps.Keys(j.Arguments[name])) {
+		if _, has := properties[property]; !has && !open {
+			return exit.Usagef("%s: the tool %s has no property %q%s", j.Location("arguments", name, property), name,
+				property,
+				text.NearestOrAll(property, slices.Sorted(maps.Keys(properties))))
+		}
+	}
+	compiled, err := schemas.Compile(tool["inputSchema"], revision)
+	if err != nil {
+		return nil // checks say so
+	}
+	var limit *schemas.LimitError // there is no verdict
+	if err := compiled.Validate(j.Arguments[name]); err != nil && !errors.As(err, &limit) {
+		return exit.Usagef("%s: the inputSchema of the tool %s does not allow these: %w",
+			j.Location("arguments", name), name, err)
+	}
+	return nil
+}
+
+// allowsOtherProperties reports whether a schema speaks of properties elsewhere than in its own list of them.
+func allowsOtherProperties(schema check.M) bool {
+	return slices.ContainsFunc([]string{
+		"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames",
+		"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies",
+	}, func(keyword string) bool { return schema[keyword] != nil && schema[keyword] != false })
+}

@@ -1,0 +1,243 @@
+// Package trace reads and writes traces: the messages of sessions, as JSON Lines.
+//
+// Each session has a Header, then its Lines in their order; several sessions may be mixed. mcpcheck run --trace writes
+// one with Write, mcpcheck record line by line, and mcpcheck judge reads both. Version is that of the format: members
+// are added to it, and none is removed within a version. What is written has passed a Redactor. A trace that was cut
+// off is read up to there, and its sessions say so.
+package trace
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// Version is that of the format of traces: JSON Lines. Each session has a head, then its lines in their order;
+// several sessions may be mixed. Members are added, and none is removed within a version.
+const Version = 1
+
+// Header begins a session.
+type Header struct {
+	Trace     int                   `json:"trace"` // Version
+	Session   string                `json:"session"`
+	Tool      catalogue.ProgramInfo `json:"tool"`
+	Target    report.TargetInfo     `json:"target"`
+	Opened    time.Time             `json:"opened"`
+	Truncated bool                  `json:"lost,omitempty"` // its beginning is not kept
+}
+
+// Line is a line of the wire.
+type Line struct {
+	Session   string   `json:"session"`
+	Seconds   float64  `json:"at"`                 // since the session was opened
+	Direction string   `json:"direction"`          // sent, received, event, status
+	HTTP      string   `json:"http,omitempty"`     // what carried it, as driver.Carriage has it
+	Exchange  int      `json:"exchange,omitempty"` // the HTTP request that it is, or answers: a number in the session
+	Text      string   `json:"text"`               // as it was, without the newline
+	Base64    string   `json:"base64,omitempty"`   // in place of text, of bytes that are not UTF-8
+	Flags     []string `json:"flags,omitempty"`
+}
+
+// directions are the directions of a trace.
+var directions = map[string]driver.Side{
+	"sent": driver.FromClient, "received": driver.FromServer, "event": driver.SessionEvent, "status": driver.StatusOnly,
+}
+
+// DirectionOf is the word for a side.
+func DirectionOf(side driver.Side) string {
+	for word, s := range directions {
+		if s == side {
+			return word
+		}
+	}
+	return "event"
+}
+
+// lineFlags are what a line is beside its text, each with where a saying has it.
+func lineFlags(s *driver.TraceLine) map[string]*bool {
+	return map[string]*bool{
+		"unended": &s.Incomplete, "after-eof": &s.AfterShutdown, "hostile": &s.AfterInvalidInput, "apart": &s.Manual,
+		"strayed": &s.ForOtherSession, "aside": &s.Internal, "cut": &s.Truncated, "gap": &s.AfterGap,
+	}
+}
+
+// NewLine is a line of a trace, without secrets.
+func NewLine(session string, said driver.TraceLine, hide redact.Redactor) Line {
+	line := Line{
+		Session: session, Seconds: said.At.Seconds(), Direction: DirectionOf(said.Side),
+		HTTP: hide.Text(said.HTTPInfo), Exchange: said.RoundTrip,
+	}
+	content := hide.Text(string(said.Text))
+	if utf8.ValidString(content) {
+		line.Text = content
+	} else {
+		line.Base64 = base64.StdEncoding.EncodeToString([]byte(content))
+	}
+	flags := lineFlags(&said)
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		if *flags[name] {
+			line.Flags = append(line.Flags, name)
+		}
+	}
+	return line
+}
+
+// decode is what a line of a trace says.
+func (l Line) decode() (said driver.TraceLine, err error) {
+	side, known := directions[l.Direction]
+	if !known {
+		return said, fmt.Errorf("unknown direction %q", l.Direction)
+	}
+	said = driver.TraceLine{At: time.Duration(l.Seconds * float64(time.Second)), Side: side, Text: []byte(l.Text)}
+	said.RoundTrip, said.HTTPInfo = l.Exchange, l.HTTP
+	if l.Base64 != "" {
+		if said.Text, err = base64.StdEncoding.DecodeString(l.Base64); err != nil {
+			return said, err
+		}
+	}
+	for name, flag := range lineFlags(&said) {
+		*flag = slices.Contains(l.Flags, name)
+	}
+	return said, nil
+}
+
+// Write writes all that was said in sessions.
+func Write(w io.Writer, rep report.Report, sessions []*driver.Session, hide redact.Redactor) error {
+	buffered := bufio.NewWriter(w)
+	enc := json.NewEncoder(buffered)
+	enc.SetEscapeHTML(false)
+	for _, s := range sessions {
+		head := Header{
+			Trace: Version, Session: fmt.Sprint(s.Number()), Tool: rep.Program, Target: rep.Target,
+			Opened: s.TimeOf(&driver.Frame{}).UTC(), Truncated: !s.HasBeginning(),
+		}
+		if err := enc.Encode(head); err != nil {
+			return err
+		}
+		numbers := map[*driver.RoundTrip]int{}
+		for _, f := range s.FramesSince(0) {
+			said := driver.TraceLine{
+				At: f.At, Side: f.Side, Text: f.Raw.Bytes(), Incomplete: !f.Complete, AfterShutdown: f.AfterShutdown,
+				AfterInvalidInput: f.AfterInvalidInput, Manual: f.Manual, ForOtherSession: f.ForOtherSession,
+				Internal: f.Internal,
+			}
+			addHTTPInfo(f, &said, numbers)
+			for _, content := range splitMessages(f, said.Text) {
+				said.Text = content
+				if err := enc.Encode(NewLine(head.Session, said, hide)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return buffered.Flush()
+}
+
+// splitMessages are the lines in what a frame says: over stdio several may be written at once.
+func splitMessages(f *driver.Frame, content []byte) [][]byte {
+	if f.Side == driver.FromClient && f.RoundTrip == nil {
+		return bytes.Split(content, []byte{'\n'})
+	}
+	return [][]byte{content}
+}
+
+// addHTTPInfo adds to what a frame says what carried it over HTTP. Of a status, the body is what was said.
+func addHTTPInfo(f *driver.Frame, said *driver.TraceLine, numbers map[*driver.RoundTrip]int) {
+	if f.RoundTrip == nil {
+		return
+	}
+	if numbers[f.RoundTrip] == 0 {
+		numbers[f.RoundTrip] = len(numbers) + 1
+	}
+	said.RoundTrip, said.HTTPInfo = numbers[f.RoundTrip], f.HTTPInfo().String()
+	if f.Side == driver.StatusOnly {
+		said.Text = f.RoundTrip.Response().Body.Bytes()
+	}
+}
+
+// Session is a session of a trace.
+type Session struct {
+	Header Header
+	Lines  []driver.TraceLine
+}
+
+// maxLineBytes bounds a line of a trace, which holds one message: the longest that is read by default, each byte
+// written as six, takes a third of it.
+const maxLineBytes = 256 << 20
+
+// Read reads the sessions of a trace.
+func Read(r io.Reader) (sessions []*Session, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLineBytes+1)
+	latest := map[string]*Session{}
+	n := 1
+	for ; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var head Header
+		var line Line
+		if err := cmp.Or(json.Unmarshal(lines.Bytes(), &head), json.Unmarshal(lines.Bytes(), &line)); err != nil {
+			if !lines.Scan() && len(sessions) > 0 {
+				markTruncated(sessions)
+				break
+			}
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		switch {
+		case head.Trace == Version:
+			latest[head.Session] = &Session{Header: head}
+			sessions = append(sessions, latest[head.Session])
+			continue
+		case head.Trace != 0:
+			return nil, fmt.Errorf("line %d: version %d of the format is not known", n, head.Trace)
+		case latest[line.Session] == nil:
+			return nil, fmt.Errorf("line %d: session %q has no head", n, line.Session)
+		}
+		said, err := line.decode()
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		latest[line.Session].Lines = append(latest[line.Session].Lines, said)
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("line %d: it is longer than the %s that are read", n,
+			text.Size(maxLineBytes))
+	} else if err != nil {
+		return nil, err
+	}
+	if len(sessions) == 0 {
+		return nil, errors.New("there is no session in it")
+	}
+	return sessions, nil
+}
+
+// markTruncated says in each session that is not over that more of it may be missing: the last line of the trace is
+// half a line, as where the disk was full or the recorder was killed.
+func markTruncated(sessions []*Session) {
+	for _, r := range sessions {
+		gap := driver.TraceLine{Side: driver.SessionEvent, Text: []byte("the trace is cut off here"), AfterGap: true}
+		if n := len(r.Lines); n > 0 {
+			gap.At = r.Lines[n-1].At
+			if r.Lines[n-1].AfterShutdown {
+				continue
+			}
+		}
+		r.Lines = append(r.Lines, gap)
+	}
+}
