@@ -105,3 +105,51 @@ func TestDescribedKeys(t *testing.T) {
 		}
 	}
 }
+
+// goExample finds a block of Go and the file that the text before it names.
+var goExample = regexp.MustCompile("(?s)`([a-z_/-]+\\.go)` has\n\n *```go\n(.*?)\n *```\n")
+
+// TestExamplesAreReal checks that each block of Go in CONTRIBUTING.md stands in the file that is named before it.
+func TestExamplesAreReal(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := goExample.FindAllStringSubmatch(string(text), -1)
+	if blocks := strings.Count(string(text), "```go\n"); len(found) != blocks || blocks == 0 {
+		t.Fatalf("%d of %d blocks of Go are after a line that ends with the name of their file", len(found), blocks)
+	}
+	for _, m := range found {
+		source, err := os.ReadFile(filepath.Join(root, m[1]))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !strings.Contains(oneSpaced(string(source)), oneSpaced(m[2])) {
+			t.Errorf("CONTRIBUTING.md: this is not in %s:\n%s", m[1], m[2])
+		}
+	}
+}
+
+// oneSpaced is a text with one space in place of each run of white space.
+func oneSpaced(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// fileInBackquotes finds names of files of Go and YAML.
+var fileInBackquotes = regexp.MustCompile("`((?:[a-z]+/)*[a-z_]+\\.(?:go|yaml))`")
+
+// TestFilesOfContributingExist checks that each file that CONTRIBUTING.md names is there, in the module or, without its
+// folders, anywhere in it.
+func TestFilesOfContributingExist(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := goFiles(t)
+	yaml, _ := filepath.Glob(filepath.Join(root, "*", "*.yaml")) // fails for a bad pattern alone
+	for _, m := range fileInBackquotes.FindAllStringSubmatch(string(text), -1) {
+		named := func(file string) bool { return strings.HasSuffix("/"+filepath.ToSlash(file), "/"+m[1]) }
+		if !slices.ContainsFunc(files, named) && !slices.ContainsFunc(yaml, named) && m[1] != "mcpcheck.yaml" {
+			t.Errorf("CONTRIBUTING.md names %s, which does not exist", m[1])
+		}
+	}
+}
