@@ -35,8 +35,10 @@ type Reporter interface {
 
 // Format is a kind of report that is written at the end of the run.
 type Format struct {
-	// Name is the name in the flag, such as "junit".
+	// Name is the name in flags and in mcpcheck.yaml, such as "junit".
 	Name string
+	// Help says what the format is, after "write", such as "a JUnit XML report".
+	Help string
 	// Ext is the extension of its files with the dot, such as ".xml".
 	Ext string
 	// BaseName is the file name in a report directory without Ext; empty for "report". It is set where report has the
@@ -63,15 +65,17 @@ func NewFormats(o Options) []Format {
 	sarif := func(w io.Writer, r report.Report) error { return SARIF(w, r, o) }
 	html := func(w io.Writer, r report.Report) error { return HTML(w, r, o) }
 	return []Format{
-		{Name: "json", Ext: ".json", Write: JSON},
-		{Name: "junit", Ext: ".xml", Write: withoutAdvice(JUnit)},
-		{Name: "markdown", Ext: ".md", Write: withoutAdvice(Markdown)},
-		{Name: "sarif", Ext: ".sarif", Write: withoutAdvice(sarif)},
-		{Name: "html", Ext: ".html", Write: html},
-		{Name: "tap", Ext: ".tap", Write: withoutAdvice(TAP)},
-		{Name: "ctrf", Ext: ".json", BaseName: "ctrf", Write: withoutAdvice(CTRF)},
-		{Name: "badge", Ext: ".svg", BaseName: "badge", Write: BadgeSVG,
-			Variants: []Format{{Name: "badge", Ext: ".json", BaseName: "badge", Write: BadgeJSON}}},
+		{Name: "json", Help: "a JSON report", Ext: ".json", Write: JSON},
+		{Name: "junit", Help: "a JUnit XML report", Ext: ".xml", Write: withoutAdvice(JUnit)},
+		{Name: "markdown", Help: "a Markdown report (for pull request comments and step summaries)", Ext: ".md",
+			Write: withoutAdvice(Markdown)},
+		{Name: "sarif", Help: "a SARIF 2.1.0 report (for code scanning)", Ext: ".sarif", Write: withoutAdvice(sarif)},
+		{Name: "html", Help: "an HTML report (one self-contained page)", Ext: ".html", Write: html},
+		{Name: "tap", Help: "a TAP 14 report", Ext: ".tap", Write: withoutAdvice(TAP)},
+		{Name: "ctrf", Help: "a CTRF report (Common Test Report Format)", Ext: ".json", BaseName: "ctrf",
+			Write: withoutAdvice(CTRF)},
+		{Name: "badge", Help: "a badge, .svg or .json (for shields.io)", Ext: ".svg", BaseName: "badge",
+			Write: BadgeSVG, Variants: []Format{{Name: "badge", Ext: ".json", BaseName: "badge", Write: BadgeJSON}}},
 	}
 }
 

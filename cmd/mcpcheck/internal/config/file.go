@@ -16,6 +16,7 @@ import (
 	"maps"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -103,7 +104,7 @@ func SkipSelectors(list []SkipEntry) (selectors []string) {
 	return selectors
 }
 
-// ReportFiles says where reports go.
+// ReportFiles says where reports go: a file for each of reporters.Formats, under its name, and a directory.
 type ReportFiles struct {
 	JSON     string `yaml:"json"`
 	JUnit    string `yaml:"junit"`
@@ -118,10 +119,13 @@ type ReportFiles struct {
 
 // byFormat are the files by the name of their format.
 func (r ReportFiles) byFormat() map[string]string {
-	return map[string]string{
-		"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "tap": r.TAP, "ctrf": r.CTRF,
-		"html": r.HTML, "badge": r.Badge,
+	all, paths := reflect.ValueOf(r), map[string]string{}
+	for i := range all.NumField() {
+		if key := all.Type().Field(i).Tag.Get("yaml"); key != "dir" {
+			paths[key] = all.Field(i).String()
+		}
 	}
+	return paths
 }
 
 // Read reads a configuration file. Without a name it reads mcpcheck.yaml, which need not exist.

@@ -19,7 +19,7 @@ type reportFlags struct {
 func (f *reportFlags) Add(flags *pflag.FlagSet) {
 	f.files = map[string]*[]string{}
 	for _, format := range reporters.Formats {
-		help := "write " + formatTexts[format.Name] + " to `FILE` (- is stdout)"
+		help := "write " + format.Help + " to `FILE` (- is stdout)"
 		f.files[format.Name] = flags.StringArray(format.Name, nil, help)
 	}
 	flags.StringVar(&f.dir, "report-dir", "", "write a report in every format to the directory `DIR`")
@@ -52,16 +52,4 @@ func (f reportFlags) WantsAnnotations() (bool, error) {
 		return f.Annotations == "on", nil
 	}
 	return false, exit.Usagef("--annotations is auto, on or off, not %q", f.Annotations)
-}
-
-// formatTexts is what the flag of a format writes.
-var formatTexts = map[string]string{
-	"json":     "a JSON report",
-	"junit":    "a JUnit XML report",
-	"markdown": "a Markdown report (for pull request comments and step summaries)",
-	"sarif":    "a SARIF 2.1.0 report (for code scanning)",
-	"html":     "an HTML report (one self-contained page)",
-	"tap":      "a TAP 14 report",
-	"ctrf":     "a CTRF report (Common Test Report Format)",
-	"badge":    "a badge, .svg or .json (for shields.io)",
 }

@@ -1,0 +1,59 @@
+package config
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+)
+
+// TestFormatsAreKeys checks that each format of reports is a key of mcpcheck.yaml and of its schema, and that the
+// READMEs name it.
+func TestFormatsAreKeys(t *testing.T) {
+	var want []string
+	for _, format := range reporters.Formats {
+		want = append(want, format.Name)
+	}
+	slices.Sort(want)
+
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(ReportFiles{}.byFormat()))); diff != "" {
+		t.Errorf("the keys of ReportFiles differ from the formats:\n%s", diff)
+	}
+
+	root := filepath.Join("..", "..", "..", "..")
+	content, err := os.ReadFile(filepath.Join(root, "schemas", "config.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties struct {
+			Reports struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal(content, &schema); err != nil {
+		t.Fatal(err)
+	}
+	delete(schema.Properties.Reports.Properties, "dir")
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(schema.Properties.Reports.Properties))); diff != "" {
+		t.Errorf("the keys of config.schema.json differ from the formats:\n%s", diff)
+	}
+
+	for file, prefix := range map[string]string{"README.md": "", "reporters/README.md": "--"} {
+		readme, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range want {
+			if !strings.Contains(strings.ToLower(string(readme)), prefix+name) {
+				t.Errorf("%s does not name %s%s", file, prefix, name)
+			}
+		}
+	}
+}
