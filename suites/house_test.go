@@ -25,12 +25,14 @@ const module = "github.com/mcpcheck/mcpcheck/"
 var allowedImports = map[string][]string{
 	"suites/text":      {},
 	"suites/errcode":   {},
+	"suites/timing":    {},
 	"schemas":          {"suites/text"},
-	"suites/driver":    {"suites/errcode", "suites/text"},
+	"suites/driver":    {"suites/errcode", "suites/text", "suites/timing"},
 	"suites/catalogue": {"suites/text"},
 	"suites/report":    {"suites/catalogue", "suites/text"},
-	"suites/check":     {"suites/report", "suites/catalogue", "suites/driver", "suites/errcode", "suites/text"},
-	"suites/kit":       {},
+	"suites/check": {"suites/report", "suites/catalogue", "suites/driver", "suites/errcode", "suites/text",
+		"suites/timing"},
+	"suites/kit": {},
 
 	"suites/kit/kittest":    {"suites/driver"},
 	"suites/kit/protocol":   checkImports,
@@ -47,7 +49,7 @@ var allowedImports = map[string][]string{
 
 	"suites/(area)": append(kitImports("taskrun", "client", "toolcall", "handshake", "invalid", "transcript",
 		"protocol", "roundtrip"), checkImports...),
-	"suites/discovery": {"suites/check", "suites/catalogue", "suites/driver", "suites/errcode"},
+	"suites/discovery": {"suites/check", "suites/catalogue", "suites/driver", "suites/errcode", "suites/timing"},
 	"suites":           {"suites/check", "suites/catalogue", "suites/(area)"},
 	"suites/specs":     {"suites/check", "suites/report", "suites/catalogue", "suites/driver"},
 	"suites/mcptest": {
@@ -106,7 +108,7 @@ var allowedImports = map[string][]string{
 // checkImports is what packages import that write checks.
 var checkImports = []string{
 	"schemas", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
-	"suites/errcode", "suites/text",
+	"suites/errcode", "suites/text", "suites/timing",
 }
 
 func kitImports(names ...string) (paths []string) {

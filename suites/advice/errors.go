@@ -138,7 +138,6 @@ var stackTracePattern = regexp.MustCompile(`Traceback \(most recent call last\)`
 // isArgumentError reports whether a call was refused in one of the ways in which arguments are refused. Other errors,
 // such as those of a rate limit, have nothing to do with the arguments.
 func isArgumentError(r driver.Reply) bool {
-
 	code, _ := r.Code()
 	return r.Result()["isError"] == true || code == errcode.InvalidParams
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Checks holds the checks of the area by the ids of their entries.
@@ -51,7 +52,7 @@ var Checks = check.Suite{
 		mark := s.Mark()
 		p, request := protocol.NewNoOp(s, 70083)
 		s.SendJSON([]check.M{request, cancellation})
-		e := invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait)
+		e := invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait)
 		e.RequireNotBlocked(t)
 		t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
 		check.Barrier(t, s, mark)
@@ -192,9 +193,9 @@ func batchOfTwo(t *check.T) []invalid.IDProbeResult {
 		first, one := protocol.NewNoOp(s, 70081)
 		second, two := protocol.NewNoOp(s, 70082)
 		s.SendJSON([]check.M{one, two})
-		all := []invalid.IDProbeResult{invalid.AwaitWithBarrier(s, mark, first, protocol.ShortWait)}
+		all := []invalid.IDProbeResult{invalid.AwaitWithBarrier(s, mark, first, timing.ShortWait)}
 		if all[0].Reply.Answered() {
-			all = append(all, invalid.AwaitWithBarrier(s, mark, second, protocol.ShortWait))
+			all = append(all, invalid.AwaitWithBarrier(s, mark, second, timing.ShortWait))
 		}
 		return all
 	})

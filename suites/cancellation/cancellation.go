@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Checks holds the checks of the area by the ids of their entries.
@@ -21,14 +22,14 @@ var Checks = check.MergeSuites(ignoredChecks, inFlightChecks, check.Suite{
 	"cancellation/server-targets-own-requests": check.WatchWithSetup(toolcall.CallTools,
 		func(t *check.T, w check.Wire) {
 			t.Judge(cancellations(t, w), func(t *check.T, m check.Message) {
-				const crossing = time.Second // in this time, a response may cross the cancellation
+				// in this time, a response may cross the cancellation
 				id := rawRequestID(m.Frame)
 				asked, answered := findRequest(m, id)
 				t.Expect(asked != nil).To(check.BeTrue("the id of one of its own requests", "%s",
 					check.Show(requestIDOf(m.Frame))))
 				if answered != nil {
 					since := m.At - answered.At
-					t.Expect(since < crossing).To(check.BeTrue("a request that has no answer yet",
+					t.Expect(since < timing.Crossing).To(check.BeTrue("a request that has no answer yet",
 						"%s, which was answered %v before", check.Show(requestIDOf(m.Frame)), since.Round(
 							time.Millisecond)))
 				}

@@ -4,11 +4,8 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
-
-// LateWindow is how long a run waits for messages that may come late. The sessions of a slow server are observed
-// longer, as long as other checks run.
-const LateWindow = 1250 * time.Millisecond
 
 // keepIdle makes the run close a session once it has waited for late messages. It returns false if the run has done so
 // already.
@@ -45,7 +42,7 @@ func (e *Execution) observeLate() {
 func ObserveLate(t *T, since time.Time) {
 	t.execution.mu.Lock()
 	defer t.execution.mu.Unlock()
-	if until := since.Add(LateWindow); until.After(t.execution.observeUntil) {
+	if until := since.Add(timing.LateWindow); until.After(t.execution.observeUntil) {
 		t.execution.observeUntil = until
 	}
 }
@@ -55,7 +52,7 @@ func ObserveLate(t *T, since time.Time) {
 // messages already.
 func KeepIdle(t *T, s *driver.Session) {
 	if t.execution.server.OneClient || !t.execution.keepIdle(s) {
-		s.Sleep(LateWindow)
+		s.Sleep(timing.LateWindow)
 		return
 	}
 	ObserveLate(t, time.Now())

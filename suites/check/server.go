@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // M is a JSON object.
@@ -71,7 +72,6 @@ type Server struct {
 // IsModernOnly reports whether initialize was refused because the server supports only revisions without a handshake:
 // with one of the error codes that these revisions introduced, and without naming a revision with a handshake.
 func IsModernOnly(r driver.Reply) bool {
-
 	code, _ := r.Code()
 	return errcode.UnsupportedProtocolVersion <= code && code <= errcode.HeaderMismatch && OfferedRevision(r) == ""
 }
@@ -89,11 +89,8 @@ func OfferedRevision(r driver.Reply) (newest string) {
 	return newest
 }
 
-// SlowLatency is the latency from which on a run of a server consists mostly of waiting for its responses.
-const SlowLatency = 500 * time.Millisecond
-
 // IsSlow reports whether the server takes SlowLatency or longer for each response.
-func (s *Server) IsSlow() bool { return s.Latency >= SlowLatency }
+func (s *Server) IsSlow() bool { return s.Latency >= timing.SlowLatency }
 
 // Declares reports whether the server has declared a capability.
 func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }

@@ -119,7 +119,6 @@ func recordAnswer(u *report.ToolUse, r driver.Reply) {
 // A tool may refuse arguments that were made up ("no such file"), use an error code for that, or require another
 // client.
 func isToolFault(r driver.Reply) bool {
-
 	code, _ := r.Code()
 	refusals := []int{errcode.ResourceNotFound, errcode.MissingRequiredClientCapability, errcode.URLElicitationRequired,
 		errcode.InvalidParams}

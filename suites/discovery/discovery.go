@@ -23,6 +23,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Inspect finds out what a plan depends on: the revision that the server grants when a client requests one, its
@@ -109,7 +110,7 @@ func inspectLegacy(
 	s.FinishConnect()
 	pong := s.Call("ping", nil)
 	// The server may have been busy with what it sends after the handshake.
-	if server.Latency = latency(pong); server.Latency >= check.SlowLatency {
+	if server.Latency = latency(pong); server.Latency >= timing.SlowLatency {
 		server.Latency = min(server.Latency, latency(s.Call("ping", nil)))
 	}
 	if server.Sessionless && requiresSessionID(server, s, pong) {

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // preferredRevision is the revision by which a server is judged that supports it, whatever else it supports.
@@ -159,7 +160,7 @@ func (d *search) startProcesses() {
 // or for the other era.
 func (d *search) connect() {
 	d.first.connect()
-	if !d.first.isDoneWithin(secondProbeDelay) {
+	if !d.first.isDoneWithin(timing.SecondProbe) {
 		d.second.connect()
 		d.awaitFirst()
 	}
@@ -177,10 +178,6 @@ func (d *search) connect() {
 		d.second.close()
 	}
 }
-
-// secondProbeDelay is how long the first process may be silent before the second one is probed as well: a third of the
-// time that a server has for preferredRevision. A process that was started long before has no excuse to be slow then.
-const secondProbeDelay = 2 * time.Second / 3
 
 // awaitFirst waits for the first probe while the second one runs. If the second one gets a session, the first has the
 // time of timeoutFor. If it does not, the first process is ended after that time, because it may block the second.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // initialize opens the first session of a run and sends initialize in it. For a server at a URL it finds out which
@@ -84,11 +85,11 @@ func connectWhenReady(
 	s *driver.Session,
 	r driver.Reply,
 ) (*driver.Session, driver.Reply, error) {
-	const interval = 200 * time.Millisecond
+
 	deadline := time.Now().Add(s.StartTimeout())
 	for r.IsStatusOnly() && r.Frame.RoundTrip.Response().IsFromIntermediary() &&
-		time.Now().Add(interval).Before(deadline) && ctx.Err() == nil {
-		time.Sleep(interval)
+		time.Now().Add(timing.ConnectRetry).Before(deadline) && ctx.Err() == nil {
+		time.Sleep(timing.ConnectRetry)
 		s.Close()
 		var err error
 		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {

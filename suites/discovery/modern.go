@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // inspectModern requests a revision without a handshake, and calls onSupported when the server has proved to support
@@ -67,7 +68,7 @@ func inspectModern(
 // measureLatency returns the time that the server takes for a response. If the first one was slow, the server may have
 // had to start, so that a second request is measured. It returns an error if that takes longer than the reply timeout.
 func measureLatency(s *driver.Session, first driver.Reply) (time.Duration, error) {
-	if took := latency(first); took < check.SlowLatency {
+	if took := latency(first); took < timing.SlowLatency {
 		return took, nil
 	}
 	again := s.Call(s.NoOp())

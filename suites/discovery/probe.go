@@ -139,7 +139,6 @@ func (a *revisionProbe) isRefused() bool {
 // legacy era send for unknown methods. Any error is such a one except -32603, that of a request which the server tried
 // to handle.
 func (a *revisionProbe) discoverError() string {
-
 	if a.hadSession || !a.isAnswered() || a.server.Protected {
 		return ""
 	}

@@ -3,6 +3,7 @@ package driver
 import (
 	"encoding/json"
 	"errors"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"slices"
 	"time"
 )
@@ -79,8 +80,7 @@ func (s *Session) AwaitNoOp() Reply {
 // grace returns how long messages may still be on their way after a later request was answered: ten times what that
 // response took, so that a busy machine has more time.
 func (s *Session) grace(answer Reply) time.Duration {
-	const least = 5 * time.Millisecond
-	return min(max(10*(answer.Frame.At-answer.Request.At), least), s.limits.Grace)
+	return min(max(10*(answer.Frame.At-answer.Request.At), timing.MinGrace), s.limits.Grace)
 }
 
 // awaitGrace waits for the grace period and then for the response to another request. It returns the frames received

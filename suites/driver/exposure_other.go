@@ -3,16 +3,15 @@
 package driver
 
 import (
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"net"
 	"net/netip"
 	"sync"
-	"time"
 )
 
 // listenAddrs returns the addresses of this machine on which a port accepts connections. Only Linux shows which process
 // listens; here, any process that listens is taken for the server.
 func listenAddrs(port uint16) (bound []netip.Addr, why string) {
-	const timeout = time.Second
 	addrs := localAddrs()
 	if len(addrs) == 0 {
 		return nil, "this machine has no address but loopback"
@@ -21,7 +20,7 @@ func listenAddrs(port uint16) (bound []netip.Addr, why string) {
 	var tries sync.WaitGroup
 	for i, addr := range addrs {
 		tries.Go(func() {
-			conn, err := net.DialTimeout("tcp", netip.AddrPortFrom(addr, port).String(), timeout)
+			conn, err := net.DialTimeout("tcp", netip.AddrPortFrom(addr, port).String(), timing.Dial)
 			if err == nil {
 				conn.Close()
 				open[i] = true

@@ -6,10 +6,10 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // ProcessOutput is what is known of a server whose output mcpcheck does not understand. A hint depends on nothing else.
@@ -167,14 +167,13 @@ func hasSeveralObjects(line []byte) bool {
 // EndAndCollectOutput ends the session and returns what is known of its server. It ends the session first because a
 // server that is not understood may write more then.
 func (p *Stdio) EndAndCollectOutput() ProcessOutput {
-	const timeout = time.Second
 	const most = 4 << 10
 	mark := p.s.Mark()
 	silent := len(p.s.ReceivedSince(0)) == 0 && p.PartialBytes() == 0
 	p.CloseStdin()
-	p.AwaitExit(timeout)
+	p.AwaitExit(timing.LastOutput)
 	p.kill()
-	p.AwaitExit(timeout)
+	p.AwaitExit(timing.LastOutput)
 	stderr, _ := p.Stderr()
 	s := ProcessOutput{Stderr: stderr, SilentUntilEOF: silent && len(p.s.ReceivedSince(mark)) > 0}
 	for _, f := range p.s.FramesSince(0) {

@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"net/http"
 	"slices"
 	"sync"
@@ -149,7 +150,6 @@ func (h *HTTP) DeleteSessions() {
 
 // deleteSession sends DELETE for a session and waits up to a second for the response.
 func (h *HTTP) deleteSession(session issuedSession) {
-	const timeout = time.Second
 	f := &Frame{Side: FromClient, Complete: true}
 	x := h.newRoundTrip(http.MethodDelete, h.site.URL(), f)
 	x.Header.Set(sessionHeader, session.id)
@@ -157,7 +157,7 @@ func (h *HTTP) deleteSession(session issuedSession) {
 		x.Header.Set(revisionHeader, revision)
 	}
 	h.s.add(f)
-	h.performFor(x, timeout)
+	h.performFor(x, timing.DeleteSession)
 }
 
 // Endpoint returns the URL to which messages are sent.
@@ -199,13 +199,6 @@ func (h *HTTP) headers(method string, f *Frame) http.Header {
 	return header
 }
 
-const (
-	// headStart is how long a request has to reach the server before the next message is sent on another connection.
-	headStart = 20 * time.Millisecond
-	// acceptTimeout is how long a server over HTTP+SSE has to accept a message that needs no response.
-	acceptTimeout = time.Second
-)
-
 // newRoundTrip prepares the HTTP request that carries a frame of the client, and stores it in the frame.
 func (h *HTTP) newRoundTrip(method, url string, f *Frame) *RoundTrip {
 	f.RoundTrip = &RoundTrip{
@@ -233,9 +226,9 @@ func (h *HTTP) send(f *Frame, _ [][]byte) {
 func (h *HTTP) turnTimeout(f *Frame) time.Duration {
 	switch {
 	case f.IsRequest():
-		return headStart
+		return timing.HeadStart
 	case h.isSSE:
-		return min(acceptTimeout, h.s.limits.ReplyTimeout)
+		return min(timing.AcceptMessage, h.s.limits.ReplyTimeout)
 	}
 	return h.s.limits.ReplyTimeout
 }
@@ -263,8 +256,8 @@ func (h *HTTP) enqueue(x *RoundTrip, timeout time.Duration) {
 // awaitStreamEnd waits briefly for the end of a round trip that has been answered, because a server may handle one
 // request at a time. If the stream stays open once, the session does not wait again.
 func (h *HTTP) awaitStreamEnd(x *RoundTrip) {
-	const timeout = 100 * time.Millisecond
-	if x.requestID != nil && !x.isAnsweredOnStream && !h.leavesStreamsOpen.Load() && !x.AwaitEndFor(timeout).Ended {
+	if x.requestID != nil && !x.isAnsweredOnStream && !h.leavesStreamsOpen.Load() &&
+		!x.AwaitEndFor(timing.StreamEnd).Ended {
 		h.leavesStreamsOpen.Store(true)
 	}
 }

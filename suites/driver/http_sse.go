@@ -3,10 +3,10 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 )
 
 // openSSEStream opens the one stream of HTTP+SSE, and waits for the event that names the endpoint.
@@ -21,7 +21,7 @@ func (h *HTTP) openSSEStream() error {
 	limits := h.s.limits
 	a := x.awaitFor(limits.StartTimeout, func(a *HTTPResponse) bool { return a.StatusCode != 0 })
 	if !a.IsStream {
-		a = x.AwaitEndFor(endlessBodyWait)
+		a = x.AwaitEndFor(timing.EndlessBody)
 		return &EndpointError{fmt.Sprintf("GET %s opened no event stream: %s", h.site.redactedURL(), a),
 			a.OK() && !a.Ended}
 	}
@@ -36,9 +36,6 @@ func (h *HTTP) openSSEStream() error {
 	}
 	return nil
 }
-
-// endlessBodyWait is how long a body must last to be taken for a stream.
-const endlessBodyWait = 500 * time.Millisecond
 
 // EndpointError says that the stream of HTTP+SSE is missing or unusable.
 type EndpointError struct {

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"cmp"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"io"
 	"net/http"
 	"slices"
@@ -9,13 +10,10 @@ import (
 	"time"
 )
 
-// listeningStart is how long the listening stream has to open before the next message is sent.
-const listeningStart = 50 * time.Millisecond
-
 // openListeningStream opens the stream for the server's own messages. HTTP+SSE has one from the beginning.
 func (h *HTTP) openListeningStream() {
 	if !h.isSSE {
-		h.enqueue(h.newListeningStream(), listeningStart)
+		h.enqueue(h.newListeningStream(), timing.ListeningStart)
 	}
 }
 
@@ -154,14 +152,13 @@ func (h *HTTP) resume(x *RoundTrip) {
 
 // resumePoint returns the id of the last event that has one, and the time to wait before a stream is resumed.
 func resumePoint(events []StreamEvent) (id string, wait time.Duration) {
-	const usual, most = 100 * time.Millisecond, 3 * time.Second
-	wait = usual
+	wait = timing.ResumeWait
 	for _, e := range events {
 		if e.HasID {
 			id = e.ID
 		}
 		if ms, err := strconv.Atoi(e.Retry); err == nil {
-			wait = min(time.Duration(ms)*time.Millisecond, most)
+			wait = min(time.Duration(ms)*time.Millisecond, timing.MaxResumeWait)
 		}
 	}
 	return id, wait

@@ -2,9 +2,9 @@ package driver
 
 import (
 	"cmp"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Modern is the era of the revisions from 2026-07-28 on. It has no handshake and no session: every request names its
@@ -45,7 +45,6 @@ func (Modern) connect(s *Session, params M) Reply {
 // finishConnect subscribes to all changes that the server declares to announce. It waits up to 50 ms for the
 // acknowledgement, because the server may reject the subscription.
 func (Modern) finishConnect(s *Session, _ M) {
-	const ackTimeout = 50 * time.Millisecond
 	filter := M{}
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		if declared, _ := s.Capabilities[list].(M); declared["listChanged"] == true {
@@ -56,7 +55,7 @@ func (Modern) finishConnect(s *Session, _ M) {
 		return
 	}
 	p := s.OpenStream("subscriptions/listen", M{"notifications": filter})
-	s.Wait(p.mark, ackTimeout, func(f *Frame) bool {
+	s.Wait(p.mark, timing.SubscriptionAck, func(f *Frame) bool {
 		return p.isAnsweredBy(f) || f.Side == FromServer && f.Method == "notifications/subscriptions/acknowledged"
 	})
 }

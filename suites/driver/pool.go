@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"maps"
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Pool starts the sessions of a run, lends them to checks, and ends them in the background.
@@ -149,9 +149,6 @@ func (p *Pool) prestart(n int) {
 	}
 }
 
-// startDuration is how long a silent process counts as starting.
-const startDuration = time.Second
-
 // start starts a process. The number of processes that start at a time is limited: on a busy machine they would start
 // slowly and seem unresponsive.
 func (p *Pool) start(o Options) (*Session, error) {
@@ -169,7 +166,7 @@ func (p *Pool) start(o Options) (*Session, error) {
 		return nil, err
 	}
 	p.closing.Go(func() {
-		s.Wait(0, startDuration, func(f *Frame) bool { return f.Side == FromServer })
+		s.Wait(0, timing.ProcessStart, func(f *Frame) bool { return f.Side == FromServer })
 		<-p.starting
 	})
 	return s, nil

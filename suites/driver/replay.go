@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"time"
 )
 
@@ -29,15 +30,12 @@ type TraceLine struct {
 	AfterGap bool
 }
 
-// replayTimeout is how old an unanswered request must be at the end of a recorded session to count as unanswered: a
-// client that ended the session earlier may not have waited.
-const replayTimeout = time.Minute
-
 // Replay returns a session with the lines of a recorded one. It sends nothing. If the client violated the protocol,
 // fault says how, and the frames from there on are marked as after invalid input. The session ends where the trace has
 // a gap. whole reports whether the trace has the session's beginning.
 func Replay(opened time.Time, transport string, lines []TraceLine, whole bool) (s *Session, fault string) {
-	s = newSession(context.Background(), Target{Limits: Limits{ReplyTimeout: replayTimeout}.withDefaults()}, nil)
+	s = newSession(context.Background(), Target{Limits: Limits{ReplyTimeout: timing.ReplayUnanswered}.withDefaults()},
+		nil)
 	s.opened, s.closed, s.cause = opened, true, "the record ends"
 	if !whole {
 		s.firstIndex = 1

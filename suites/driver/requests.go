@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"maps"
 	"slices"
 	"time"
@@ -144,8 +145,7 @@ func (s *Session) Call(method string, params M) (r Reply) {
 // RetryWhileBusy calls try, and again a few times while the server is busy: one that handles a single request at a time
 // rejects the next one until it has answered the first.
 func (s *Session) RetryWhileBusy(try func() (busy bool)) {
-	const first, most = 20 * time.Millisecond, 80 * time.Millisecond
-	for pause := first; try() && pause <= most; pause *= 2 {
+	for pause := timing.BusyRetry; try() && pause <= timing.MaxBusyRetry; pause *= 2 {
 		s.transport.awaitDelivery(0)
 		s.sleep(pause)
 	}

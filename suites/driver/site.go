@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"io"
 	"net"
 	"net/http"
@@ -380,17 +381,13 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	return nil
 }
 
-// externalStartTimeout is how long mcpcheck tries to reach a server that it did not start.
-const externalStartTimeout = 2 * time.Second
-
 // awaitPort tries to reach the server until it accepts a connection.
 func (site *Site) awaitPort(ctx context.Context, timeout time.Duration) error {
-	const interval = 25 * time.Millisecond
 	if !site.OwnsProcess() {
-		timeout = min(timeout, externalStartTimeout)
+		timeout = min(timeout, timing.ExternalStart)
 	}
 	begin := time.Now()
-	tick := time.NewTicker(interval)
+	tick := time.NewTicker(timing.PortRetry)
 	defer tick.Stop()
 	for {
 		err := site.dial(ctx)
@@ -455,7 +452,6 @@ func (site *Site) HasExited() bool {
 // exitsSoon reports whether the process ends after a connection to it broke, so that the cause is known. A process that
 // accepts connections is alive; one that accepts none has ended or is about to, which takes longer on a busy machine.
 func (site *Site) exitsSoon(ctx context.Context, host *process) bool {
-	const lives, ends = 20 * time.Millisecond, 2 * time.Second
 	exits := func(within time.Duration) bool {
 		timer := time.NewTimer(within)
 		defer timer.Stop()
@@ -467,10 +463,10 @@ func (site *Site) exitsSoon(ctx context.Context, host *process) bool {
 		}
 		return false
 	}
-	if site.dial(ctx) == nil && !exits(lives) && site.dial(ctx) == nil {
+	if site.dial(ctx) == nil && !exits(timing.AliveCheck) && site.dial(ctx) == nil {
 		return false
 	}
-	return exits(ends)
+	return exits(timing.EndingProcess)
 }
 
 // awaitExitAfterStream waits briefly for the exit of the server's process after the stream of a client has ended.

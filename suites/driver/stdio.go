@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"slices"
 	"sync"
 	"time"
@@ -121,13 +122,10 @@ func (p *Stdio) write() {
 	}
 }
 
-// pieceInterval is the time between the pieces of a message, so that the server reads them separately.
-const pieceInterval = 20 * time.Millisecond
-
 func (p *Stdio) writePieces(pieces [][]byte) error {
 	for i, piece := range pieces {
 		if i > 0 {
-			time.Sleep(pieceInterval)
+			time.Sleep(timing.PieceInterval)
 		}
 		if _, err := p.proc.stdin.Write(piece); err != nil {
 			return err
@@ -244,12 +242,11 @@ func (p *Stdio) kill() { p.proc.kill() }
 
 // close closes stdin, then sends SIGTERM, and then SIGKILL to the whole process group.
 func (p *Stdio) close() {
-	const exitWait = 20 * time.Millisecond
 	p.closeInput()
 	if p.s.isMarkedUnusable() {
 		p.proc.kill()
 	}
-	if _, gone := p.AwaitExit(exitWait); !gone {
+	if _, gone := p.AwaitExit(timing.ExitAfterStdin); !gone {
 		p.proc.terminate()
 		p.AwaitExit(p.s.limits.StopTimeout)
 	}

@@ -48,7 +48,6 @@ func declaredExtensions(t *check.T) []string {
 
 // isMissingExtension reports whether a reply says that the client lacks one of some extensions.
 func isMissingExtension(r driver.Reply, extensions []string) bool {
-
 	code, _ := r.Code()
 	data, _ := r.Error()["data"].(check.M)
 	required, _ := data["requiredCapabilities"].(check.M)

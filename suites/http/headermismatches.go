@@ -140,7 +140,6 @@ func nameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedReq
 
 // isUnknownMethod reports whether the server does not know the method.
 func (x mismatchedRequest) isUnknownMethod() bool {
-
 	code, _ := x.validReply.Code()
 	return code == errcode.MethodNotFound
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 var sessionChecks = check.Suite{
@@ -219,7 +220,7 @@ func deleteSession(t *check.T) deletedSession {
 			Header: roundtrip.Header(roundtrip.SessionIDHeader),
 		})
 		deadline := time.Now().Add(gracePeriod(e.DeleteResponse, s))
-		for pause := initialDelay; ; pause *= 2 {
+		for pause := timing.SessionEnd; ; pause *= 2 {
 			e.LaterRequests = requestAll(t, s, in)
 			if !slices.ContainsFunc(e.LaterRequests, isServing) || time.Now().Add(pause).After(deadline) {
 				break
@@ -259,9 +260,6 @@ func isServing(use roundtrip.NamedRoundTrip) bool {
 	a := use.Response()
 	return a.OK() || use.Method != http.MethodGet && !roundtrip.IsNotFound(a)
 }
-
-// initialDelay is the pause before the next requestAll after DELETE; it doubles each time.
-const initialDelay = 50 * time.Millisecond
 
 // gracePeriod is how long a server may take to end a session after its response to DELETE. It is longer after 202,
 // which promises an end later.

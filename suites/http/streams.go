@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 var streamChecks = check.Suite{
@@ -109,11 +110,11 @@ var streamChecks = check.Suite{
 				t.Skip(check.NotObserved, "no response came on it")
 			}
 			open := e.LastTime - response.At
-			if !e.ClosedByServer() && open < maxOpenAfterResponse {
+			if !e.ClosedByServer() && open < timing.OpenAfterResponse {
 				t.Skip(check.NotApplicable, "the client closed the stream")
 			}
-			t.Expect(open <= maxOpenAfterResponse).To(check.BeTrue("the end of the stream after the response",
-				"a stream that is still open after %v", maxOpenAfterResponse))
+			t.Expect(open <= timing.OpenAfterResponse).To(check.BeTrue("the end of the stream after the response",
+				"a stream that is still open after %v", timing.OpenAfterResponse))
 		})
 	}),
 
@@ -161,15 +162,16 @@ var streamChecks = check.Suite{
 	"http/listen-keepalive": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
 		var idle []*transcript.SSEStream
 		for _, e := range transcript.PostStreams(t, w) {
-			if e.IsSubscription() && e.LastTime-e.Request.At >= maxIdle {
+			if e.IsSubscription() && e.LastTime-e.Request.At >= timing.MaxIdleStream {
 				idle = append(idle, e)
 			}
 		}
 		if len(idle) == 0 {
-			t.Skip(check.NotObserved, "no stream of subscriptions/listen was open for %v", maxIdle)
+			t.Skip(check.NotObserved, "no stream of subscriptions/listen was open for %v", timing.MaxIdleStream)
 		}
 		transcript.EachStream(t, idle, func(t *check.T, e *transcript.SSEStream) {
-			t.Expect(e.HTTPResponse.Comments > 0).To(check.BeTrue("a comment within "+maxIdle.String(), "none"))
+			t.Expect(e.HTTPResponse.Comments > 0).To(check.BeTrue("a comment within "+timing.MaxIdleStream.String(),
+				"none"))
 		})
 	}),
 
@@ -185,7 +187,7 @@ var streamChecks = check.Suite{
 			t.Skip(check.NotOffered, "subscriptions/listen is answered with %s", a)
 		}
 		x.Abort()
-		s.Sleep(noticeTime)
+		s.Sleep(timing.DroppedStream)
 		t.Expect(check.TryNoOp(t, s)).To(beServedLike(usual), "the request after the dropped stream")
 	}),
 
@@ -212,15 +214,6 @@ var streamChecks = check.Suite{
 	}),
 }
 
-// noticeTime is how long a server has to notice that a client dropped a stream.
-const noticeTime = 100 * time.Millisecond
-
-// maxIdle is how long the stream of a subscription may be open without a comment.
-const maxIdle = 30 * time.Second
-
-// maxOpenAfterResponse is how long the stream of a request may stay open after the response.
-const maxOpenAfterResponse = 2 * time.Second
-
 // hasLostAnswer reports whether a response of the client was refused, by an intermediary or because the server was
 // busy. A request of the client may still wait for it.
 func hasLostAnswer(s *driver.Session) bool {
@@ -245,7 +238,7 @@ func postConcurrently(t *check.T) {
 		for _, p := range all {
 			s.Await(p)
 		}
-		end := time.Now().Add(maxOpenAfterResponse + 100*time.Millisecond)
+		end := time.Now().Add(timing.OpenAfterResponse + 100*time.Millisecond)
 		for _, f := range s.FramesSince(mark) {
 			if f.Side == driver.FromClient && f.RoundTrip != nil && f.RoundTrip.Method == http.MethodPost {
 				f.RoundTrip.AwaitEndFor(time.Until(end))
@@ -355,6 +348,6 @@ func isReplaced(e *transcript.SSEStream) bool {
 	return slices.ContainsFunc(e.Session.HTTP().RoundTrips(), func(x *driver.RoundTrip) bool {
 		a := x.Response()
 		replaces := x.IsManual() && x.Method == http.MethodGet && x.At <= e.LastTime
-		return replaces && (a.StatusCode == 0 || e.LastTime < a.HeadersAt+transcript.StreamReplaceWindow)
+		return replaces && (a.StatusCode == 0 || e.LastTime < a.HeadersAt+timing.StreamReplaceWindow)
 	})
 }

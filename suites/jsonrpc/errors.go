@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // errorChecks are the checks of error responses.
@@ -22,7 +23,7 @@ var errorChecks = check.Suite{
 		if invalid.IntegerIDs(t); invalid.StringIDs(t).AllServed() {
 			s := t.Session()
 			invalid.AwaitWithBarrier(s, s.Mark(), s.RequestWithID("mcpcheck-error", invalid.UnknownMethodName, nil),
-				protocol.ShortWait)
+				timing.ShortWait)
 		}
 	}, func(t *check.T, w check.Wire) {
 		errors := func(r *transcript.Response) bool { return r.HasError }

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // idChecks are the checks of request ids in both directions.
@@ -74,7 +75,7 @@ var idChecks = check.Suite{
 		mark := s.Mark()
 		p, _ := protocol.NewNoOp(s, "escaped é✓😀")
 		s.Send([]byte(protocol.ExpandLine(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
-		expectID(t, usual, invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait))
+		expectID(t, usual, invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait))
 		expectIDs(t, invalid.OtherIDProbes(t, s, "unicode")...)
 	}),
 

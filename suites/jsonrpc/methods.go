@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // methodChecks are the checks of methods that the server does not support, and of params.
@@ -60,7 +61,7 @@ var methodChecks = check.Suite{
 		var all []driver.Reply
 		for _, method := range methods {
 			r := invalid.AwaitWithBarrier(s, s.Mark(), s.Request(method, methodParams[method]),
-				protocol.ShortWait).Reply
+				timing.ShortWait).Reply
 			if method == "prompts/list" && r.Result() != nil {
 				t.Yield("%s is served", method)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // earlyMessageChecks are the checks of what a server sends before it may. For each, a session is begun up to that point
@@ -70,11 +71,11 @@ func eachWaitingPeriod(
 		}
 	}
 	tells := func(w waitingPeriod) bool {
-		return w.limitErr != nil || len(w.messages) > 0 || w.duration >= check.LateWindow ||
+		return w.limitErr != nil || len(w.messages) > 0 || w.duration >= timing.LateWindow ||
 			t.Server.Transport == "http"
 	}
 	if !slices.ContainsFunc(waits, tells) {
-		t.NoVerdict(check.NotObserved, "no session was idle for %v", check.LateWindow)
+		t.NoVerdict(check.NotObserved, "no session was idle for %v", timing.LateWindow)
 	}
 	waits = slices.DeleteFunc(waits, func(w waitingPeriod) bool { return !tells(w) })
 	check.Each(t, waits, waitingPeriod.subject, func(t *check.T, w waitingPeriod) {

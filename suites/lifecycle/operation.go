@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // operationChecks are the checks of what a server sends during operation.
@@ -199,7 +200,7 @@ func listChanges(s *driver.Session) (changes []listChange) {
 				continue
 			}
 			announced := slices.ContainsFunc(all[old:last+1], func(l listing) bool { return l.announced })
-			if !announced && all[last].at-all[first].at < toolcall.ListChangedTimeout {
+			if !announced && all[last].at-all[first].at < timing.ListChanged {
 				continue
 			}
 			before, after := all[old], all[first]

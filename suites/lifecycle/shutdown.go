@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // shutdownChecks are the checks of how a session over stdio ends.
@@ -23,7 +23,7 @@ var shutdownChecks = check.Suite{
 		check.RequireSecondSession(t) // for a server with one session, closing stdin shows more
 		s := t.Session(check.ToEnd)
 		s.Stdio().Terminate()
-		_, gone := s.Stdio().AwaitExit(handshake.ExitTimeout)
+		_, gone := s.Stdio().AwaitExit(timing.Exit)
 		t.Expect(gone).To(check.BeTrue("the process gone within 5s of SIGTERM", "a process that still runs"))
 	}),
 
@@ -59,10 +59,10 @@ var shutdownChecks = check.Suite{
 			t.Skip(check.NotObserved, "the server ended no session by itself")
 		}
 		check.Each(t, ends, serverExit.subject, func(t *check.T, e serverExit) {
-			const crossing = time.Second // in this time, the exit may cross a request
-			if n := len(e.pending); n > 0 && e.exit.At-e.pending[0].At < crossing {
+			// in this time, the exit may cross a request
+			if n := len(e.pending); n > 0 && e.exit.At-e.pending[0].At < timing.Crossing {
 				t.NoVerdict(check.Undecided, "%s was sent less than %v before the exit, and may have crossed it",
-					e.pending[0].Method, crossing)
+					e.pending[0].Method, timing.Crossing)
 			}
 			t.Expect(e.methods()).To(check.BeEmptyList[string]("an exit between requests"),
 				"requests without an answer")

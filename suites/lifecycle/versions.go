@@ -100,7 +100,6 @@ func versionOf(r driver.Reply) any { return check.Member(r.Result(), "protocolVe
 // refusesVersion reports whether a reply is one of two errors: -32602 with the supported versions, which the lifecycle
 // page shows although it contradicts the text, or the error that a later revision defines.
 func refusesVersion(r driver.Reply) bool {
-
 	code, _ := r.Code()
 	data, _ := r.Error()["data"].(check.M)
 	return (code == errcode.InvalidParams || code == errcode.UnsupportedProtocolVersion) && data["supported"] != nil

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 const setLevelMethod = "logging/setLevel"
@@ -136,7 +137,7 @@ func callAtLevels(t *check.T) logsByLevel {
 		case !t.IsModern():
 			setSessionLevel(t, s, "info")
 		case t.Site() == nil && !t.IsQuick():
-			s.Sleep(protocol.ShortWait) // no other request is running, so that later logs are late
+			s.Sleep(timing.ShortWait) // no other request is running, so that later logs are late
 		}
 		return all
 	})

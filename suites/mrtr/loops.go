@@ -106,7 +106,6 @@ func loopCheck(method, what string) check.Check {
 
 // expectAccepted requires the responses to a round to be accepted, whatever the server does next.
 func (x *loopRetry) expectAccepted(t *check.T, round int) {
-
 	r := x.replyAfter(round)
 	x.reply = r
 	switch {

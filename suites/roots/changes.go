@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // changeChecks are the checks of roots that change or are not available.
@@ -49,7 +50,7 @@ var changeChecks = check.Suite{
 		invalid.ExpectIgnored(t, s, mark)
 		t.Expect(check.TryNoOp(t, s)).To(check.BeAnswered(), "after "+listChangedMethod)
 		if asked {
-			_, err = s.Wait(mark, check.LateWindow, isRootsRequest)
+			_, err = s.Wait(mark, timing.LateWindow, isRootsRequest)
 			t.DecidedBy(sent).ExpectAdvice(err == nil).To(check.BeTrue("a request for the roots that have changed",
 				"none"))
 		}
@@ -170,7 +171,7 @@ func (l withoutRootsResults) resultWithoutResponse(t *check.T) clientResult {
 func (c *rootsClient) requestAfter(t *check.T, x clientResult) clientResult {
 	for _, f := range slices.Backward(c.Session.FramesSince(0)) {
 		if isRootsRequest(f) {
-			c.Session.Wait(0, check.LateWindow, func(sent *driver.Frame) bool {
+			c.Session.Wait(0, timing.LateWindow, func(sent *driver.Frame) bool {
 				return sent.Side == driver.FromClient && sent.IsResponse() && driver.SameID(sent.ID, f.ID)
 			})
 			break
@@ -232,7 +233,7 @@ func (c *rootsClient) changeResponse(answer client.ClientResponse) bool {
 	c.setResponse(answer)
 	mark := c.Session.Mark()
 	c.Session.Notify(listChangedMethod, nil)
-	_, err := c.Session.Wait(mark, check.LateWindow, isRootsRequest)
+	_, err := c.Session.Wait(mark, timing.LateWindow, isRootsRequest)
 	return err == nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Checks are the checks of the area.
@@ -375,14 +376,13 @@ func (c *sseClient) countResponses(id int) (n int) {
 
 // responseAfterClose is the response to a no-op after the stream was closed, once the server had time to notice that.
 func (c *sseClient) responseAfterClose(t *check.T) driver.HTTPResponse {
-	const patience, pause = time.Second, 50 * time.Millisecond
 	begin := time.Now()
 	for n := 1; ; n++ {
 		a := responseOrTimeout(t, c.sendRequest("", nil, lateID+n, nil).AwaitEnd())
-		if !a.OK() || time.Since(begin) > patience {
+		if !a.OK() || time.Since(begin) > timing.ClosedStream {
 			return a
 		}
-		time.Sleep(pause)
+		time.Sleep(timing.ClosedStreamRetry)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // incompleteChecks are the checks of requests without some of the required members of _meta.
@@ -88,7 +89,7 @@ var incompleteChecks = check.Suite{
 			func(t *check.T, r handshake.IncompleteRequest) {
 				mark := s.Mark()
 				p := s.Request(r.Method, r.Params)
-				wait := func() driver.Reply { return invalid.AwaitWithBarrier(s, mark, p, protocol.ShortWait).Reply }
+				wait := func() driver.Reply { return invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait).Reply }
 				reply := invalid.AwaitInvalid(t, s, p, wait)
 				opened := hasOpenedSince(s, mark)
 				s.Cancel(p, "it was not to be served")

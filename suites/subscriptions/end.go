@@ -7,10 +7,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // endChecks are the checks of how subscriptions end.
@@ -46,7 +46,7 @@ var endChecks = check.Suite{
 			t.Yield("no subscription is open")
 		}
 		s.Stdio().Terminate()
-		exit, gone := s.Stdio().AwaitExit(handshake.ExitTimeout)
+		exit, gone := s.Stdio().AwaitExit(timing.Exit)
 		switch {
 		case !gone:
 			t.Yield("the process still runs")

@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // clientTaskChecks are the checks of servers that have their clients run requests as tasks.
@@ -36,9 +37,9 @@ var clientTaskChecks = check.Suite{
 		check.Each(t, polled, (*taskrun.ClientTask).Subject, func(t *check.T, c *taskrun.ClientTask) {
 			last := c.Polls[0].At
 			for _, f := range c.Polls[1:] {
-				const early = taskrun.ClientTaskPollInterval / 10
-				t.ExpectShould(f.At-last >= taskrun.ClientTaskPollInterval-early).
-					To(check.BeTrue("a pause of pollInterval, "+taskrun.ClientTaskPollInterval.String(),
+				const early = timing.ClientTaskPoll / 10
+				t.ExpectShould(f.At-last >= timing.ClientTaskPoll-early).
+					To(check.BeTrue("a pause of pollInterval, "+timing.ClientTaskPoll.String(),
 						"one of %v", (f.At - last).Round(time.Millisecond)))
 				last = f.At
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // creationChecks are the checks of calls that are answered with a task.
@@ -30,7 +31,7 @@ var creationChecks = check.Suite{
 	}),
 
 	"tasks/create-prompt": check.Probe(func(t *check.T) {
-		long := max(minSlowCall, 4*t.Server.Latency)
+		long := max(timing.SlowCall, 4*t.Server.Latency)
 		prompt := requireRunsWhere(t, "task that was still at work when it was asked after", func(c *taskRun) bool {
 			return len(c.GetReplies) > 0 && (len(c.Snapshots("working", "input_required")) > 0 ||
 				c.ToolCall.Duration > long)
@@ -102,9 +103,6 @@ var creationChecks = check.Suite{
 		t.DecidedBy(made).Expect(!guessable).To(want)
 	}),
 }
-
-// minSlowCall is the shortest duration of a call that shows that the tool did its work before it answered.
-const minSlowCall = 2 * time.Second
 
 // minIDBits is the number of random bits up to which somebody could try all ids.
 const minIDBits = 48

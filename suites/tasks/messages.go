@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // messageChecks are the checks of other messages about tasks: notifications, and requests for input.
@@ -91,12 +92,12 @@ var messageChecks = check.Suite{
 		}
 		taskrun.CaveatUnfinished(t, runTasks(t).Runs)
 		check.Each(t, all, progressReport.subject, func(t *check.T, r progressReport) {
-			const astray = time.Second // in this time, a message of another stream may cross
+			// in this time, a message of another stream may cross
 			switch {
 			case r.endFrame == nil || r.At <= r.endFrame.At:
 			case r.RoundTrip == r.endFrame.RoundTrip:
 				t.Fail("none after the task was "+r.FinalStatus, "progress %s", check.Show(r.params()["progress"]))
-			case r.At-r.endFrame.At > astray:
+			case r.At-r.endFrame.At > timing.Crossing:
 				t.Fail("none after the task was "+r.FinalStatus, "progress %s over another stream, %v later",
 					check.Show(r.params()["progress"]), (r.At - r.endFrame.At).Round(time.Millisecond))
 			}

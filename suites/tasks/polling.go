@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // pollingChecks are the checks of the states that a server reports of tasks.
@@ -141,7 +142,7 @@ func (c *taskRun) getWithMeta(t *check.T, meta check.M) driver.Reply {
 		return c.Session.Await(p)
 	}
 	check.NeedsConfirmation(t)
-	return c.Session.AwaitFor(p, max(protocol.ShortWait, 2*t.Server.Latency))
+	return c.Session.AwaitFor(p, max(timing.ShortWait, 2*t.Server.Latency))
 }
 
 // expectOwnTask requires the reply to tasks/get with the metadata of another task to be about the requested task, as it

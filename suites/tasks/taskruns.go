@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // taskRuns holds the calls that had to run as tasks, in a session whose client has all capabilities.
@@ -152,14 +153,13 @@ func (r *taskRuns) callTools(t *check.T) {
 
 // callAsTask calls a tool as a task. Server requests that are received before the response are answered soon.
 func callAsTask(t *check.T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) toolcall.ToolCall {
-	const pause = 100 * time.Millisecond
 	begin := time.Now()
 	p := s.Request("tools/call", withTask(call.Params(s)))
-	for call.Reply = s.AwaitFor(p, pause); !call.Reply.Answered() && len(asked.unanswered()) > 0; {
+	for call.Reply = s.AwaitFor(p, timing.TaskRequests); !call.Reply.Answered() && len(asked.unanswered()) > 0; {
 		for _, q := range asked.unanswered() {
 			asked.answer(q, "")
 		}
-		call.Reply = s.AwaitFor(p, pause)
+		call.Reply = s.AwaitFor(p, timing.TaskRequests)
 	}
 	if !call.Reply.Answered() {
 		call.Reply = s.AwaitLongRunning(p)

@@ -114,7 +114,6 @@ func isWrappable(c toolcall.ToolCall) bool {
 // isClientError reports whether a call was refused for something that the client has to do first: let the user visit a
 // URL or, in the modern revisions, repeat arguments in headers or declare a capability.
 func isClientError(t *check.T, r driver.Reply) bool {
-
 	code, _ := r.Code()
 	return code == errcode.URLElicitationRequired || t.IsModern() && (code == errcode.HeaderMismatch ||
 		code == errcode.MissingRequiredClientCapability)

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Scenario is a way to begin a legacy session. The zero value is the ordinary way.
@@ -184,7 +184,7 @@ func executeScenario(t *check.T, o Scenario) ScenarioResult {
 // sendBeforeInitialize does what precedes initialize.
 func (p *scenarioRun) sendBeforeInitialize() {
 	if p.SilentStart {
-		p.s.Sleep(check.LateWindow)
+		p.s.Sleep(timing.LateWindow)
 	}
 	if p.IncompleteInitialize {
 		p.initializeIncomplete()
@@ -214,7 +214,7 @@ func (p *scenarioRun) initialize() {
 // sendBeforeInitialized does what comes between initialize and the initialized notification.
 func (p *scenarioRun) sendBeforeInitialized() {
 	if p.DelayInitialized {
-		p.s.Sleep(check.LateWindow)
+		p.s.Sleep(timing.LateWindow)
 	}
 	if p.PingBeforeInitialized {
 		p.EarlyPingReply = p.s.Call("ping", nil)
@@ -236,8 +236,8 @@ func (p *scenarioRun) sendInitialized() {
 	}
 	pong := protocol.SendNoOp(p.s, 70052)
 	p.s.AwaitReaction(mark)
-	if p.NoOpReply = p.s.AwaitFor(pong, protocol.ShortWait); p.PingFirst { // responses may come in any order
-		p.FirstPingReply = p.s.AwaitFor(p.firstPing, protocol.ShortWait)
+	if p.NoOpReply = p.s.AwaitFor(pong, timing.ShortWait); p.PingFirst { // responses may come in any order
+		p.FirstPingReply = p.s.AwaitFor(p.firstPing, timing.ShortWait)
 	}
 	p.InitializedReplies, _ = transcript.NotificationReplies(p.s, mark)
 }
@@ -322,7 +322,7 @@ func cancelInitialize(s *driver.Session, p driver.Pending, params check.M) drive
 	s.Wait(mark, s.StartTimeout(), func(f *driver.Frame) bool {
 		return f.IsResponse() && (driver.SameID(f.RequestID(), p.ID) || driver.SameID(f.RequestID(), ping.ID))
 	})
-	if s.AwaitFor(p, protocol.ShortWait).Result() != nil {
+	if s.AwaitFor(p, timing.ShortWait).Result() != nil {
 		return p
 	}
 	return s.Request("initialize", params)
@@ -332,19 +332,16 @@ func cancelInitialize(s *driver.Session, p driver.Pending, params check.M) drive
 // Over HTTP a server without sessions cannot send requests.
 func AwaitServerRequests(t *check.T, s *driver.Session) {
 	if !t.Server.Sessionless {
-		s.Wait(0, check.LateWindow, isServerRequest)
+		s.Wait(0, timing.LateWindow, isServerRequest)
 	}
 }
-
-// shortRequestWait is how long most servers take at most until they send a request on their own.
-const shortRequestWait = 500 * time.Millisecond
 
 // awaitRequests is AwaitServerRequests with a shorter wait in a session that others wait for.
 func (p *scenarioRun) awaitRequests() {
 	if p.t.IsConfirmation() {
 		AwaitServerRequests(p.t, p.s)
 	} else {
-		p.s.Wait(0, shortRequestWait, isServerRequest)
+		p.s.Wait(0, timing.ServerRequest, isServerRequest)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // secondConnection is a process of a modern server that received, in this order: a list request; list requests
@@ -94,7 +95,7 @@ func FramesWhileIdle(t *check.T) []*driver.Frame {
 			t.Retry(check.Undecided, "server/discover brought %s", check.Got(r))
 		}
 		mark := s.Mark()
-		s.Sleep(check.LateWindow)
+		s.Sleep(timing.LateWindow)
 		return s.ReceivedSince(mark)
 	})
 }

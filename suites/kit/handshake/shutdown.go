@@ -6,10 +6,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
-
-// ExitTimeout is how long a process may take to exit after it was asked to.
-const ExitTimeout = 5 * time.Second
 
 // CloseStdinResult is how a server reacted to the end of its stdin.
 type CloseStdinResult struct {
@@ -35,17 +33,17 @@ func CloseStdin(t *check.T) CloseStdinResult {
 		begin := time.Now()
 		s.Stdio().CloseStdin()
 		if !t.IsConfirmation() { // most exit at once; others get the whole time in the confirmation
-			if e.Exit, e.ExitedByItself = s.Stdio().AwaitExit(ExitTimeout / 5); !e.ExitedByItself {
+			if e.Exit, e.ExitedByItself = s.Stdio().AwaitExit(timing.Exit / 5); !e.ExitedByItself {
 				check.NeedsConfirmation(t)
 				t.Retry(check.Undecided, "the process did not end soon after its stdin")
 			}
 		}
-		e.Exit, e.ExitedByItself = s.Stdio().AwaitExit(ExitTimeout)
+		e.Exit, e.ExitedByItself = s.Stdio().AwaitExit(timing.Exit)
 		e.Duration = time.Since(begin)
 		if !e.ExitedByItself {
 			e.ForcedBy = "an end by SIGTERM only"
 			s.Stdio().Terminate()
-			if e.Exit, _ = s.Stdio().AwaitExit(ExitTimeout); s.IsAlive() {
+			if e.Exit, _ = s.Stdio().AwaitExit(timing.Exit); s.IsAlive() {
 				e.ForcedBy = "an end by SIGKILL only"
 			}
 		}

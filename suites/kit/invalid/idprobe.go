@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // IDProbeResult is the outcome of a request whose id is tested.
@@ -51,7 +52,7 @@ func (e IDProbeResult) Frames() []*driver.Frame {
 // ProbeID sends the no-op of the session with this id.
 func ProbeID(s *driver.Session, id any) IDProbeResult {
 	mark := s.Mark()
-	return AwaitWithBarrier(s, mark, protocol.SendNoOp(s, id), protocol.ShortWait)
+	return AwaitWithBarrier(s, mark, protocol.SendNoOp(s, id), timing.ShortWait)
 }
 
 // IDProbeResults are the outcomes of requests whose ids are of one kind.
@@ -92,7 +93,7 @@ func stepOfIDProbes(t *check.T, name string, ids ...any) IDProbeResults {
 // concurrently, it sends all of them.
 func ProbeEachID(t *check.T, s *driver.Session, ids []any) []IDProbeResult {
 	ask := func(id any) driver.Pending { return protocol.SendNoOp(s, id) }
-	return probeIDsWith(t, s, ids, ask, protocol.ShortWait)
+	return probeIDsWith(t, s, ids, ask, timing.ShortWait)
 }
 
 // probeIDsWith sends a request with each id and awaits the outcomes. Patience is how much longer than for a later

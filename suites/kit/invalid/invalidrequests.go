@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // UnknownMethodName is a method that no server has.
@@ -53,7 +54,7 @@ func AwaitInvalidRoundTrip(t *check.T, s *driver.Session, x *driver.RoundTrip) d
 // AwaitInvalid is the response to a request that may be refused: what wait returns, unless the server is known to leave
 // such requests unanswered.
 func AwaitInvalid(t *check.T, s *driver.Session, p driver.Pending, wait func() driver.Reply) driver.Reply {
-	if r := s.AwaitFor(p, max(protocol.ShortWait, 2*t.Server.Latency)); IsTimeout(r) && AcceptsAnything(t, r) {
+	if r := s.AwaitFor(p, max(timing.ShortWait, 2*t.Server.Latency)); IsTimeout(r) && AcceptsAnything(t, r) {
 		return r
 	}
 	return wait()

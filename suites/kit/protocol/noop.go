@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"strings"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -66,6 +65,3 @@ func RepeatConcurrently(t *check.T, s *driver.Session, times int, method string,
 	}
 	return all
 }
-
-// ShortWait is how much longer than for a later request the client waits for one that takes the server no time.
-const ShortWait = 500 * time.Millisecond

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // AwaitResponse waits for the response to a manual request: for all of it or, of an event stream, for the headers.
@@ -114,9 +115,8 @@ func AwaitHeaders(x *driver.RoundTrip) driver.HTTPResponse {
 
 // AwaitCondition waits until enough reports true for the response, or the response has ended, for at most d.
 func AwaitCondition(x *driver.RoundTrip, d time.Duration, enough func(driver.HTTPResponse) bool) driver.HTTPResponse {
-	const interval = 10 * time.Millisecond
 	for begin := time.Now(); ; {
-		a := x.AwaitEndFor(interval)
+		a := x.AwaitEndFor(timing.ConditionPoll)
 		if a.Ended || enough(a) || time.Since(begin) >= d {
 			return a
 		}

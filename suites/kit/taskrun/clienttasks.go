@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // ClientTask is a task of the client: a server of 2025-11-25 sent it a request to run as a task.
@@ -30,9 +31,8 @@ type ClientTask struct {
 // ClientTaskPollInterval is how often a server may poll a task of the client. Such a task is kept for clientTaskTTL
 // milliseconds, and completed after pollsUntilCompleted polls.
 const (
-	ClientTaskPollInterval = time.Second
-	clientTaskTTL          = 60_000
-	pollsUntilCompleted    = 2
+	clientTaskTTL       = 60_000
+	pollsUntilCompleted = 2
 )
 
 // Subject shows the request for the task and the polls.
@@ -63,7 +63,7 @@ func (c *ClientTask) state() check.M {
 	now := time.Now().UTC().Format(time.RFC3339)
 	return check.M{
 		"taskId": c.id, "status": status, "createdAt": now, "lastUpdatedAt": now, "ttl": clientTaskTTL,
-		"pollInterval": ClientTaskPollInterval.Milliseconds(),
+		"pollInterval": timing.ClientTaskPoll.Milliseconds(),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // TaskRun is a task that a call created, with what the server reported of it until its end. It serves the tasks of
@@ -51,14 +52,6 @@ type TaskRun struct {
 	deadline time.Time
 }
 
-// Poll intervals: the default, and the shortest one even if the server asks for less.
-const (
-	defaultPollInterval = 100 * time.Millisecond
-	minPollInterval     = 5 * time.Millisecond
-	// quickTaskTimeout is how long a quick run waits for the next step of a task.
-	quickTaskTimeout = 500 * time.Millisecond
-)
-
 // RelatedTaskKey is the key in _meta by which messages of 2025-11-25 name the task that they belong to.
 const RelatedTaskKey = "io.modelcontextprotocol/related-task"
 
@@ -76,7 +69,7 @@ func (c *TaskRun) ExtendDeadline() {
 // TaskTimeout is the timeout of tasks: a short one in a quick run, otherwise 0 for the default.
 func TaskTimeout(t *check.T) time.Duration {
 	if t.IsQuick() {
-		return quickTaskTimeout
+		return timing.QuickTask
 	}
 	return 0
 }
@@ -109,13 +102,13 @@ func (c *TaskRun) LastReply() driver.Reply {
 
 // pollInterval is the poll interval that the server asks for, bounded by the deadline.
 func (c *TaskRun) pollInterval(state check.M) time.Duration {
-	pause := defaultPollInterval
+	pause := timing.TaskPoll
 	if n, isNumber := state[c.PollIntervalKey].(json.Number); isNumber {
 		if ms, ok := driver.Integer(n); ok {
 			pause = time.Duration(min(ms, time.Hour.Milliseconds())) * time.Millisecond
 		}
 	}
-	return max(minPollInterval, min(pause, time.Until(c.deadline)))
+	return max(timing.MinTaskPoll, min(pause, time.Until(c.deadline)))
 }
 
 // Duration is how long the task took, as far as it was followed.
@@ -168,8 +161,7 @@ type taskRunner interface{ Run() *TaskRun }
 // NextSession is a session for a further task of the kind: the usual one or, where tasks take long, an exclusive one,
 // so that no other check has to wait.
 func (c *TaskRun) NextSession(t *check.T, usual ...check.SessionOption) *driver.Session {
-	const long = time.Second
-	if c.Duration() > long && !t.IsConfirmation() && !t.IsQuick() {
+	if c.Duration() > timing.LongTask && !t.IsConfirmation() && !t.IsQuick() {
 		return t.Session(check.Exclusive)
 	}
 	return t.Session(usual...)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // CallBudget bounds the time and size of calls of one kind together. Tools that answer quickly and briefly are all
@@ -22,7 +23,6 @@ func NewCallBudget() *CallBudget { return &CallBudget{bytesLeft: maxCallsBytes} 
 
 // Bounds of a budget.
 const (
-	maxCallsTime  = 10 * time.Second
 	maxCallsBytes = 8 << 20
 	bytesPerCall  = 2 << 10 // for the decoded messages of a call
 	maxCalls      = maxCallsBytes / bytesPerCall
@@ -53,7 +53,7 @@ func (a *CallBudget) ExhaustedReason() string {
 	switch {
 	case a.bytesLeft < 0:
 		return reasonNoBytes
-	case a.elapsed+time.Since(a.startTime) > maxCallsTime:
+	case a.elapsed+time.Since(a.startTime) > timing.MaxCalls:
 		return reasonNoTime
 	}
 	return ""

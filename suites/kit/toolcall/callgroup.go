@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // CallGroup are calls of tools that run concurrently in one session. A quick call has the server for itself; slow ones
@@ -25,9 +26,7 @@ type CallGroup struct {
 }
 
 const (
-	launchInterval = 20 * time.Millisecond  // how long a call has the server for itself
-	longCallTime   = 300 * time.Millisecond // after which a ping is sent while the call runs
-	maxRunning     = 10                     // how many calls run concurrently
+	maxRunning = 10 // how many calls run concurrently
 )
 
 // isHealthy reports whether more calls can be made in the session.
@@ -44,7 +43,7 @@ func (f *CallGroup) start(c *ToolCall) {
 	c.InputLoop = &InputLoop{Method: "tools/call", Params: params}
 	c.Pending = f.Session.Request("tools/call", params)
 	f.Calls = append(f.Calls, c)
-	f.await(c, func() driver.Reply { return f.Session.AwaitFor(c.Pending, launchInterval) })
+	f.await(c, func() driver.Reply { return f.Session.AwaitFor(c.Pending, timing.CallInterval) })
 	if c.Reply.IsBusy() { // because of other calls that run
 		f.waitAll()
 		if f.recordReply(c, f.Session.Call("tools/call", params)) {
@@ -156,7 +155,7 @@ func (f *CallGroup) awaitOrPing(c *ToolCall) {
 		return
 	}
 	f.await(c, func() driver.Reply {
-		return f.Session.AwaitFor(c.Pending, max(0, longCallTime-time.Since(c.startTime)))
+		return f.Session.AwaitFor(c.Pending, max(0, timing.LongCall-time.Since(c.startTime)))
 	})
 	if c.isRunning() && !c.IsLong && f.isHealthy() {
 		f.ping(c)
@@ -175,7 +174,7 @@ func (f *CallGroup) finish(c *ToolCall) {
 // awaitLong waits for the response to a call that takes long. A quick run waits only briefly.
 func (f *CallGroup) awaitLong(c *ToolCall) driver.Reply {
 	if f.T.IsQuick() {
-		return f.Session.AwaitFor(c.Pending, longCallTime)
+		return f.Session.AwaitFor(c.Pending, timing.LongCall)
 	}
 	return f.Session.AwaitLongRunning(c.Pending)
 }

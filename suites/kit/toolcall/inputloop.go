@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // MaxInputRounds is how often mcpcheck answers the input requests of one request.
@@ -57,7 +58,6 @@ func (c *InputLoop) Continue(t *check.T, s *driver.Session, params check.M) {
 // onReply records a reply, and returns the params of the next request, if there is one. It waits before a retry without
 // input, since the server may be busy.
 func (c *InputLoop) onReply(t *check.T, r driver.Reply) (params check.M, again bool) {
-	const pause = 10 * time.Millisecond
 	c.LastReply = r
 	if !IsInputRequired(t, r) {
 		return nil, false
@@ -70,7 +70,7 @@ func (c *InputLoop) onReply(t *check.T, r driver.Reply) (params check.M, again b
 	case err == nil && len(responses) == 0 && RequestState(r) == nil:
 		err = fmt.Errorf("it asks for input, but not for what")
 	case len(responses) == 0:
-		time.Sleep(pause << len(c.InputReplies))
+		time.Sleep(timing.InputRetry << len(c.InputReplies))
 	}
 	if err != nil {
 		c.AbortReason = err.Error()

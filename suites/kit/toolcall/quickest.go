@@ -5,6 +5,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"math/bits"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func CallWithProgress(t *check.T) ToolCall {
 // CompareBySpeed orders calls in the same way in each run. On a busy machine any call may be somewhat slower, so only a
 // call that takes twice as long comes later; otherwise the name of the tool decides.
 func CompareBySpeed(a, b ToolCall) int {
-	steps := func(c ToolCall) int { return bits.Len64(uint64(c.Duration / longCallTime)) }
+	steps := func(c ToolCall) int { return bits.Len64(uint64(c.Duration / timing.LongCall)) }
 	return cmp.Or(cmp.Compare(steps(a), steps(b)), strings.Compare(a.Tool.Name, b.Tool.Name))
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // MaxSubscribedResources is how many resources mcpcheck subscribes to.
@@ -74,7 +75,7 @@ func (x SubscribedResource) observe(s *driver.Session, mark int) SubscribedResou
 	is := contentsOf(x.after)
 	x.Changed = is != nil && !bytes.Equal(is, contentsOf(x.before)) && bytes.Equal(is, contentsOf(read()))
 	if x.Changed {
-		_, err := s.Wait(mark, ListChangedTimeout, says)
+		_, err := s.Wait(mark, timing.ListChanged, says)
 		x.Notified, x.LimitErr = err == nil, s.UnsolicitedLimitErr(mark)
 	}
 	return x

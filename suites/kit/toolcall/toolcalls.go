@@ -17,6 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // CallTools runs ValidCalls for watches, which see what the server sends meanwhile.
@@ -289,7 +290,7 @@ func (c *ToolCalls) hasUnansweredCall(f *CallGroup, call *ToolCall) bool {
 func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Session, int) {
 	if t.Server.Transport == "http" && !t.IsModern() {
 		roundtrip.Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
-		s.Sleep(transcript.StreamReplaceWindow)
+		s.Sleep(timing.StreamReplaceWindow)
 	}
 	transcript.OpenExtraSubscriptions(t, s)
 	enableLogging(t, s)
@@ -317,9 +318,6 @@ func currentNames(s *driver.Session, family string) (names []string) {
 	})
 	return names
 }
-
-// ListChangedTimeout is how long a server may take to announce a change of a list: it may collect changes for a while.
-const ListChangedTimeout = 5 * time.Second
 
 // ListChange is a change of a list that calls caused.
 type ListChange struct {
@@ -362,7 +360,7 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 		return
 	}
 	if t.IsModern() && t.Site() != nil && len(transcript.SessionSubscriptions(s).List) > 1 {
-		s.Sleep(protocol.ShortWait)
+		s.Sleep(timing.ShortWait)
 		s.Barrier(s.Mark()) // its response shows which subscriptions were not notified: subscriptions/concurrent
 	}
 }
@@ -370,7 +368,7 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 // awaitListChanged reports whether the server announces within ListChangedTimeout that the list of a family changed
 // since the mark.
 func awaitListChanged(s *driver.Session, mark int, family string) bool {
-	_, err := s.Wait(mark, ListChangedTimeout, func(f *driver.Frame) bool {
+	_, err := s.Wait(mark, timing.ListChanged, func(f *driver.Frame) bool {
 		return f.Side == driver.FromServer && f.Method == "notifications/"+family+"/list_changed"
 	})
 	return err == nil

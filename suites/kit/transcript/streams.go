@@ -179,9 +179,6 @@ func (e *SSEStream) HasResponse() bool {
 	return answers(e) || slices.ContainsFunc(e.Resumptions, answers)
 }
 
-// StreamReplaceWindow is how long after a GET stream was opened the server may close others in its favour.
-const StreamReplaceWindow = 100 * time.Millisecond
-
 // ClosedByServer reports whether the server closed the connection on its own while the client still expected messages.
 func (e *SSEStream) ClosedByServer() bool {
 	return e.HTTPResponse.IsStream && e.HTTPResponse.Ended && e.HTTPResponse.Err == nil &&

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // ListenMethod is the method of the request that opens a subscription.
@@ -275,9 +276,9 @@ func (u *Subscription) isOpen(f *driver.Frame) bool {
 func (u *Subscription) isClosing(f *driver.Frame) bool {
 	switch {
 	case u.CancelIndex > 0:
-		return f.At < u.cancelledAt+protocol.ShortWait
+		return f.At < u.cancelledAt+timing.ShortWait
 	case u.isClosedAt(f):
-		return f.At < u.Request.RoundTrip.Response().EndedAt+protocol.ShortWait
+		return f.At < u.Request.RoundTrip.Response().EndedAt+timing.ShortWait
 	}
 	return false
 }
@@ -446,7 +447,7 @@ func (u *Subscription) MustReceive(m IndexedFrame, other *Subscription) bool {
 	isKnown := func(r answeredRequest) bool { return r.responseIndex < m.index }
 	return (u.Request.RoundTrip == nil || slices.ContainsFunc(u.answeredRequests, isKnown)) &&
 		slices.ContainsFunc(u.answeredRequests,
-			func(r answeredRequest) bool { return r.requestIndex > m.index && r.at >= m.At+protocol.ShortWait })
+			func(r answeredRequest) bool { return r.requestIndex > m.index && r.at >= m.At+timing.ShortWait })
 }
 
 // WouldHaveReceived reports whether a notification matches the subscription, but came after the server knew of its

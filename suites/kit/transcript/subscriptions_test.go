@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // TestClosingSubscription proves that a subscription that was just cancelled counts as closing for ShortWait: the
@@ -26,7 +26,7 @@ func TestClosingSubscription(t *testing.T) {
 	for _, tt := range []struct {
 		after time.Duration // since the first one was cancelled
 		want  int
-	}{{0, 1}, {protocol.ShortWait - 1, 1}, {protocol.ShortWait, 0}} {
+	}{{0, 1}, {timing.ShortWait - 1, 1}, {timing.ShortWait, 0}} {
 		frames := []*driver.Frame{
 			frame(driver.FromClient, 0, 1, ListenMethod, `{"notifications":{}}`),
 			frame(driver.FromServer, 0, 0, AcknowledgedMethod, `{"_meta":{"`+driver.MetaSubscription+`":1}}`),

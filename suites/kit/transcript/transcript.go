@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Call is a request of the client with its response and the circumstances in which it has none.
@@ -456,9 +457,8 @@ func (x *Call) Crashed() bool {
 // OtherSessionActive reports whether another session was in use when the server ended. Over HTTP all sessions share a
 // process, so that one may have been the cause.
 func (x *Call) OtherSessionActive(w check.Wire) bool {
-	const recently = 2 * time.Second
 	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
-		return s != x.Session && s.HTTP() != nil && s.SentWithin(x.Session.TimeOf(x.EndFrame), recently)
+		return s != x.Session && s.HTTP() != nil && s.SentWithin(x.Session.TimeOf(x.EndFrame), timing.Recent)
 	})
 }
 
