@@ -43,15 +43,15 @@ type pageDetail struct {
 	Note     string           `json:"note,omitempty"`
 	Findings []report.Finding `json:"findings,omitempty"`
 	// Truncated means that there are more findings.
-	Truncated  bool                      `json:"more,omitempty"`
-	Subjects   []string                  `json:"subjects,omitempty"`
-	Spec       string                    `json:"spec,omitempty"`
-	Fix        string                    `json:"fix,omitempty"`
-	Known      string                    `json:"known,omitempty"`
-	Asked      []catalogue.DirectoryRule `json:"asked,omitempty"`
-	ProvokedBy []string                  `json:"provokedBy,omitempty"`
-	Seconds    float64                   `json:"seconds"`
-	Wire       []report.Line             `json:"wire,omitempty"`
+	Truncated   bool                      `json:"more,omitempty"`
+	Subjects    []string                  `json:"subjects,omitempty"`
+	Spec        string                    `json:"spec,omitempty"`
+	Fix         string                    `json:"fix,omitempty"`
+	Known       string                    `json:"known,omitempty"`
+	Asked       []catalogue.DirectoryRule `json:"asked,omitempty"`
+	TriggeredBy []string                  `json:"provokedBy,omitempty"`
+	Seconds     float64                   `json:"seconds"`
+	Wire        []report.Line             `json:"wire,omitempty"`
 }
 
 // pageIndex is the head of the first block of a page, before its requirements.
@@ -122,8 +122,8 @@ func newPageDetail(r report.Result, rep report.Report, o Options) pageDetail {
 		Level: levelText(r), Gate: countsText(r), Profiles: []string{}, Reason: r.Reason,
 		Message: r.Message, Note: r.Note,
 		Findings: r.Findings, Truncated: r.Truncated, Subjects: subjects(r), Spec: r.Spec, Fix: r.Fix,
-		Asked:      r.DirectoryRules,
-		ProvokedBy: r.TriggeredBy, Seconds: r.Seconds, Wire: r.Evidence,
+		Asked:       r.DirectoryRules,
+		TriggeredBy: r.TriggeredBy, Seconds: r.Seconds, Wire: r.Evidence,
 	}
 	d.Known = acceptedText(r)
 	for _, p := range catalogue.Profiles {

@@ -37,22 +37,27 @@ func newActionCommand() *cobra.Command {
 	}
 }
 
-// actionInput is the value of an input of action.yml, which comes as an environment variable; empty if there is none:
-// action.yml may be of another version.
+// actionInput returns the value of an input of action.yml, which is passed in an environment variable. It is empty if
+// the variable is missing, as for an action.yml of another version.
 func actionInput(name string) string {
 	return os.Getenv("INPUT_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 }
 
-// action is a step that turns inputs into arguments of mcpcheck run, and its reports into outputs and a summary.
+// action is a step that converts the inputs of action.yml into arguments of mcpcheck run, and the reports into outputs
+// and a summary.
 type action struct {
-	input     func(name string) string
-	log       io.Writer // of the step, which the runner reads commands in
-	reportDir string    // the report directory, as later steps see it; they are in the workspace
-	hasRun    bool      // what is in the report directory is of this run
+	// input returns the value of an input.
+	input func(name string) string
+	// log is the log of the step, in which the runner finds workflow commands.
+	log io.Writer
+	// reportDir is the path of the report directory for later steps, which run in the workspace.
+	reportDir string
+	// hasRun says that the report directory contains the reports of this run.
+	hasRun bool
 }
 
-// prepare goes to the working directory, removes what an earlier run has left, and returns the arguments of mcpcheck.
-// Its errors are the user's.
+// prepare changes to the working directory, removes the reports of an earlier run, and returns the arguments of
+// mcpcheck. Its errors are of wrong usage.
 func (a *action) prepare() (args []string, err error) {
 	if err := a.resolveReportDir(); err != nil {
 		return nil, err
@@ -71,7 +76,7 @@ func (a *action) prepare() (args []string, err error) {
 	return a.runArgs()
 }
 
-// resolveReportDir finds out what the report directory is called in the workspace.
+// resolveReportDir finds the path of the report directory in the workspace.
 func (a *action) resolveReportDir() error {
 	dir := a.input("report-dir")
 	shown := dir
@@ -85,7 +90,7 @@ func (a *action) resolveReportDir() error {
 	return nil
 }
 
-// runArgs are those that the inputs ask for.
+// runArgs returns the arguments of mcpcheck for the inputs.
 func (a *action) runArgs() ([]string, error) {
 	args := []string{"run", "--report-dir", a.input("report-dir")}
 	for _, name := range []string{"url", "profile", "protocol", "baseline", "config"} {
@@ -108,10 +113,10 @@ func (a *action) runArgs() ([]string, error) {
 	return args, nil
 }
 
-// splitArgs returns the words of a text. Several lines are a word each, as they are. One line is split as a shell
-// splits it, and nothing is expanded.
+// splitArgs returns the words of a text. Of several lines each is a word, unchanged. One line is split as a shell
+// splits it, without expansions.
 func splitArgs(content string) ([]string, error) {
-	content = strings.TrimRight(content, "\r\n") // as YAML's block style has it
+	content = strings.TrimRight(content, "\r\n") // a YAML block scalar ends with a newline
 	if strings.Contains(content, "\n") {
 		return strings.Split(strings.ReplaceAll(content, "\r\n", "\n"), "\n"), nil
 	}
@@ -122,7 +127,7 @@ func splitArgs(content string) ([]string, error) {
 	return words, nil
 }
 
-// rejectInputs ends a step with inputs that are not as they should be.
+// rejectInputs ends the step because of invalid inputs.
 func (a *action) rejectInputs(cause error) error {
 	err := errors.Join(reporters.AnnotateError(a.log, cause.Error()), a.setOutputs(report.ExitUsage))
 	if err != nil {
@@ -131,7 +136,7 @@ func (a *action) rejectInputs(cause error) error {
 	return exit.Status(report.ExitUsage)
 }
 
-// finish tells how mcpcheck ended, and decides whether the step fails.
+// finish reports how mcpcheck ended, and decides whether the step fails.
 func (a *action) finish(code int) error {
 	a.hasRun = true
 	err := errors.Join(a.setOutputs(code), a.writeSummary(), a.annotateMissingReport(code))
@@ -145,7 +150,7 @@ func (a *action) finish(code int) error {
 	return exit.Status(code)
 }
 
-// annotateMissingReport points to the log where mcpcheck has annotated nothing: it annotates what it reports.
+// annotateMissingReport refers to the log when mcpcheck has printed no annotation, as when it wrote no report.
 func (a *action) annotateMissingReport(code int) error {
 	if code == report.ExitConforms || a.reportPath("report.json") != "" {
 		return nil
@@ -159,8 +164,8 @@ func (a *action) setOutputs(code int) error {
 	return appendToFile("GITHUB_OUTPUT", a.outputs(code))
 }
 
-// outputs are a line for each. No value has a line break, and none is a text of the server, which so cannot set another
-// output.
+// outputs returns a line for each output. Values contain no newline and no text of the server, so a server cannot set
+// an output.
 func (a *action) outputs(code int) string {
 	counts, gating := a.counts()
 	var lines strings.Builder
@@ -179,7 +184,7 @@ func (a *action) outputs(code int) string {
 	return lines.String()
 }
 
-// exitVerdicts is the output verdict by exit code; any other is an error.
+// exitVerdicts are the values of the output verdict by exit code; other codes mean an error.
 var exitVerdicts = map[int]string{
 	report.ExitConforms:    "conforms",
 	report.ExitFails:       "fails",
@@ -188,8 +193,8 @@ var exitVerdicts = map[int]string{
 	report.ExitInterrupted: "interrupted",
 }
 
-// counts are those of the report, as JSON on one line, and how many failures gate; both are empty if there is no
-// report.
+// counts returns the counts of the report as JSON on one line, and the number of gating failures; both are empty when
+// there is no report.
 func (a *action) counts() (counts, gating string) {
 	if a.reportPath("report.json") == "" {
 		return "", ""
@@ -199,20 +204,20 @@ func (a *action) counts() (counts, gating string) {
 	if err != nil || json.Unmarshal(content, &rep) != nil {
 		return "", ""
 	}
-	line, _ := json.Marshal(rep.Counts) // numbers only
+	line, _ := json.Marshal(rep.Counts) // cannot fail for numbers
 	return string(line), strconv.Itoa(rep.Counts.Gating)
 }
 
-// reportPath is where later steps find a report; empty if this run has written none.
+// reportPath returns the path of a report for later steps; it is empty when this run has not written it.
 func (a *action) reportPath(name string) string {
 	file, err := os.Stat(filepath.Join(a.input("report-dir"), name))
-	if !a.hasRun || err != nil || file.Size() == 0 { // it is opened before the run, and written after it
+	if !a.hasRun || err != nil || file.Size() == 0 { // the file is created empty before the run
 		return ""
 	}
 	return a.reportDir + "/" + name
 }
 
-// writeSummary puts the Markdown report on the summary page of the job.
+// writeSummary appends the Markdown report to the summary of the job.
 func (a *action) writeSummary() error {
 	if a.input("summary") == "false" || a.reportPath("report.md") == "" {
 		return nil
@@ -224,7 +229,7 @@ func (a *action) writeSummary() error {
 	return appendToFile("GITHUB_STEP_SUMMARY", string(content))
 }
 
-// appendToFile adds a text to the file that the runner names in a variable.
+// appendToFile appends a text to the file whose path the runner has put into a variable.
 func appendToFile(variable, content string) error {
 	file, err := os.OpenFile(os.Getenv(variable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {

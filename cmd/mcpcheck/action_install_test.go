@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// TestActionInstall has action.yml install mcpcheck and run it: from releases made here, which stand on commits of a
-// repository made here, and from its own source.
+// TestActionInstall proves that action.yml installs mcpcheck and runs it: from releases that the test makes, tagged in
+// a repository that it makes, and from source.
 func TestActionInstall(t *testing.T) {
 	requireWhole(t, "it builds mcpcheck and archives")
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestActionInstall(t *testing.T) {
 		t.Skip("there are no releases for this architecture")
 	}
 	p := newPublisher(t)
-	readFile(t, filepath.Join(p.root, ".github", "action", "install.sh")) // so that go test knows when it has changed
+	readFile(t, filepath.Join(p.root, ".github", "action", "install.sh")) // so that the test cache depends on it
 	for _, release := range []string{"1.2.3", "1.3.0"} {
 		archive := p.buildArchive(t, release)
 		p.publish(t, release, map[string]string{archiveName: archive, "checksums.txt": checksumLine(archive)})
@@ -36,12 +36,17 @@ func TestActionInstall(t *testing.T) {
 	p.publish(t, "2.0.3", map[string]string{archiveName: "any"})
 
 	for name, test := range map[string]struct {
-		version string // that is asked for
-		ref     string // that uses: names after the @; empty: the action is used by path
-		git     bool   // the commit of the ref is looked up
-		arch    string // of the runner
-		log     string // what it has
-		failed  bool
+		// version is the requested version.
+		version string
+		// ref is what follows the @ in uses; empty means that the action is used by its path.
+		ref string
+		// git says that the commit of ref is looked up in the repository.
+		git bool
+		// arch is the architecture of the runner.
+		arch string
+		// log is a part of the log.
+		log    string
+		failed bool
 	}{
 		"uses: ./ is built":                         {log: "mcpcheck devel"},
 		"the version that is asked for":             {version: "1.2.3", log: "mcpcheck 1.2.3"},
@@ -67,7 +72,7 @@ func TestActionInstall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.git && p.releasedCommit == "" {
-				t.Skip("there is no git here")
+				t.Skip("git is not installed")
 			}
 			t.Parallel()
 			r := newActionRunner(t)
@@ -91,15 +96,18 @@ func TestActionInstall(t *testing.T) {
 
 // publisher makes releases, and the repository in which they are tagged.
 type publisher struct {
-	root             string // of this repository
-	dir              string
-	releasedCommit   string // a commit, tagged v1.2.3 and v1; empty: there is no git
-	unreleasedCommit string // the commit after it, on main
+	// root is the root of this repository.
+	root string
+	dir  string
+	// releasedCommit is tagged v1.2.3 and v1; it is empty when Git is not installed.
+	releasedCommit string
+	// unreleasedCommit is the commit after it, on main.
+	unreleasedCommit string
 }
 
 const repositoryURL = "https://github.com/mcpcheck/mcpcheck"
 
-// fakeCurlScript downloads what is published here.
+// fakeCurlScript is a curl that downloads from the directory of the publisher.
 const fakeCurlScript = `#!/usr/bin/env bash
 while (($# > 1)); do
 	if [[ $1 == --output ]]; then output=$2; fi
@@ -119,7 +127,7 @@ func newPublisher(t *testing.T) *publisher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &publisher{root: root, dir: filepath.ToSlash(t.TempDir())} // for bash, on Windows too
+	p := &publisher{root: root, dir: filepath.ToSlash(t.TempDir())} // with slashes for bash, also on Windows
 	writeExecutable(t, filepath.Join(p.dir, "bin", "curl"), fakeCurlScript)
 	if _, err := exec.LookPath("git"); err == nil {
 		p.makeRepository(t)
@@ -141,7 +149,7 @@ func (p *publisher) makeRepository(t *testing.T) {
 	p.unreleasedCommit = git("rev-parse", "HEAD")
 }
 
-// gitEnv leads Git to the repository made here, past the configuration of this machine.
+// gitEnv is the environment in which Git uses the repository of the test, without the configuration of the machine.
 func (p *publisher) gitEnv() map[string]string {
 	return map[string]string{
 		"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ALLOW_PROTOCOL": "file",
@@ -157,7 +165,7 @@ var (
 	archiveName    = "mcpcheck_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
 )
 
-// buildArchive is that of a release, with an mcpcheck that knows its version.
+// buildArchive returns the archive of a release, with an mcpcheck that has its version.
 func (p *publisher) buildArchive(t *testing.T, release string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), executableName)
@@ -165,7 +173,7 @@ func (p *publisher) buildArchive(t *testing.T, release string) string {
 		"go", "build", "-trimpath", "-ldflags", "-X main.version="+release, "-o", program, "./cmd/mcpcheck")
 	content := readFile(t, program)
 	var archive bytes.Buffer
-	zipped, err := gzip.NewWriterLevel(&archive, gzip.NoCompression) // the race detector makes it slow
+	zipped, err := gzip.NewWriterLevel(&archive, gzip.NoCompression) // compression is slow with the race detector
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,12 +189,12 @@ func (p *publisher) buildArchive(t *testing.T, release string) string {
 	return archive.String()
 }
 
-// checksumLine is the line of checksums.txt for an archive.
+// checksumLine returns the line of checksums.txt for an archive.
 func checksumLine(archive string) string {
 	return fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(archive)), archiveName)
 }
 
-// publish makes a release of files.
+// publish makes a release with files.
 func (p *publisher) publish(t *testing.T, release string, paths map[string]string) {
 	t.Helper()
 	for name, content := range paths {
@@ -194,7 +202,7 @@ func (p *publisher) publish(t *testing.T, release string, paths map[string]strin
 	}
 }
 
-// configure has a runner take mcpcheck from here, and says what uses: names after the @.
+// configure makes a runner download from the publisher; ref is what follows the @ in uses.
 func (p *publisher) configure(t *testing.T, r *actionRunner, ref string) {
 	t.Helper()
 	for name, value := range p.gitEnv() {
@@ -207,7 +215,7 @@ func (p *publisher) configure(t *testing.T, r *actionRunner, ref string) {
 	}
 }
 
-// runCommand returns what a program says, which must succeed.
+// runCommand returns the output of a program, which has to succeed.
 func runCommand(t *testing.T, dir string, env map[string]string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -219,7 +227,7 @@ func runCommand(t *testing.T, dir string, env map[string]string, name string, ar
 	return strings.TrimSpace(string(out))
 }
 
-// writeExecutable writes a file that can be run, in a directory that is made for it.
+// writeExecutable writes an executable file, and creates its directory.
 func writeExecutable(t *testing.T, file, content string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),

@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// actionManifest is what GitHub's runner reads of action.yml.
+// actionManifest is the part of action.yml that GitHub's runner reads.
 type actionManifest struct {
 	Name        string
 	Description string
@@ -37,27 +37,30 @@ type actionStep struct {
 // actionRunner runs the steps of action.yml as GitHub's runner does: with its defaults, its environment variables and
 // its outputs, in a workspace of its own.
 type actionRunner struct {
-	root      string // of this repository
+	// root is the root of this repository.
+	root      string
 	action    actionManifest
 	workspace string
-	values    map[string]string // of the expressions, such as inputs.url
-	env       map[string]string
-	path      []string // directories that come before those of PATH
-	log       bytes.Buffer
+	// values are the values of expressions, such as inputs.url.
+	values map[string]string
+	env    map[string]string
+	// path are directories that precede those of PATH.
+	path []string
+	log  bytes.Buffer
 }
 
-// newActionRunner needs bash, which runners have on every system.
+// newActionRunner returns a runner. It needs bash, which GitHub's runners have on every system.
 func newActionRunner(t *testing.T) *actionRunner {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("there is no bash here, which runs the steps of action.yml")
+		t.Skip("the steps of action.yml need bash")
 	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &actionRunner{root: root, workspace: t.TempDir(), values: map[string]string{
-		"github.action_ref": "", "github.action_repository": "", // used by path
+		"github.action_ref": "", "github.action_repository": "", // as when the action is used by its path
 	}}
 	content := readFile(t, filepath.Join(root, "action.yml"))
 	if err := yaml.UnmarshalWithOptions([]byte(content), &r.action, yaml.Strict()); err != nil {
@@ -78,7 +81,7 @@ func newActionRunner(t *testing.T) *actionRunner {
 	return r
 }
 
-// setProgram stands for the first step of the action.
+// setProgram makes steps use a program without the first step of the action, which installs one.
 func (r *actionRunner) setProgram(program string) {
 	r.values["steps.install.outputs.mcpcheck"] = program
 	r.action.Runs.Steps = slices.DeleteFunc(r.action.Runs.Steps, func(s actionStep) bool { return s.ID == "install" })
@@ -108,11 +111,11 @@ func (r *actionRunner) run(t *testing.T, inputs map[string]string) (status int, 
 	return status, outputs
 }
 
-// runStep runs a step, and takes its outputs and its directories of programs.
+// runStep runs a step, and reads its outputs and its additions to PATH.
 func (r *actionRunner) runStep(t *testing.T, s actionStep) (status int) {
 	t.Helper()
 	if s.Shell != "bash" || strings.Contains(s.Run, "${{") {
-		t.Fatalf("step %q: want bash, and no expression in a script: its value would be run", s.Name)
+		t.Fatalf("step %q: want bash, and no expression in a script: its value would be executed", s.Name)
 	}
 	paths := t.TempDir()
 	script, output, path := filepath.Join(
@@ -148,8 +151,8 @@ func (r *actionRunner) runStep(t *testing.T, s actionStep) (status int) {
 	return cmd.ProcessState.ExitCode()
 }
 
-// cleanEnv is the environment of this process, without what could have come from a runner or from a hook of Git, and
-// further variables.
+// cleanEnv returns the environment of this process without variables of a GitHub runner or a Git hook, and with further
+// ones.
 func cleanEnv(further map[string]string) (env []string) {
 	for _, variable := range os.Environ() {
 		if !ciVariablePattern.MatchString(variable) {
@@ -166,26 +169,26 @@ var ciVariablePattern = regexp.MustCompile(`^(GITHUB|RUNNER|INPUT|GIT)_`)
 
 var expressionPattern = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 
-// expand puts values for the expressions of a text. It knows names only, no operators.
+// expand replaces the expressions of a text. It supports names but no operators.
 func (r *actionRunner) expand(t *testing.T, content string) string {
 	t.Helper()
 	return expressionPattern.ReplaceAllStringFunc(content, func(found string) string {
 		name := expressionPattern.FindStringSubmatch(found)[1]
 		value, known := r.values[name]
-		if !known && !strings.HasPrefix(name, "steps.") { // which may not have run
-			t.Fatalf("action.yml names %q, which there is not", name)
+		if !known && !strings.HasPrefix(name, "steps.") { // the step may not have run
+			t.Fatalf("action.yml refers to %q, which does not exist", name)
 		}
 		return value
 	})
 }
 
-// fileLines are the lines of a file, none if there is no file.
+// fileLines returns the lines of a file, or none if it does not exist.
 func fileLines(file string) []string {
 	content, _ := os.ReadFile(file)
 	return strings.FieldsFunc(string(content), func(c rune) bool { return c == '\n' || c == '\r' })
 }
 
-// annotations are the lines of the log that are errors and warnings.
+// annotations returns the errors and warnings in the log.
 func (r *actionRunner) annotations() string {
 	var all []string
 	for line := range strings.Lines(r.log.String()) {

@@ -18,15 +18,15 @@ func TestActionSplitArgs(t *testing.T) {
 		text string
 		want []string
 	}{
-		"nothing":                  {"", nil},
-		"blanks":                   {"  a \t b  ", []string{"a", "b"}},
-		"only blanks":              {" \t ", nil},
-		"double quotes":            {`a "b c"`, []string{"a", "b c"}},
-		"single quotes":            {`a 'b c'`, []string{"a", "b c"}},
-		"quotes within a word":     {`--name="a b"'c d'e`, []string{"--name=a bc de"}},
-		"quotes within quotes":     {`"it's" 'say "hello"'`, []string{"it's", `say "hello"`}},
-		"empty quotes":             {`a '' "" b`, []string{"a", "", "", "b"}},
-		"empty quotes beside text": {`a''"" ""`, []string{"a", ""}},
+		"nothing":                   {"", nil},
+		"blanks":                    {"  a \t b  ", []string{"a", "b"}},
+		"only blanks":               {" \t ", nil},
+		"double quotes":             {`a "b c"`, []string{"a", "b c"}},
+		"single quotes":             {`a 'b c'`, []string{"a", "b c"}},
+		"quotes within a word":      {`--name="a b"'c d'e`, []string{"--name=a bc de"}},
+		"quotes within quotes":      {`"it's" 'say "hello"'`, []string{"it's", `say "hello"`}},
+		"empty quotes":              {`a '' "" b`, []string{"a", "", "", "b"}},
+		"empty quotes next to text": {`a''"" ""`, []string{"a", ""}},
 
 		"backslash":                             {`a\ b \"c\" \'d\' \\ \e`, []string{"a b", `"c"`, "'d'", `\`, "e"}},
 		"backslash between double quotes":       {`"a\"b" "c\\d"`, []string{`a"b`, `c\d`}},
@@ -70,7 +70,8 @@ func TestActionSplitArgsUnclosed(t *testing.T) {
 	}
 }
 
-// TestActionSplitArgsLikeShell has a shell split every text of five blanks, letters, quotes and backslashes.
+// TestActionSplitArgsLikeShell compares with how a shell splits each text of five blanks, letters, quotes and
+// backslashes.
 func TestActionSplitArgsLikeShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -81,7 +82,7 @@ func TestActionSplitArgsLikeShell(t *testing.T) {
 	for _, content := range allTexts(` a'"\`, 5) {
 		words, err := splitArgs(content)
 		if err != nil {
-			continue // the shell would want more
+			continue // a shell would expect more input
 		}
 		texts = append(texts, content)
 		fmt.Fprintf(&script, "set -- %s\nfor word do printf '<%%s>' \"$word\"; done; echo\n", content)
@@ -102,12 +103,12 @@ func TestActionSplitArgsLikeShell(t *testing.T) {
 	}
 	for i, content := range texts {
 		if wanted[i] != lines[i] {
-			t.Errorf("%s: words %s, those of sh %s", content, wanted[i], lines[i])
+			t.Errorf("%s: words %s, sh has %s", content, wanted[i], lines[i])
 		}
 	}
 }
 
-// allTexts are all texts of so many of the letters.
+// allTexts returns all texts of a length that consist of the letters.
 func allTexts(letters string, length int) (texts []string) {
 	if length == 0 {
 		return []string{""}
@@ -120,7 +121,7 @@ func allTexts(letters string, length int) (texts []string) {
 	return texts
 }
 
-// actionInputs are inputs of action.yml, with a report directory.
+// actionInputs returns inputs of action.yml, with a report directory.
 func actionInputs(inputs map[string]string) func(name string) string {
 	return func(name string) string {
 		if name == "report-dir" {
@@ -133,7 +134,8 @@ func actionInputs(inputs map[string]string) func(name string) string {
 func TestActionArguments(t *testing.T) {
 	for name, test := range map[string]struct {
 		inputs map[string]string
-		want   []string // after --report-dir r
+		// want are the arguments after --report-dir r.
+		want []string
 	}{
 		"none": {nil, nil},
 		"all": {
@@ -190,7 +192,7 @@ func TestActionArgumentsUnclosed(t *testing.T) {
 	}
 }
 
-// TestActionReportDir compares where reports are with what later steps are told.
+// TestActionReportDir compares the place of the reports with the path for later steps.
 func TestActionReportDir(t *testing.T) {
 	absolute := filepath.Join(t.TempDir(), "r")
 	for _, test := range []struct{ dir, reports, want string }{
@@ -263,7 +265,7 @@ func TestActionOutputs(t *testing.T) {
 	}
 }
 
-// TestActionIsHidden looks for the command where people would see it.
+// TestActionIsHidden proves that neither the help nor the list of commands shows the command.
 func TestActionIsHidden(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"no-such-command"}} {
 		var out strings.Builder

@@ -13,18 +13,23 @@ import (
 
 const actionFault = "tools/unknown-tool-code"
 
-// actionTest is a use of the action, with the mcpcheck of this test. Empty texts and counts are not looked for.
+// actionTest is a use of the action with the mcpcheck of this test. Empty texts and counts are not compared.
 type actionTest struct {
-	files   map[string]string // in the workspace
+	// files are created in the workspace.
+	files   map[string]string
 	inputs  map[string]string
 	status  int
 	verdict string
 	counts  map[string]int
-	reports string // where all reports are; empty: there are none
+	// reports is the directory of all reports; empty means that there are none.
+	reports string
 
-	log        string // what it has
-	annotation string // what the errors and warnings have; empty: there are none
-	summary    string // what the summary has; empty: there is none
+	// log is a part of the log.
+	log string
+	// annotation is a part of the errors and warnings; empty means that there are none.
+	annotation string
+	// summary is a part of the summary; empty means that there is none.
+	summary string
 }
 
 var actionTests = map[string]actionTest{
@@ -130,8 +135,8 @@ var actionTests = map[string]actionTest{
 
 const actionBaseline = "- check: " + actionFault + "\n  reason: to be mended with the next release\n"
 
-// TestActionYML has the action judge servers; where args are not what it is about, by a few checks, but with -whole by
-// all.
+// TestActionYML proves that the action tests servers. Cases that do not set args run only a few checks, except with
+// -whole.
 func TestActionYML(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("mcpcheck")
@@ -157,7 +162,7 @@ func TestActionYML(t *testing.T) {
 			test.expectReports(t, r, outputs)
 			test.expectOutput(t, r)
 			if fileExists(filepath.Join(r.workspace, "run")) {
-				t.Error("an input was run")
+				t.Error("an input was executed")
 			}
 			if t.Failed() {
 				t.Logf("outputs %v\n%s", outputs, r.log.String())
@@ -166,7 +171,7 @@ func TestActionYML(t *testing.T) {
 	}
 }
 
-// expectCounts compares the outputs that count.
+// expectCounts compares the outputs with counts.
 func (test actionTest) expectCounts(t *testing.T, outputs map[string]string) {
 	t.Helper()
 	if test.reports == "" {
@@ -190,7 +195,7 @@ func (test actionTest) expectCounts(t *testing.T, outputs map[string]string) {
 	}
 }
 
-// expectReports looks for the reports, and for the outputs that name them.
+// expectReports checks that the reports exist, and that the outputs name them.
 func (test actionTest) expectReports(t *testing.T, r *actionRunner, outputs map[string]string) {
 	t.Helper()
 	got := map[string]string{}
@@ -209,7 +214,7 @@ func (test actionTest) expectReports(t *testing.T, r *actionRunner, outputs map[
 			"badge.svg", "badge.json",
 		} {
 			if file, err := os.Stat(filepath.Join(r.workspace, test.reports, name)); err != nil || file.Size() == 0 {
-				t.Errorf("there is no %s in %s", name, test.reports)
+				t.Errorf("%s is missing in %s", name, test.reports)
 			}
 		}
 	}
@@ -218,14 +223,14 @@ func (test actionTest) expectReports(t *testing.T, r *actionRunner, outputs map[
 	}
 }
 
-// expectOutput looks at what people read.
+// expectOutput checks the log, the annotations and the summary.
 func (test actionTest) expectOutput(t *testing.T, r *actionRunner) {
 	t.Helper()
 	if !strings.Contains(r.log.String(), test.log) {
 		t.Errorf("the log does not have %q", test.log)
 	}
 	if test.reports != "" && strings.Contains(r.annotations(), "ended with exit code") {
-		t.Error("what is in the reports is annotated again")
+		t.Error("the results are annotated twice")
 	}
 	summary := strings.Join(fileLines(r.env["GITHUB_STEP_SUMMARY"]), "\n")
 	for _, place := range []struct{ name, text, want string }{

@@ -41,8 +41,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// badHTTPServer is a server over HTTP on a port of the loopback interface that is bad in a way: PORT MODE [ARG…]. With
-// "late" before the mode, it shakes hands first.
+// badHTTPServer serves over HTTP on a port of the loopback interface and misbehaves: its arguments are PORT MODE
+// [ARG…]. With "late" before the mode, it answers the handshake correctly.
 func badHTTPServer(args []string) int {
 	log.SetOutput(io.Discard)
 	if len(args) < 2 {
@@ -72,7 +72,7 @@ func badHTTPServer(args []string) int {
 	}))
 }
 
-// serveOnPort serves until it is told to end.
+// serveOnPort serves until the process is ended.
 func serveOnPort(port string, h http.Handler) int {
 	l, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {
@@ -83,7 +83,7 @@ func serveOnPort(port string, h http.Handler) int {
 	return 0
 }
 
-// isHandshake reports whether a request belongs to how a session begins or ends.
+// isHandshake reports whether a request begins or ends a session.
 func isHandshake(r *http.Request) bool {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -91,7 +91,7 @@ func isHandshake(r *http.Request) bool {
 		bytes.Contains(body, []byte("notifications/"))
 }
 
-// badListeners are servers that are bad before they answer anything.
+// badListeners are servers that misbehave before they answer anything.
 func badListeners() map[string]func(port string, args []string) int {
 	return map[string]func(port string, args []string) int{
 		"honest": func(port string, _ []string) int { return serveOnPort(port, honestHandler(fixtures.HTTPOptions{})) },
@@ -129,7 +129,7 @@ func honestHandler(w fixtures.HTTPOptions) http.Handler {
 	return fixtures.Handler(context.Background(), w, fixtures.Fault{})
 }
 
-// serveUntilTerminated is honest, and says by a file that it was asked to end.
+// serveUntilTerminated runs a conforming server that creates a file when it receives SIGTERM.
 func serveUntilTerminated(port string, args []string) int {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
@@ -141,7 +141,7 @@ func serveUntilTerminated(port string, args []string) int {
 	return serveOnPort(port, honestHandler(fixtures.HTTPOptions{}))
 }
 
-// cmdTaken listens on a port while the script lasts, and names it in a variable.
+// cmdTaken listens on a port until the script ends, and stores the port in a variable.
 func cmdTaken(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: taken VARIABLE")
@@ -152,7 +152,7 @@ func cmdTaken(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
 }
 
-// acceptAndIgnore takes connections, and says nothing on them.
+// acceptAndIgnore accepts connections and never writes to them.
 func acceptAndIgnore(port string, _ []string) int {
 	l, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {
@@ -167,7 +167,7 @@ func acceptAndIgnore(port string, _ []string) int {
 	}
 }
 
-// badHandlers are servers whose answers are bad, by name.
+// badHandlers are servers with invalid responses, by name.
 func badHandlers() map[string]func(args []string) http.Handler {
 	return map[string]func(args []string) http.Handler{
 		"never": everyRequest(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
@@ -245,11 +245,11 @@ func badHandlers() map[string]func(args []string) http.Handler {
 	}
 }
 
-// everyRequest serves every request in the same way.
+// everyRequest returns a handler that serves every request in the same way.
 func everyRequest(serve http.HandlerFunc) func([]string) http.Handler {
 	return func([]string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) // else the server does not see that the client goes
+			io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client leaves
 			serve(w, r)
 		})
 	}
@@ -269,7 +269,7 @@ func respondWith(status int, contentType, body string) http.HandlerFunc {
 	}
 }
 
-// respondByteByByte answers one byte at a time.
+// respondByteByByte responds one byte at a time.
 func respondByteByByte(contentType, begin string, pause time.Duration) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		writeHeaders(w, contentType)
@@ -282,7 +282,7 @@ func respondByteByByte(contentType, begin string, pause time.Duration) http.Hand
 	}
 }
 
-// respondForever answers the same text again and again.
+// respondForever repeats a text without end.
 func respondForever(contentType, content string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		writeHeaders(w, contentType)
@@ -290,7 +290,7 @@ func respondForever(contentType, content string) http.HandlerFunc {
 	}
 }
 
-// respondHuge answers a valid message of a gigabyte.
+// respondHuge responds with a valid message of a gigabyte.
 func respondHuge(w http.ResponseWriter, _ *http.Request) {
 	const begin, end = `{"jsonrpc":"2.0","id":1,"result":{"padding":"`, `"}}`
 	w.Header().Set("Content-Type", "application/json")
@@ -303,7 +303,8 @@ func respondHuge(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// respondGzipBomb answers a few kilobytes that unpack to a gigabyte, though nobody asked for compression.
+// respondGzipBomb responds with a few kilobytes that decompress to a gigabyte, although the client did not ask for
+// compression.
 func respondGzipBomb(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Encoding", "gzip")
@@ -315,7 +316,7 @@ func respondGzipBomb(w http.ResponseWriter, _ *http.Request) {
 	z.Close()
 }
 
-// redirectToOtherOrigin redirects to another origin, which says by a file that something has come there.
+// redirectToOtherOrigin redirects to another origin, which creates a file when it receives a request.
 func redirectToOtherOrigin(args []string) http.Handler {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -333,7 +334,7 @@ func redirectToOtherOrigin(args []string) http.Handler {
 	})
 }
 
-// redirectToHonest redirects to where an honest server is.
+// redirectToHonest redirects to a conforming server.
 func redirectToHonest() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", honestHandler(fixtures.HTTPOptions{}))
@@ -341,7 +342,7 @@ func redirectToHonest() http.Handler {
 	return mux
 }
 
-// respondRaw answers these bytes and closes the connection.
+// respondRaw writes bytes to the connection and closes it.
 func respondRaw(answer string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
@@ -353,7 +354,7 @@ func respondRaw(answer string) http.HandlerFunc {
 	}
 }
 
-// resetConnection breaks the connection off.
+// resetConnection resets the connection.
 func resetConnection(w http.ResponseWriter, _ *http.Request) {
 	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		conn.(*net.TCPConn).SetLinger(0)
@@ -361,7 +362,7 @@ func resetConnection(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// serveTLS is the honest server behind TLS, with a certificate of its own that it keeps in the file of its argument.
+// serveTLS serves over TLS, with a self-signed certificate that it writes to the file of its argument.
 func serveTLS(port string, args []string) int {
 	pair, err := loadCertificate(args[0])
 	if err != nil {
@@ -410,8 +411,8 @@ func loadCertificate(file string) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, secret)
 }
 
-// TestNoGoroutinesAreLeft proves that no connection and nothing that serves one is left when a run is over, whatever
-// the server did.
+// TestNoGoroutinesAreLeft proves that no connection and no goroutine for one is left after a run, whatever the server
+// does.
 func TestNoGoroutinesAreLeft(t *testing.T) {
 	for mode, be := range badHandlers() {
 		t.Run(mode, func(t *testing.T) {
@@ -432,7 +433,7 @@ func TestNoGoroutinesAreLeft(t *testing.T) {
 	}
 }
 
-// runAllChecks runs all checks on a server at a URL, inside this process.
+// runAllChecks runs all checks against a server at a URL, in this process.
 func runAllChecks(t *testing.T, url string) {
 	site, err := driver.NewSite(driver.SiteOptions{URL: url})
 	if err != nil {
@@ -455,7 +456,7 @@ func runAllChecks(t *testing.T, url string) {
 	check.Execute(t.Context(), reached, server, plan, check.Options{DiscoverySession: first}).Wait()
 }
 
-// goroutineStacks are the stacks of those that are in one of the places.
+// goroutineStacks returns the stacks of goroutines that are in one of the places.
 func goroutineStacks(places ...string) (found string) {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 )
 
-// longResults are servers whose results are long: faults that add a member of 15 MB that no revision defines to each
-// result, or make the list of tools one long page.
+// longResults are servers with long results: faults that add an undefined member of 15 MB to each result, or return the
+// list of tools as one long page.
 var longResults = map[string]func() fixtures.Fault{
 	"text": func() fixtures.Fault {
 		return withLongMember(sync.OnceValue(func() string {
@@ -24,17 +24,17 @@ var longResults = map[string]func() fixtures.Fault{
 		return withLongMember(
 			sync.OnceValue(itemList(func(i int) int { return i })))
 	},
-	"changing": func() fixtures.Fault { // from one result to the next
+	"changing": func() fixtures.Fault { // differs from one result to the next
 		var n atomic.Int64
 		return withLongMember(itemList(func(i int) int { return int(n.Add(1)) }))
 	},
 	"tools": func() fixtures.Fault { return withManyTools(20000) },
 }
 
-// longBytes is how long the results are, which is less than mcpcheck takes.
+// longBytes is the length of the results, which is below mcpcheck's limit.
 const longBytes = 15_000_000
 
-// itemList is a list of as many items as there is room for, each made of a number.
+// itemList returns a list that fills longBytes, with items made of numbers.
 func itemList(number func(i int) int) func() string {
 	return func() string {
 		var list strings.Builder
@@ -46,7 +46,7 @@ func itemList(number func(i int) int) func() string {
 	}
 }
 
-// withLongMember adds a member to every result.
+// withLongMember returns a fault that adds a member to every result.
 func withLongMember(value func() string) fixtures.Fault {
 	return fixtures.Fault{Send: func(_ *fixtures.Conn, line []byte) []byte {
 		before, after, found := bytes.Cut(line, []byte(`"result":{`))
@@ -61,7 +61,7 @@ func withLongMember(value func() string) fixtures.Fault {
 	}}
 }
 
-// withManyTools adds tools to the list, on one page.
+// withManyTools returns a fault that adds tools to the list, on one page.
 func withManyTools(tools int) fixtures.Fault {
 	var list strings.Builder
 	for i := range tools {
@@ -73,7 +73,7 @@ func withManyTools(tools int) fixtures.Fault {
 	}}
 }
 
-// serveLongResults is a server with long results over stdio.
+// serveLongResults serves long results over stdio.
 func serveLongResults(args []string) int {
 	return serveOver(os.Stdin, &lockedWriter{w: os.Stdout}, longResults[args[0]]())
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 )
 
-// outputChanges are ways to write messages that clients do not understand, by name: each is given one line at a time,
-// with its newline.
+// outputChanges are ways to write messages that clients do not understand, by name. Each function gets one line with
+// its newline.
 var outputChanges = map[string]func(line []byte) []byte{
 	"pretty": func(line []byte) []byte {
 		var b bytes.Buffer
@@ -41,7 +41,7 @@ var outputChanges = map[string]func(line []byte) []byte{
 	},
 }
 
-// toUTF16 is the text as Windows has it, with a byte order mark.
+// toUTF16 encodes a text as Windows programs do, with a byte order mark.
 func toUTF16(line []byte) []byte {
 	out := []byte{0xff, 0xfe}
 	for _, unit := range utf16.Encode([]rune(string(line))) {
@@ -50,7 +50,7 @@ func toUTF16(line []byte) []byte {
 	return out
 }
 
-// changingWriter changes each line on its way to w.
+// changingWriter changes each line before it writes it to w.
 type changingWriter struct {
 	w      io.Writer
 	change func([]byte) []byte
@@ -63,7 +63,7 @@ func (r changingWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// serveChanged is an honest server that writes in that way or, with a second argument, in its answers to ping only.
+// serveChanged serves with changed output or, with a second argument, with changed responses to ping only.
 func serveChanged(args []string) int {
 	change := outputChanges[args[0]]
 	if len(args) == 1 {
@@ -77,7 +77,7 @@ func serveChanged(args []string) int {
 	}})
 }
 
-// serveBuffered writes nothing until stdin ends, as a program does that never flushes.
+// serveBuffered writes nothing until stdin ends, as a program that never flushes.
 func serveBuffered([]string) int {
 	var buffer bytes.Buffer
 	defer func() { os.Stdout.Write(buffer.Bytes()) }()
@@ -89,7 +89,7 @@ func serveOnStderr([]string) int {
 	return serveOver(os.Stdin, &lockedWriter{w: os.Stderr}, fixtures.Fault{})
 }
 
-// printLines writes texts that are no messages, each on a line of its own, and then reads until stdin ends.
+// printLines writes texts that are not messages, each on a line, and then reads until stdin ends.
 func printLines(args []string) int {
 	for _, content := range args {
 		fmt.Println(content)
@@ -97,19 +97,19 @@ func printLines(args []string) int {
 	return readToEnd()
 }
 
-// printUsage explains itself and goes.
+// printUsage prints a usage text and exits.
 func printUsage([]string) int {
 	fmt.Println("usage: server [--stdio] DIRECTORY")
 	return 2
 }
 
-// echoInput sends back what it is sent, as cat does.
+// echoInput writes its input back, as cat does.
 func echoInput([]string) int {
 	io.Copy(os.Stdout, os.Stdin)
 	return 0
 }
 
-// serveSlowly answers nothing but initialize until a second has passed.
+// serveSlowly answers only initialize during the first second.
 func serveSlowly([]string) int {
 	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
 		if req["method"] != "initialize" {

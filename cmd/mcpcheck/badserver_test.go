@@ -23,17 +23,17 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// badServerMain is a program of the scripts: a server that is bad in the way that its first argument names.
+// badServerMain is a program that scripts start: the misbehaving server that its first argument names.
 func badServerMain() {
 	addLoad(1, 0)
-	time.AfterFunc(scriptTimeout, func() { os.Exit(9) }) // whatever a broken test leaves behind
+	time.AfterFunc(scriptTimeout, func() { os.Exit(9) }) // ends processes that a failed test has left
 	if len(os.Args) < 2 {
 		os.Exit(9)
 	}
 	os.Exit(runBadServer(os.Args[1], os.Args[2:]))
 }
 
-// runBadServer is the bad server of that name.
+// runBadServer runs the misbehaving server with a name.
 func runBadServer(name string, args []string) int {
 	if be, ok := badServers()[name]; ok {
 		return be(args)
@@ -42,11 +42,11 @@ func runBadServer(name string, args []string) int {
 	return 9
 }
 
-// badServers are the servers that a harness must survive, by name. Each gets the arguments after its name and returns
-// its exit status.
+// badServers are the misbehaving servers that mcpcheck must handle, by name. Each gets the arguments after its name and
+// returns its exit status.
 func badServers() map[string]func(args []string) int {
 	return map[string]func(args []string) int{
-		// that do not start
+		// These do not start.
 		"exit-3":       exitAtStart,
 		"quit":         exitWith,
 		"never-answer": func([]string) int { return readToEnd() },
@@ -60,7 +60,7 @@ func badServers() map[string]func(args []string) int {
 		"close-stdout":  closeStdout,
 		"print-forever": func([]string) int { return printForever() },
 
-		// that write what is no message
+		// These write lines that are not messages.
 		"banner": func(args []string) int {
 			fmt.Println(append(args, "Server is running on stdio")[0])
 			return serve(fixtures.Fault{})
@@ -74,7 +74,7 @@ func badServers() map[string]func(args []string) int {
 			return serve(fixtures.Fault{Request: insteadOfRequest("ping", func() { printEndlessLine() })})
 		},
 
-		// that write messages in another way, or something else
+		// These write messages in another encoding, or something else.
 		"writing":   serveChanged,
 		"buffering": serveBuffered,
 		"to-stderr": serveOnStderr,
@@ -82,7 +82,7 @@ func badServers() map[string]func(args []string) int {
 		"usage":     printUsage,
 		"echo":      echoInput,
 
-		// that speak too much
+		// These write too much.
 		"flood-stderr":  floodStderr,
 		"flood-stdout":  floodStdout,
 		"flood-listen":  floodSubscription,
@@ -99,7 +99,7 @@ func badServers() map[string]func(args []string) int {
 		"wrong-id":  func([]string) int { return serve(fixtures.Fault{Reply: changeReply("initialize", setWrongID)}) },
 		"leak":      serveSecrets,
 
-		// that do not serve to the end
+		// These end early or stop responding.
 		"die-after":    crashAfter,
 		"stop-reading": stopReading,
 		"slow":         blockToolsList,
@@ -111,7 +111,7 @@ func badServers() map[string]func(args []string) int {
 		"block":  func([]string) int { return serve(fixtures.Fault{Receive: blockOnCall(sleepForever)}) },
 		"linger": serveSlowCalls,
 
-		// that do not go
+		// These do not exit when they should.
 		"deaf":          func([]string) int { return ignoreTermination() },
 		"grandchild":    func(args []string) int { return startBackgroundProcess(false, args) },
 		"daemon":        func(args []string) int { return startBackgroundProcess(true, args) },
@@ -122,12 +122,12 @@ func badServers() map[string]func(args []string) int {
 		"old":           serveOldest,
 		"change-itself": failSecondStart,
 
-		// over HTTP
+		// These are servers over HTTP.
 		"web": badHTTPServer,
 	}
 }
 
-// serveFailingTool lists a tool that fails whatever it is given, and one more for clients that can sample.
+// serveFailingTool lists a tool that always fails, and another one for clients with sampling.
 func serveFailingTool([]string) int {
 	var samples atomic.Bool
 	tool := func(name string) object {
@@ -156,17 +156,17 @@ func serveFailingTool([]string) int {
 	}})
 }
 
-// exitWith ends with a status at once, after some lines on stderr.
+// exitWith writes lines to stderr and exits with a status.
 func exitWith(args []string) int {
 	fmt.Fprintln(os.Stderr, strings.Join(args[1:], "\n"))
 	status, _ := strconv.Atoi(args[0])
 	return status
 }
 
-// binaryOutput is what a program writes that mistakes stdout for a log.
+// binaryOutput is what a program may write that uses stdout as a log.
 var binaryOutput = []byte("\x00\x01\xff\xfe\x1b[2J\x07\x80garbage\n\xde\xad\xbe\xef\n")
 
-// serve is the honest server with a fault, for clients that shake hands.
+// serve is the conforming server with a fault, for clients that initialize.
 func serve(f fixtures.Fault) int {
 	inner := f.Request
 	f.Request = func(c *fixtures.Conn, req object) bool {
@@ -183,7 +183,7 @@ func serveOver(in io.Reader, out io.Writer, f fixtures.Fault) int {
 	return fixtures.Serve(context.Background(), fixtures.Stdio{In: in, Out: out, Err: os.Stderr}, f)
 }
 
-// lockedWriter keeps what several goroutines write apart.
+// lockedWriter serializes the writes of several goroutines.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -212,7 +212,7 @@ func exitAtStart([]string) int {
 	return 3
 }
 
-// serveAfterFile waits for a file to appear before it serves.
+// serveAfterFile waits for a file before it serves.
 func serveAfterFile(args []string) int {
 	for !fileExists(args[0]) {
 		time.Sleep(10 * time.Millisecond)
@@ -251,7 +251,7 @@ func printEndlessLine() int {
 	}
 }
 
-// insteadOfRequest does something instead of serving the requests of a method.
+// insteadOfRequest returns a hook that does something else than serve the requests of a method.
 func insteadOfRequest(method string, do func()) func(*fixtures.Conn, object) bool {
 	return func(_ *fixtures.Conn, req object) bool {
 		if req["method"] == method {
@@ -261,11 +261,11 @@ func insteadOfRequest(method string, do func()) func(*fixtures.Conn, object) boo
 	}
 }
 
-// changeReply changes the answers to a method.
-func changeReply(method string, spoil func(reply object)) func(*fixtures.Conn, object, object) {
+// changeReply returns a hook that changes the responses to a method.
+func changeReply(method string, change func(reply object)) func(*fixtures.Conn, object, object) {
 	return func(_ *fixtures.Conn, req, reply object) {
 		if req["method"] == method {
-			spoil(reply)
+			change(reply)
 		}
 	}
 }
@@ -300,7 +300,7 @@ func floodStdout([]string) int {
 	}})
 }
 
-// floodSubscription announces without end that the tools have changed, to the first who listens for that.
+// floodSubscription sends notifications without end that the tools have changed, to the first subscriber.
 func floodSubscription([]string) int {
 	return serveOver(os.Stdin, &floodingWriter{lockedWriter: lockedWriter{w: os.Stdout}}, fixtures.Fault{})
 }
@@ -326,8 +326,8 @@ func (a *floodingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// flood writes a text without end: in all haste until it is more than anybody may keep, and then, since haste only
-// costs, at leisure.
+// flood writes a text without end: as fast as possible until it is more than mcpcheck may keep, and then slowly, to
+// save CPU time.
 func flood(out io.Writer, content string) {
 	chunk := []byte(strings.Repeat(content, 100))
 	for written, texts := 0, 0; ; written, texts = written+len(chunk), texts+100 {
@@ -340,14 +340,14 @@ func flood(out io.Writer, content string) {
 	}
 }
 
-// With so many bytes or texts, which take half a kilobyte each where they are kept, mcpcheck would outgrow the memory
-// that scripts allow.
+// With so many bytes or texts, which take half a kilobyte each in memory, mcpcheck would exceed the memory that scripts
+// allow.
 const (
 	floodBytes = 64 << 20
 	floodTexts = 200_000
 )
 
-// sendUndeclaredRequests asks for what the client has not declared.
+// sendUndeclaredRequests sends requests that need capabilities which the client has not declared.
 func sendUndeclaredRequests(_ *fixtures.Conn, method string) {
 	if method == "notifications/initialized" {
 		fmt.Println(
@@ -362,7 +362,7 @@ func sendUndeclaredRequests(_ *fixtures.Conn, method string) {
 
 func duplicateLine(_ *fixtures.Conn, line []byte) []byte { return slices.Concat(line, line) }
 
-// serveSecrets tells the value of TOKEN wherever a server can.
+// serveSecrets writes the value of TOKEN wherever a server can.
 func serveSecrets(args []string) int {
 	token := strings.Join(strings.Fields(os.Getenv("TOKEN")+" "+os.Getenv("SERVICE_API_KEY")+" "+lastText(args)), " ")
 	fmt.Fprintln(os.Stderr, "starting with token", token)
@@ -384,7 +384,7 @@ func serveSecrets(args []string) int {
 	}})
 }
 
-// lastText is the last of some texts.
+// lastText returns the last of several texts.
 func lastText(texts []string) string {
 	if len(texts) == 0 {
 		return ""
@@ -392,8 +392,8 @@ func lastText(texts []string) string {
 	return texts[len(texts)-1]
 }
 
-// crashAfter dies at the request after the handshake that its argument counts; with the argument trace, as programs in
-// Go do.
+// crashAfter exits at the nth request after the handshake, which its argument counts; with the argument trace it writes
+// a stack trace, as Go programs do.
 func crashAfter(args []string) int {
 	var n atomic.Int64
 	var most int64
@@ -411,13 +411,13 @@ func crashAfter(args []string) int {
 	}})
 }
 
-// stopReading takes no input any more once the session is open.
+// stopReading stops reading its input once the session is open.
 func stopReading([]string) int {
 	return serve(fixtures.Fault{Notification: func(*fixtures.Conn, string) { sleepForever() }})
 }
 
-// blockToolsList says by a file that it was asked for the list of tools, and never answers; with a second argument,
-// only in that revision.
+// blockToolsList creates a file when it receives tools/list, and never answers it; with a second argument, only in that
+// revision.
 func blockToolsList(args []string) int {
 	revision := ""
 	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
@@ -432,7 +432,7 @@ func blockToolsList(args []string) int {
 	}})
 }
 
-// insteadOfValidCall does something instead of serving calls with arguments that are right, of the tools that are named
+// insteadOfValidCall returns a hook that does something else than serve calls with valid arguments, of the named tools
 // or of all.
 func insteadOfValidCall(tools []string, do func()) func(*fixtures.Conn, object) bool {
 	return func(_ *fixtures.Conn, req object) bool {
@@ -448,7 +448,7 @@ func insteadOfValidCall(tools []string, do func()) func(*fixtures.Conn, object) 
 	}
 }
 
-// blockOnCall reads nothing while a tool that was called with arguments that are right does its work.
+// blockOnCall returns a hook that reads nothing while a tool with valid arguments works.
 func blockOnCall(work func() int) func(*fixtures.Conn, []byte) []byte {
 	return func(_ *fixtures.Conn, line []byte) []byte {
 		if bytes.Contains(line, []byte(`"mcpcheck-now-`)) {
@@ -458,7 +458,7 @@ func blockOnCall(work func() int) func(*fixtures.Conn, []byte) []byte {
 	}
 }
 
-// serveSlowCalls serves one request at a time, and works on a valid call of a tool as long as its argument says.
+// serveSlowCalls serves one request at a time; each valid call takes as long as its argument says.
 func serveSlowCalls(args []string) int {
 	d, err := time.ParseDuration(args[0])
 	if err != nil {
@@ -467,14 +467,14 @@ func serveSlowCalls(args []string) int {
 	return serve(fixtures.Fault{Receive: blockOnCall(func() int { time.Sleep(d); return 0 })})
 }
 
-// ignoreTermination hears neither the end of stdin nor SIGTERM.
+// ignoreTermination ignores the end of stdin and SIGTERM.
 func ignoreTermination() int {
 	signal.Ignore(syscall.SIGTERM)
 	return serve(fixtures.Fault{EOF: func(*fixtures.Conn) int { return sleepForever() }})
 }
 
-// startBackgroundProcess starts a process that holds the same streams and does not go, and then is the server that its
-// argument names, or an honest one.
+// startBackgroundProcess starts a process that inherits the streams and does not exit, and then runs the server that
+// its argument names, or a conforming one.
 func startBackgroundProcess(daemon bool, args []string) int {
 	child := selfCommand("hold")
 	if daemon {
@@ -490,7 +490,7 @@ func startBackgroundProcess(daemon bool, args []string) int {
 	return serve(fixtures.Fault{})
 }
 
-// runAsChild runs another bad server as its child, as npx does, and hears no SIGTERM.
+// runAsChild runs another misbehaving server as its child, as npx does, and ignores SIGTERM.
 func runAsChild(args []string) int {
 	signal.Ignore(syscall.SIGTERM)
 	child := selfCommand(args...)
@@ -508,29 +508,29 @@ func selfCommand(args ...string) *exec.Cmd {
 	return child
 }
 
-// printWorkingDir names its working directory on stderr and exits.
+// printWorkingDir writes its working directory to stderr and exits.
 func printWorkingDir([]string) int {
 	dir, _ := os.Getwd()
 	fmt.Fprintln(os.Stderr, "started in", dir)
 	return 5
 }
 
-// serveAndCreateFile says by a file that it was started.
+// serveAndCreateFile creates a file when it starts.
 func serveAndCreateFile(args []string) int {
 	os.WriteFile(args[0], nil, 0o644)
 	return serve(fixtures.Fault{})
 }
 
-// serveOldest speaks the first revision only.
+// serveOldest supports only the first revision.
 func serveOldest([]string) int { return serveOnly(fixtures.Revisions[0]) }
 
-// serveOnly is the honest server of one revision.
+// serveOnly is the conforming server of one revision.
 func serveOnly(revision string) int {
 	streams := fixtures.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Revision: revision}
 	return fixtures.Serve(context.Background(), streams, fixtures.Fault{})
 }
 
-// failSecondStart is started well once, and not again, nor a second time at that moment.
+// failSecondStart starts once, and fails to start again, also while the first one runs.
 func failSecondStart(args []string) int {
 	mark, err := os.OpenFile(args[0], os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// detachedProcAttr takes a child out of the process group and the session of its parent.
+// detachedProcAttr puts a child into a process group and a session of its own.
 func detachedProcAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -2,7 +2,7 @@ package main
 
 import "syscall"
 
-// detachedProcAttr takes a child out of the process group of its parent.
+// detachedProcAttr puts a child into a process group of its own.
 func detachedProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
-// BenchmarkOfficialSuite has mcpcheck and others judge the same server over HTTP, in turn: how long each takes, and how
-// many checks come to a verdict on it. A peer is a command to which the URL is added; the official suite is named by
-// MCPCHECK_BENCH_OFFICIAL.
+// BenchmarkOfficialSuite compares mcpcheck with other suites on the same server over HTTP, in turn: how long each
+// takes, and how many checks have a verdict. A suite is a command to which the URL is appended; MCPCHECK_BENCH_OFFICIAL
+// names the official one.
 func BenchmarkOfficialSuite(b *testing.B) {
 	self := buildProgram(b)
 	server := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.HTTPOptions{OfficialSuite: true},
@@ -57,14 +57,14 @@ func BenchmarkOfficialSuite(b *testing.B) {
 	}
 }
 
-// runOfficialSuite is the official suite, of which all scenarios of a server pass here.
+// runOfficialSuite runs the official suite; all of its server scenarios have to pass.
 func runOfficialSuite(b *testing.B, site string) (checks int) {
 	command := strings.Fields(os.Getenv("MCPCHECK_BENCH_OFFICIAL"))
 	if len(command) == 0 {
 		b.Skip("MCPCHECK_BENCH_OFFICIAL names no suite: make bench fetches it where there is npm")
 	}
 	cmd := exec.Command(command[0], append(command[1:], "--url", site)...)
-	cmd.Dir = b.TempDir() // where it leaves what it found
+	cmd.Dir = b.TempDir() // it writes its results there
 	out, err := cmd.CombinedOutput()
 	if total := regexp.MustCompile(`(?m)^Total: (\d+) passed, 0 failed`).FindSubmatch(out); err == nil && total != nil {
 		fmt.Sscan(string(total[1]), &checks)

@@ -20,11 +20,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 )
 
-// pingCount is how many a bare exchange has.
+// pingCount is the number of pings in a session.
 const pingCount = 2000
 
-// BenchmarkRecord compares a client's session of pings, one after the other, with the same through the recorder: what
-// that adds to a message, requests and answers counted. Both come to the same bytes.
+// BenchmarkRecord compares a session of sequential pings with the same session through the recorder: it reports the
+// additional time per message, requests and responses counted. The responses have to be the same bytes.
 func BenchmarkRecord(b *testing.B) {
 	self := buildProgram(b)
 	b.Run("stdio", func(b *testing.B) {
@@ -73,7 +73,7 @@ func compareRecordedSession(b *testing.B, session func(file string) (time.Durati
 	}
 }
 
-// pingOverStdio is how long the pings of a session take, and what was answered.
+// pingOverStdio returns how long the pings of a session take, and the responses.
 func pingOverStdio(b *testing.B, server []string) (took time.Duration, said []byte) {
 	cmd := exec.Command(server[0], server[1:]...)
 	in, err := cmd.StdinPipe()
@@ -111,9 +111,9 @@ func pingOverStdio(b *testing.B, server []string) (took time.Duration, said []by
 	return took, said
 }
 
-// pingOverHTTP is the same over HTTP, by one connection.
+// pingOverHTTP does the same over one HTTP connection.
 func pingOverHTTP(b *testing.B, at string) (took time.Duration, said []byte) {
-	session := "" // that the first answer begins
+	session := "" // from the first response
 	ask := func(line string) {
 		req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, at, strings.NewReader(line))
 		if err != nil {

@@ -31,9 +31,9 @@ import (
 // measurements is how often each side of a ratio is measured.
 const measurements = 7
 
-// BenchmarkRun compares a full run with a bare session of the same server: start, initialize or server/discover,
-// tools/list, close. Both are measured in turn, so that a noisy machine is noisy for both. Node servers are named by
-// MCPCHECK_BENCH_NODE and MCPCHECK_BENCH_NODE_MODERN.
+// BenchmarkRun compares a full run with a minimal session of the same server: start, initialize or server/discover,
+// tools/list, close. Both are measured in turn, so that other load affects both. MCPCHECK_BENCH_NODE and
+// MCPCHECK_BENCH_NODE_MODERN name Node servers.
 func BenchmarkRun(b *testing.B) {
 	self := buildProgram(b)
 	for _, era := range []struct{ revision, node string }{
@@ -44,7 +44,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(era.revision+"/node", func(b *testing.B) {
 			command := strings.Fields(os.Getenv(era.node))
 			if len(command) == 0 {
-				b.Skip(era.node + " names no server")
+				b.Skip(era.node + " is not set")
 			}
 			compareWithBareSession(b, self, era.revision, command...)
 		})
@@ -76,7 +76,7 @@ func compareWithBareSession(b *testing.B, self, revision string, server ...strin
 	}
 }
 
-// BenchmarkManyTools judges servers with many tools in pages of fifty: time and memory grow with their number.
+// BenchmarkManyTools tests servers with many tools in pages of fifty: time and memory grow with their number.
 func BenchmarkManyTools(b *testing.B) {
 	self := buildProgram(b)
 	for _, n := range []int{1000, 10000} {
@@ -91,8 +91,8 @@ func BenchmarkManyTools(b *testing.B) {
 	}
 }
 
-// BenchmarkLongResults judges servers with long results, over both transports and in both eras. They are asked for many
-// times, and must not take room each time.
+// BenchmarkLongResults tests servers with long results, over both transports and in both eras. The results are
+// requested many times, and must not stay in memory each time.
 func BenchmarkLongResults(b *testing.B) {
 	self := buildProgram(b)
 	for kind := range longResults {
@@ -116,14 +116,14 @@ func BenchmarkLongResults(b *testing.B) {
 	}
 }
 
-// reportCost prints what a full run cost.
+// reportCost prints the cost of a full run.
 func reportCost(b *testing.B, c runCost) {
 	b.ReportMetric(c.wall.Seconds(), "s-full")
 	b.ReportMetric(c.megabytes, "MB-peak")
 	b.ReportMetric(0, "ns/op")
 }
 
-// buildProgram makes the program.
+// buildProgram builds mcpcheck.
 func buildProgram(b *testing.B) string {
 	self := filepath.Join(b.TempDir(), "mcpcheck")
 	if out, err := exec.Command("go", "build", "-o", self, ".").CombinedOutput(); err != nil {
@@ -132,7 +132,7 @@ func buildProgram(b *testing.B) string {
 	return self
 }
 
-// bareSession is how long one session takes, the server's exit included.
+// bareSession returns how long one session takes, including the exit of the server.
 func bareSession(b *testing.B, revision string, server []string) time.Duration {
 	reached := driver.Target{Command: server}
 	if catalogue.IsModern(revision) {
@@ -149,14 +149,14 @@ func bareSession(b *testing.B, revision string, server []string) time.Duration {
 	if _, err := check.ListAll(s, "tools/list", "tools", nil); err != nil {
 		b.Fatal(err)
 	}
-	s.Stdio().CloseStdin() // as a client does, which waits for the server to go
+	s.Stdio().CloseStdin() // like a client that waits for the server to exit
 	s.Stdio().AwaitExit(10 * time.Second)
 	took := time.Since(begin)
 	s.Close()
 	return took
 }
 
-// countStarts counts the processes of a server that a full run starts.
+// countStarts returns how many server processes a full run starts.
 func countStarts(b *testing.B, self, revision string, server []string) int {
 	const count = `echo >>"$0"; exec "$@"`
 	log := filepath.Join(b.TempDir(), "started")
@@ -168,11 +168,13 @@ func countStarts(b *testing.B, self, revision string, server []string) int {
 	return len(lines)
 }
 
-// runCost is what a full run cost.
+// runCost is the cost of a full run.
 type runCost struct {
-	wall      time.Duration
-	megabytes float64 // the largest resident set of mcpcheck itself, without its servers
-	checks    int     // that came to a verdict on the server
+	wall time.Duration
+	// megabytes is the largest resident set of mcpcheck itself, without its servers.
+	megabytes float64
+	// checks is the number of checks with a verdict.
+	checks int
 }
 
 func fullStdioRun(b *testing.B, self string, server []string) runCost {
@@ -203,8 +205,8 @@ func fullRun(b *testing.B, self string, server ...string) runCost {
 	return u
 }
 
-// watchPeak samples the peak resident set of a process, in megabytes, until the returned function is called. What wait
-// reports would be the largest of the process and its servers.
+// watchPeak samples the peak resident set of a process, in megabytes, until the returned function is called. The value
+// that wait reports would include the servers.
 func watchPeak(pid int) func() float64 {
 	peak := make(chan float64)
 	stop := make(chan struct{})
@@ -241,8 +243,8 @@ func peakResidentSet(pid int) (megabytes float64) {
 	return megabytes / 1024
 }
 
-// BenchmarkCheck is what a check costs mcpcheck itself: a run against a server in the same process, its share included,
-// by the number of checks.
+// BenchmarkCheck measures the cost of a check for mcpcheck itself: a run against a server in the same process,
+// including the server's share, divided by the number of checks.
 func BenchmarkCheck(b *testing.B) {
 	reached := driver.Target{
 		Serve: func(ctx context.Context, in io.Reader, out, err io.Writer, term <-chan struct{}) int {
@@ -271,8 +273,8 @@ func BenchmarkCheck(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkHTTP compares a full run over HTTP with what the server's own answers take one after the other: at once, and
-// when each takes 100 ms.
+// BenchmarkHTTP compares a full run over HTTP with the sum of the server's response times: without delay, and with 100
+// ms each.
 func BenchmarkHTTP(b *testing.B) {
 	self := buildProgram(b)
 	for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
@@ -298,8 +300,8 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// BenchmarkLongBodies judges a server that shakes hands and answers all else by bodies without an end: what is read of
-// them must not pile up.
+// BenchmarkLongBodies tests a server that answers the handshake, and everything else with endless bodies: what is read
+// of them must not accumulate in memory.
 func BenchmarkLongBodies(b *testing.B) {
 	self := buildProgram(b)
 	for _, mode := range []string{"endless-json", "endless-event"} {
@@ -325,8 +327,8 @@ func BenchmarkLongBodies(b *testing.B) {
 	}
 }
 
-// slowServer waits before each answer, and adds up how long the answers took. Streams that a client opens to listen are
-// no answers.
+// slowServer waits before each response, and sums up the response times. Streams that a client opens to listen do not
+// count.
 type slowServer struct {
 	delay    time.Duration
 	next     http.Handler

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestValidateFlags: what no command makes sense of is refused alike by all of them.
+// TestValidateFlags proves that all commands refuse invalid combinations of flags in the same way.
 func TestValidateFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"run --url= -- a":                  "--url is empty; give it a value, or leave it out",

@@ -19,7 +19,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestConfigSchemaKeys holds the schema and the program together: the same keys, the same words, the same defaults.
+// TestConfigSchemaKeys proves that the schema and the program have the same keys, values and defaults.
 func TestConfigSchemaKeys(t *testing.T) {
 	_, doc := configtest.Schema(t)
 	properties := doc["properties"].(object)
@@ -93,7 +93,7 @@ func jsonText(v any) string {
 	return string(b)
 }
 
-// TestConfigSchemaExamples tries every example of the schema on the schema itself, and those of keys on the program.
+// TestConfigSchemaExamples validates every example of the schema with the schema, and those of keys with the program.
 // Every key has a description and an example.
 func TestConfigSchemaExamples(t *testing.T) {
 	_, doc := configtest.Schema(t)
@@ -116,7 +116,7 @@ func TestConfigSchemaExamples(t *testing.T) {
 	}
 }
 
-// TestConfigReadme tries the example of the reference.
+// TestConfigReadme validates the example of the reference.
 func TestConfigReadme(t *testing.T) {
 	example := snippetInSection(t, "mcpcheck.yaml", "yaml")
 	if err := configtest.Validate(t, []byte(example.text)); err != nil {
@@ -124,7 +124,7 @@ func TestConfigReadme(t *testing.T) {
 	}
 }
 
-// TestInvalidConfigs: what the schema refuses, the program refuses as well, and the other way round.
+// TestInvalidConfigs proves that the schema and the program refuse the same configurations.
 func TestInvalidConfigs(t *testing.T) {
 	for _, content := range []string{
 		"profil: spec", "profile: nice", "protocol: '1.0'", "calls: some", "jobs: -1", "seed: x",
@@ -135,15 +135,15 @@ func TestInvalidConfigs(t *testing.T) {
 		"skip: [{check: ping, why: x}]", "arguments: {a: }", "arguments: {a: 1}",
 	} {
 		if _, err := config.Parse(config.DefaultFile, []byte(content)); err == nil {
-			t.Errorf("%s: mcpcheck takes it", content)
+			t.Errorf("%s: mcpcheck accepts it", content)
 		}
 		if configtest.Validate(t, []byte(content)) == nil {
-			t.Errorf("%s: the schema takes it", content)
+			t.Errorf("%s: the schema accepts it", content)
 		}
 	}
 }
 
-// TestConfigNumbers: a number that stands for a text stays as it is written.
+// TestConfigNumbers proves that a number in place of a string keeps its text.
 func TestConfigNumbers(t *testing.T) {
 	const text = "command: [serve, --port, 0080, 1.10, true]\nenv: {VERSION: 1.10, N: 1e3, S: \"1.10\"}\n"
 	c, err := config.Parse(config.DefaultFile, []byte(text))
@@ -158,7 +158,7 @@ func TestConfigNumbers(t *testing.T) {
 	}
 }
 
-// TestConfigLimits: a file that is no configuration is refused at once.
+// TestConfigLimits proves that a file which is not a configuration is refused quickly.
 func TestConfigLimits(t *testing.T) {
 	for name, content := range map[string]string{
 		"deep": "only: " + strings.Repeat("[", config.MaxBytes/2),

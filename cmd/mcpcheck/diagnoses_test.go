@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDiagnoses: output at the start that is not understood is named for what it is, with the remedy. All servers are
-// waited for at the same time, which costs nothing.
+// TestDiagnoses proves that mcpcheck recognizes what a server writes at the start instead of messages, and names the
+// remedy. It starts all servers at the same time, since each takes until the timeout.
 func TestDiagnoses(t *testing.T) {
 	t.Parallel()
 	type started struct {
@@ -38,7 +38,7 @@ func TestDiagnoses(t *testing.T) {
 
 const noAnswerPattern = `no answer to initialize within 15s \(--start-timeout\)`
 
-// diagnoses are bad servers, and what is said of what they write: regular expressions.
+// diagnoses are misbehaving servers, with regular expressions for the text about what they write.
 var diagnoses = []struct {
 	server      []string
 	cause, hint string

@@ -56,7 +56,7 @@ input.`,
 	return cmd
 }
 
-// comparisonWriter is what writes a comparison as it is asked for.
+// comparisonWriter returns the function that writes a comparison in the requested format.
 func comparisonWriter(asJSON, asMarkdown bool) func(io.Writer, report.Comparison) error {
 	switch {
 	case asJSON:

@@ -21,31 +21,33 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 )
 
-// readmePages are README.md and the pages of reference that it leads to, from the root of the repository.
+// readmePages are README.md and the reference pages that it links to, relative to the root of the repository.
 var readmePages = []string{
 	"README.md", "cmd/mcpcheck/README.md", "reporters/README.md", "suites/mcptest/README.md", actionPage,
 }
 
 const actionPage = ".github/action/README.md"
 
-// pageText is the text of a file, which is named from the root of the repository.
+// pageText returns the text of a file, whose name is relative to the root of the repository.
 func pageText(t *testing.T, name string) string {
 	t.Helper()
 	return readFile(t, filepath.Join("..", "..", filepath.FromSlash(name)))
 }
 
-// snippet is a fenced block of a page.
+// snippet is a fenced code block of a page.
 type snippet struct {
-	page     string
-	section  string // heading above it
-	line     int
-	language string // empty: shown, not tried
+	page string
+	// section is the heading above the block.
+	section string
+	line    int
+	// language is that of the block; empty means that the block is an illustration, which is not run.
+	language string
 	text     string
 }
 
 func (s snippet) String() string { return fmt.Sprintf("%s (%s:%d)", s.section, s.page, s.line) }
 
-// snippets are the fenced blocks of all pages.
+// snippets returns the code blocks of all pages.
 func snippets(t *testing.T) (all []snippet) {
 	t.Helper()
 	for _, name := range readmePages {
@@ -54,7 +56,7 @@ func snippets(t *testing.T) (all []snippet) {
 	return all
 }
 
-// snippetsOf are the fenced blocks of a page.
+// snippetsOf returns the code blocks of a page.
 func snippetsOf(t *testing.T, name string) (all []snippet) {
 	t.Helper()
 	var open *snippet
@@ -79,7 +81,7 @@ func snippetsOf(t *testing.T, name string) (all []snippet) {
 	return all
 }
 
-// findSnippet is the first block of all pages for which that holds.
+// findSnippet returns the first code block for which holds returns true.
 func findSnippet(t *testing.T, holds func(snippet) bool) snippet {
 	t.Helper()
 	all := snippets(t)
@@ -90,7 +92,7 @@ func findSnippet(t *testing.T, holds func(snippet) bool) snippet {
 	return all[at]
 }
 
-// snippetInSection is the first block in a language in a section.
+// snippetInSection returns the first code block in a language in a section.
 func snippetInSection(t *testing.T, section, language string) snippet {
 	t.Helper()
 	return findSnippet(t, func(s snippet) bool { return s.section == section && s.language == language })
@@ -104,7 +106,7 @@ func TestReadmeLength(t *testing.T) {
 	}
 }
 
-// TestReadmeLinks looks for the files to which the pages have links, and in pages for the heading.
+// TestReadmeLinks proves that the targets of links exist: files, and headings in pages.
 func TestReadmeLinks(t *testing.T) {
 	for _, name := range readmePages {
 		for _, found := range regexp.MustCompile(`\]\(([^):]*)\)`).FindAllStringSubmatch(pageText(t, name), -1) {
@@ -114,7 +116,7 @@ func TestReadmeLinks(t *testing.T) {
 				to = path.Join(path.Dir(name), file)
 			}
 			if !fileExists(filepath.Join("..", "..", filepath.FromSlash(to))) {
-				t.Errorf("%s: there is no file %s", name, to)
+				t.Errorf("%s: the file %s does not exist", name, to)
 			} else if heading != "" && !slices.Contains(headingAnchors(pageText(t, to)), heading) {
 				t.Errorf("%s: %s has no heading #%s", name, to, heading)
 			}
@@ -122,7 +124,7 @@ func TestReadmeLinks(t *testing.T) {
 	}
 }
 
-// headingAnchors are the names by which links lead to the headings of a page.
+// headingAnchors returns the anchors of the headings of a page.
 func headingAnchors(content string) (anchors []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(content, -1) {
 		words := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
@@ -131,13 +133,13 @@ func headingAnchors(content string) (anchors []string) {
 	return anchors
 }
 
-// TestReadmeDemo runs the command of README.md whose output it shows, and compares the two, numbers apart.
+// TestReadmeDemo runs the command in README.md whose output is shown there, and compares the output except for numbers.
 func TestReadmeDemo(t *testing.T) {
 	shown := findSnippet(t, func(s snippet) bool { return strings.HasPrefix(s.text, "$ ") }).text
 	line, want, _ := strings.Cut(shown, "\n")
 	words := strings.Fields(strings.TrimPrefix(line, "$ "))
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
-	cmd.Env = append(os.Environ(), "COLUMNS=100", "CI=") // where next steps are left out
+	cmd.Env = append(os.Environ(), "COLUMNS=100", "CI=") // CI would hide the next steps
 	out, err := cmd.Output()
 	if code := cmd.ProcessState.ExitCode(); code != 1 {
 		t.Fatalf("%s: %v", line, err)
@@ -149,10 +151,9 @@ func TestReadmeDemo(t *testing.T) {
 	}
 }
 
-// TestReadmeScripts runs the commands of the pages, those in YAML, in a Jenkinsfile
-// and in package.json among them, where node dist/index.js is the built-in server.
-// Commands succeed, and write the reports that they and the YAML name. Where nothing is
-// configured they try a few checks, but with -whole all.
+// TestReadmeScripts runs the commands of the pages, including those in YAML, in a Jenkinsfile and in package.json; node
+// dist/index.js is the built-in server. Commands have to succeed, and to write the reports that they and the YAML name.
+// Without a configuration they run only a few checks, except with -whole.
 func TestReadmeScripts(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -169,7 +170,7 @@ func TestReadmeScripts(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := newProject(t)
-			if !*whole && !strings.Contains(s.text, "mcpcheck init") { // which writes that file
+			if !*whole && !strings.Contains(s.text, "mcpcheck init") { // init writes that file
 				writeTextFile(t, filepath.Join(dir, config.DefaultFile),
 					"only: [ping, tools/list-works, tools/unknown-tool-code]\n")
 			}
@@ -178,7 +179,7 @@ func TestReadmeScripts(t *testing.T) {
 			}
 			for _, wrote := range reportNamePattern.FindAllStringSubmatch(s.text, -1) {
 				if !fileExists(filepath.Join(dir, wrote[1])) {
-					t.Errorf("there is no %s then", wrote[1])
+					t.Errorf("%s was not written", wrote[1])
 				}
 			}
 		})
@@ -188,11 +189,11 @@ func TestReadmeScripts(t *testing.T) {
 	}
 }
 
-// reportNamePattern is where a report is written or read: --junit FILE, junit: FILE, junit 'FILE'.
+// reportNamePattern matches where a report is written or read: --junit FILE, junit: FILE, junit 'FILE'.
 var reportNamePattern = regexp.MustCompile(
 	`(?:--(?:json|junit|markdown|sarif|html|tap|ctrf|badge) |\bjunit:? '?)([\w.-]+\.\w+)`)
 
-// newFakePrograms are programs that mcpcheck needs not, but those who use it have.
+// newFakePrograms makes programs that the pages use and mcpcheck does not need.
 func newFakePrograms(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -210,7 +211,7 @@ func newFakePrograms(t *testing.T) (dir string) {
 	return dir
 }
 
-// newProject is the directory of a server.
+// newProject makes the directory of a server.
 func newProject(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -223,13 +224,13 @@ func newProject(t *testing.T) (dir string) {
 	return dir
 }
 
-// shellScript is commands with the environment that they want.
+// shellScript are commands with their environment variables.
 type shellScript struct {
 	text string
 	env  map[string]string
 }
 
-// runShell runs commands, which must succeed.
+// runShell runs commands, which have to succeed.
 func runShell(t *testing.T, dir, bin string, s shellScript) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", s.text)
@@ -243,7 +244,7 @@ func runShell(t *testing.T, dir, bin string, s shellScript) {
 	}
 }
 
-// scriptsOf are the commands in a block.
+// scriptsOf returns the commands in a code block.
 func scriptsOf(t *testing.T, s snippet) (scripts []shellScript) {
 	t.Helper()
 	switch s.language {
@@ -269,7 +270,7 @@ func scriptsOf(t *testing.T, s snippet) (scripts []shellScript) {
 	return scripts
 }
 
-// jobScripts are the commands of a step on GitHub, a job on GitLab, or a hook.
+// jobScripts returns the commands of a step on GitHub, of a job on GitLab, or of a hook.
 func jobScripts(m map[string]any) (scripts []shellScript) {
 	for _, key := range []string{"run", "entry"} {
 		if content, ok := m[key].(string); ok {
@@ -284,8 +285,7 @@ func jobScripts(m map[string]any) (scripts []shellScript) {
 	return scripts
 }
 
-// stepEnv is the environment of a step, with what the runner would put for
-// expressions.
+// stepEnv returns the environment variables of a step. It replaces expressions as the runner would.
 func stepEnv(step map[string]any) map[string]string {
 	env := map[string]string{"ID": ""}
 	values, _ := step["env"].(map[string]any)
@@ -302,7 +302,7 @@ func stepEnv(step map[string]any) map[string]string {
 
 var stepExpressionPattern = regexp.MustCompile(`\$\{\{.*?\}\}`)
 
-// parseSnippet is what a block of YAML says.
+// parseSnippet parses a code block in YAML.
 func parseSnippet(t *testing.T, s snippet) (v any) {
 	t.Helper()
 	if err := yaml.Unmarshal([]byte(s.text), &v); err != nil {
@@ -311,12 +311,12 @@ func parseSnippet(t *testing.T, s snippet) (v any) {
 	return v
 }
 
-// allMaps are all maps in a value.
+// allMaps returns an iterator over all maps in a value.
 func allMaps(v any) iter.Seq[map[string]any] {
 	return func(yield func(map[string]any) bool) { walkMaps(v, yield) }
 }
 
-// walkMaps yields the maps in a value, until yield wants no more.
+// walkMaps yields the maps in a value, until yield returns false.
 func walkMaps(v any, yield func(map[string]any) bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -338,8 +338,7 @@ func walkMaps(v any, yield func(map[string]any) bool) bool {
 	return true
 }
 
-// TestReadmeComment runs the step that comments on a pull request: the first time it
-// makes the comment, later it edits it.
+// TestReadmeComment runs the step that comments on a pull request: it creates the comment first and edits it later.
 func TestReadmeComment(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
@@ -359,7 +358,7 @@ func TestReadmeComment(t *testing.T) {
 	}
 }
 
-// TestReadmeAction compares the steps of the pages, and the inputs and outputs that the page of the Action lists, with
+// TestReadmeAction compares the steps of the pages, and the inputs and outputs that the Action's page lists, with
 // action.yml.
 func TestReadmeAction(t *testing.T) {
 	var action struct{ Inputs, Outputs map[string]any }
@@ -402,7 +401,7 @@ func TestReadmeAction(t *testing.T) {
 	}
 }
 
-// TestReadmeConfiguration runs mcpcheck with the configuration and with the baseline that the pages show.
+// TestReadmeConfiguration runs mcpcheck with the configuration and with the baseline of the pages.
 func TestReadmeConfiguration(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -426,8 +425,8 @@ func TestReadmeConfiguration(t *testing.T) {
 	}
 }
 
-// TestReadmeGoTest has the Go test of the reference judge a server in a module of its own, by a few checks: one that
-// conforms, and one that does not.
+// TestReadmeGoTest runs the Go test of the reference in a module of its own, with a few checks: on a server that
+// conforms, and on one that does not.
 func TestReadmeGoTest(t *testing.T) {
 	requireWhole(t, "it builds mcpcheck, a server and a test")
 	t.Parallel()
@@ -438,7 +437,7 @@ func TestReadmeGoTest(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"go.mod":           readFile(t, filepath.Join(root, "go.mod")), // the server is a fixture
-		"go.tool.mod":      readFile(t, filepath.Join(root, "go.mod")), // names all that mcpcheck needs
+		"go.tool.mod":      readFile(t, filepath.Join(root, "go.mod")), // has all requirements of mcpcheck
 		"go.sum":           readFile(t, filepath.Join(root, "go.sum")),
 		"go.tool.sum":      readFile(t, filepath.Join(root, "go.sum")),
 		"protocol_test.go": snippetInSection(t, "Go", "go").text,
@@ -502,12 +501,11 @@ func readFile(t *testing.T, file string) string {
 	return string(content)
 }
 
-// TestReadmeFlags looks for the commands and flags that the pages name: mcpcheck has those that are not of other
-// programs.
+// TestReadmeFlags proves that the commands and flags of mcpcheck that the pages name exist.
 func TestReadmeFlags(t *testing.T) {
 	root := newRootCommand()
 	root.InitDefaultCompletionCmd()
-	commands := []string{"devel"} // the version in the transcript
+	commands := []string{"devel"} // devel is the version in the transcript
 	flags := []string{"yes", "save-dev", "paginate", "jq", "method", "field"}
 	for _, cmd := range root.Commands() {
 		commands = append(commands, cmd.Name())
@@ -519,7 +517,7 @@ func TestReadmeFlags(t *testing.T) {
 	named := 0
 	for _, line := range codeLines(t) {
 		const program = `\bmcpcheck(?:@[\d.]+)? ([a-z]+)`
-		ours := regexp.MustCompile(`(^| +)(#|//|--) .*`).ReplaceAllString(line, "") // neither comments nor the server's
+		ours := regexp.MustCompile(`(^| +)(#|//|--) .*`).ReplaceAllString(line, "") // no comments, no server
 		for _, found := range regexp.MustCompile(program).FindAllStringSubmatch(ours, -1) {
 			if named++; !slices.Contains(commands, found[1]) {
 				t.Errorf("mcpcheck has no command %s: %s", found[1], line)
@@ -536,7 +534,7 @@ func TestReadmeFlags(t *testing.T) {
 	}
 }
 
-// codeLines are the lines of all blocks of the pages, and their code spans.
+// codeLines returns the lines of all code blocks and code spans of the pages.
 func codeLines(t *testing.T) (lines []string) {
 	t.Helper()
 	for _, name := range readmePages {

@@ -15,8 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Kubernetes's objects, as far as the example has them. Members are those of its API (batch/v1, core/v1); another one
-// is an error of the manifest.
+// These are the Kubernetes objects of the example. Members are those of the Kubernetes API (batch/v1, core/v1); any
+// other member is an error in the manifest.
 type (
 	kubeObject struct {
 		APIVersion string            `yaml:"apiVersion"`
@@ -84,7 +84,7 @@ type (
 	}
 )
 
-// kubeExample is the manifest, by the kind and name of its objects.
+// kubeExample returns the objects of the manifest by kind and name.
 func kubeExample(t *testing.T) map[string]kubeObject {
 	t.Helper()
 	content := readFile(t, filepath.Join("..", "..", ".github", "examples", "kubernetes-fleet.yaml"))
@@ -106,8 +106,8 @@ func kubeExample(t *testing.T) map[string]kubeObject {
 	}
 }
 
-// TestKubernetesExample holds the manifest to what belongs together in it, and runs its commands: the pods of all
-// indices, of which one is killed and begins again, and then the page.
+// TestKubernetesExample checks that the objects of the manifest fit together, and runs its commands: the pods of all
+// indices, of which one is killed and restarted, and then the page.
 func TestKubernetesExample(t *testing.T) {
 	t.Parallel()
 	objects := kubeExample(t)
@@ -154,8 +154,8 @@ func TestKubernetesExample(t *testing.T) {
 	expectFleetPage(t, filepath.Join(dir, "out", "index.md"))
 }
 
-// TestGitHubExamples runs the commands of the workflows, for each value of their matrix; actionlint, which .ci/run
-// starts, judges the rest of them.
+// TestGitHubExamples runs the commands of the workflows for each value of their matrix; actionlint, which .ci/run
+// starts, checks the rest.
 func TestGitHubExamples(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -190,7 +190,7 @@ func TestGitHubExamples(t *testing.T) {
 					if !strings.Contains(script, fmt.Sprintf("--shard %d/%d ", i, len(job.Strategy.Matrix.Shard))) {
 						t.Errorf("of %d shards, one runs %s", len(job.Strategy.Matrix.Shard), script)
 					}
-					// The artifacts of all shards come to one directory in the last job.
+					// The last job downloads the artifacts of all shards to one directory.
 					script = strings.ReplaceAll(script, "--out shard", "--out page")
 					if err := runExample(t, dir, script); err != nil {
 						t.Errorf("shard %d: %v", i, err)
@@ -219,7 +219,8 @@ func TestGitHubExamples(t *testing.T) {
 	}
 }
 
-// newExampleDir is the directory of a project with a list of three servers, and with programs that mcpcheck needs not.
+// newExampleDir makes the directory of a project with a list of three servers, and with programs that mcpcheck does not
+// need.
 func newExampleDir(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -242,7 +243,7 @@ func newExampleDir(t *testing.T) (dir string) {
 	return dir
 }
 
-// runExample runs a script as its engine does.
+// runExample runs a script as its CI system does.
 func runExample(t *testing.T, dir, script string, env ...string) error {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
@@ -254,7 +255,7 @@ func runExample(t *testing.T, dir, script string, env ...string) error {
 	return err
 }
 
-// scriptExitCode is the exit code of a script.
+// scriptExitCode returns the exit code of a script.
 func scriptExitCode(err error) int {
 	var exited *exec.ExitError
 	if errors.As(err, &exited) {
@@ -263,7 +264,7 @@ func scriptExitCode(err error) int {
 	return 0
 }
 
-// expectFleetPage sees that a page has the three servers.
+// expectFleetPage checks that a page has the three servers.
 func expectFleetPage(t *testing.T, file string) {
 	t.Helper()
 	const want = "1 does not conform · 1 could not be tested · 1 conforms"

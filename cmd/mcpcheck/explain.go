@@ -56,7 +56,7 @@ it is tested, when it passes and fails, and what to change.
 	return cmd
 }
 
-// explainFlags say what is explained, and how.
+// explainFlags are the flags of explain.
 type explainFlags struct{ all, last, markdown, json bool }
 
 func (f *explainFlags) validateArgs(_ *cobra.Command, args []string) error {
@@ -103,7 +103,7 @@ func (f *explainFlags) write(w io.Writer, args []string) error {
 	return nil
 }
 
-// findRequirements are the requirements of an area, or the one of that id.
+// findRequirements returns the requirements of an area, or the one with an id.
 func findRequirements(name string) (catalogue.Catalogue, error) {
 	if i := slices.Index(explain.AreaNames(), name); i >= 0 {
 		return suites.Areas[i].Requirements(), nil
@@ -112,7 +112,7 @@ func findRequirements(name string) (catalogue.Catalogue, error) {
 	return catalogue.Catalogue{r}, err
 }
 
-// findRequirement finds a requirement, built or planned, by its id.
+// findRequirement finds a requirement, with or without a check, by its id.
 func findRequirement(id string) (*catalogue.Requirement, error) {
 	if r, ok := suites.Find(id); ok {
 		return r, nil

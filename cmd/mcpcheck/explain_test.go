@@ -16,7 +16,7 @@ import (
 
 var updatePages = flag.Bool("update", false, "write the pages of suites")
 
-// markdownPage is what mcpcheck explain --markdown prints of an area, or of all when none is named.
+// markdownPage returns the output of mcpcheck explain --markdown for areas, or for all when none is named.
 func markdownPage(t *testing.T, args ...string) string {
 	t.Helper()
 	var page bytes.Buffer
@@ -27,7 +27,8 @@ func markdownPage(t *testing.T, args ...string) string {
 	return page.String()
 }
 
-// TestPagesAreCurrent proves that the pages in suites say what mcpcheck explain says; with -update it writes them.
+// TestPagesAreCurrent proves that the pages in suites are those that mcpcheck explain writes; with -update it writes
+// them.
 func TestPagesAreCurrent(t *testing.T) {
 	suitesDir := filepath.Join("..", "..", "suites")
 	pages := map[string]string{filepath.Join(suitesDir, "README.md"): markdownPage(t)}
@@ -47,7 +48,7 @@ func TestPagesAreCurrent(t *testing.T) {
 	}
 }
 
-// TestPagesAreSmall keeps every page well below the size from which on GitHub shows the text alone.
+// TestPagesAreSmall keeps every page well below the size up to which GitHub renders Markdown.
 func TestPagesAreSmall(t *testing.T) {
 	const most = 256 << 10
 	for _, area := range suites.Areas {
@@ -57,7 +58,7 @@ func TestPagesAreSmall(t *testing.T) {
 	}
 }
 
-// Every check has its anchor, a level, and what tries it.
+// TestPagesAreComplete proves that every check has an anchor, a level, and a description of its test.
 func TestPagesAreComplete(t *testing.T) {
 	sections := map[string]string{}
 	for _, section := range strings.Split(markdownPage(t, "--all"), "\n## ")[1:] {

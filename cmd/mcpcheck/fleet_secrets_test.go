@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestFleetSecretsAreRedacted: what stands in a list, in its variables and in the environment is in no file of a fleet
-// and not on the console, also where a server repeats it, or is not started at all.
+// TestFleetSecretsAreRedacted proves that secrets of a list, of its variables and of the environment are in no file of
+// a fleet and not on the console, even if a server repeats them or does not start.
 func TestFleetSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	const flag, value, query, header, inherited = "s3cret-behind-a-flag", "s3cret-in-the-env", "s3cret-in-a-query",

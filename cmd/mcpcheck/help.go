@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is how wide the lines of a help text are at most.
+// helpWidth is the maximum length of a line in a help text.
 const helpWidth = 100
 
-// nameGroup is a titled list of names, of commands or of flags.
+// nameGroup is a list of commands or flags with a title.
 type nameGroup struct {
 	title string
 	names []string
@@ -22,7 +22,7 @@ type nameGroup struct {
 
 func newNameGroup(title, names string) nameGroup { return nameGroup{title, strings.Fields(names)} }
 
-// commandGroups are the commands as the help of mcpcheck shows them; what is in none of them comes last.
+// commandGroups are the groups in the help of mcpcheck; commands in none of them come last.
 var commandGroups = []nameGroup{
 	newNameGroup("Test a server", "run init list explain"),
 	newNameGroup("Gate on the results", "baseline diff merge"),
@@ -31,7 +31,7 @@ var commandGroups = []nameGroup{
 	newNameGroup("Build a client", "serve"),
 }
 
-// flagGroups are the flags of run and of commands like it as their help shows them; what is in none of them comes last.
+// flagGroups are the groups in the help of run and similar commands; flags in none of them come last.
 var flagGroups = []nameGroup{
 	newNameGroup("Fleet", "out parallel from page resume fresh"),
 	newNameGroup("Server", "url server servers-file demo env cwd config"),
@@ -43,10 +43,10 @@ var flagGroups = []nameGroup{
 	newNameGroup("Console", "plan watch watch-path verbose quiet brief advice no-color help"),
 }
 
-// maxUngroupedFlags is how many flags a help shows without groups.
+// maxUngroupedFlags is the number of flags up to which a help text shows them without groups.
 const maxUngroupedFlags = 12
 
-// writeUsage writes how a command is used, and the commands and flags that it has.
+// writeUsage writes the usage of a command, its subcommands and its flags.
 func writeUsage(cmd *cobra.Command) error {
 	w := cmd.OutOrStderr()
 	fmt.Fprintf(w, "Usage:\n  %s\n", cmd.UseLine())
@@ -63,7 +63,7 @@ func writeUsage(cmd *cobra.Command) error {
 	return nil
 }
 
-// writeCommands writes the commands below a command, by groups.
+// writeCommands writes the subcommands of a command by groups.
 func writeCommands(w io.Writer, cmd *cobra.Command) {
 	below := map[string]*cobra.Command{}
 	for _, c := range cmd.Commands() {
@@ -79,13 +79,13 @@ func writeCommands(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// flagGroup is flags under a title.
+// flagGroup is a set of flags with a title.
 type flagGroup struct {
 	title string
 	flags *pflag.FlagSet
 }
 
-// groupedFlags are the flags of a command: a few as they are, many in groups.
+// groupedFlags returns the flags of a command, in groups if there are many.
 func groupedFlags(flags *pflag.FlagSet) (grouped []flagGroup) {
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
@@ -104,7 +104,7 @@ func groupedFlags(flags *pflag.FlagSet) (grouped []flagGroup) {
 	return grouped
 }
 
-// groupNames sorts names into groups, without those that stay empty; what is in none of them comes last, under rest.
+// groupNames sorts names into groups and omits empty groups; names in none of them come last, under the title rest.
 func groupNames(names []string, groups []nameGroup, rest string) (sorted []nameGroup) {
 	left := nameGroup{title: rest}
 	for _, name := range names {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// eachHelp calls a function with every command that the help shows, and its help.
+// eachHelp calls a function with every command that the help shows, and its help text.
 func eachHelp(t *testing.T, check func(t *testing.T, cmd *cobra.Command, help string)) {
 	t.Helper()
 	var below func(*cobra.Command)
@@ -32,7 +32,7 @@ func eachHelp(t *testing.T, check func(t *testing.T, cmd *cobra.Command, help st
 	below(newRootCommand())
 }
 
-// TestHelpWidth: no line of a help text is longer than helpWidth, and a glob is quoted, since a shell expands it.
+// TestHelpWidth proves that no line of a help text is longer than helpWidth, and that globs are quoted for the shell.
 func TestHelpWidth(t *testing.T) {
 	eachHelp(t, func(t *testing.T, _ *cobra.Command, help string) {
 		for _, line := range strings.Split(help, "\n") {
@@ -46,11 +46,11 @@ func TestHelpWidth(t *testing.T) {
 	})
 }
 
-// TestHelpNamesValues: the help names what follows a flag in capitals, and not the type that it has in Go.
+// TestHelpNamesValues proves that the help names the value of a flag in capitals, rather than by its Go type.
 func TestHelpNamesValues(t *testing.T) {
 	eachHelp(t, func(t *testing.T, cmd *cobra.Command, _ string) {
 		if cmd.Name() == "completion" || cmd.HasParent() && cmd.Parent().Name() == "completion" {
-			return // they are cobra's
+			return // commands of cobra
 		}
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if name, _ := pflag.UnquoteUsage(f); strings.ToUpper(name) != name {
@@ -60,7 +60,7 @@ func TestHelpNamesValues(t *testing.T) {
 	})
 }
 
-// TestHelpGroups: every command and every flag of run stands in one group, and groups hold nothing else.
+// TestHelpGroups proves that every command and every flag of run is in one group, and that groups contain nothing else.
 func TestHelpGroups(t *testing.T) {
 	root := newRootCommand()
 	var commands, flags []string
@@ -94,7 +94,7 @@ func TestHelpGroups(t *testing.T) {
 	}
 }
 
-// TestHelpWords: the help speaks of failures that block.
+// TestHelpWords proves that the help calls failures that count against the exit code blocking.
 func TestHelpWords(t *testing.T) {
 	banned := regexp.MustCompile(`\b(([Aa]|the|known) fails?|gates|keeps the protocol|wait so long|DIRectory|` +
 		`(come|comes|came) (to|of)|put together|tried|judged)\b`)

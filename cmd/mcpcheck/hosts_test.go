@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/configtest"
 )
 
-// TestServerOverHTTP judges the built-in server, which wants a token, by its name in a file.
+// TestServerOverHTTP tests the built-in server, with a required token, by its name in a host's file.
 func TestServerOverHTTP(t *testing.T) {
 	t.Parallel()
 	serve := exec.CommandContext(t.Context(), "mcpcheck", "serve", "--http", "127.0.0.1:0", "--auth")
@@ -29,7 +29,7 @@ func TestServerOverHTTP(t *testing.T) {
 	var address, token string
 	for lines := bufio.NewScanner(stderr); address == "" || token == ""; {
 		if !lines.Scan() {
-			t.Fatal("the server told no address and no token")
+			t.Fatal("the server printed no address and no token")
 		}
 		if rest, ok := strings.CutPrefix(lines.Text(), "listening on "); ok {
 			address = rest
@@ -73,8 +73,8 @@ func TestServerOverHTTP(t *testing.T) {
 	runInDir(t, dir, 0, nil, "--only", "discover", "--server", "api", "--header", "authorization: Bearer "+token)
 }
 
-// TestHostSecretsAreRedacted has servers repeat the secrets of their entries wherever they can, and searches all
-// that mcpcheck writes.
+// TestHostSecretsAreRedacted makes servers repeat the secrets of their entries wherever they can, and searches all
+// output of mcpcheck for them.
 func TestHostSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	echo := httptest.NewServer(http.HandlerFunc(serveRepeatingInput))
@@ -130,7 +130,7 @@ func TestHostSecretsAreRedacted(t *testing.T) {
 	}
 }
 
-// runInDir is what mcpcheck run writes in a directory.
+// runInDir returns the output of mcpcheck run in a directory.
 func runInDir(t *testing.T, dir string, code int, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "mcpcheck", append([]string{"run"}, args...)...)

@@ -103,7 +103,7 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 	return cmd
 }
 
-// writeSet writes the set of requirements of a revision.
+// writeSet writes the requirement set of a revision.
 func writeSet(w io.Writer, revision string) error {
 	if !slices.Contains(catalogue.Revisions, revision) {
 		return exit.Usagef("--set: unknown revision %q (have %s)", revision, strings.Join(catalogue.Revisions, ", "))
@@ -111,7 +111,7 @@ func writeSet(w io.Writer, revision string) error {
 	return text.WriteJSON(w, config.CurrentSet(revision))
 }
 
-// requirementsIn is the catalogue as far as it holds in a revision; empty: all of it.
+// requirementsIn returns the requirements that apply in a revision; an empty revision means all.
 func requirementsIn(revision string) (entries catalogue.Catalogue, err error) {
 	if revision == "" {
 		return suites.All(), nil
@@ -128,7 +128,7 @@ func requirementsIn(revision string) (entries catalogue.Catalogue, err error) {
 	return entries, nil
 }
 
-// hasCheckIn reports whether a check tries the requirement in a revision; empty: in any.
+// hasCheckIn reports whether a check tests the requirement in a revision; an empty revision means any.
 func hasCheckIn(r *catalogue.Requirement, revision string) bool {
 	if revision == "" {
 		return suites.HasCheck(r)
@@ -136,8 +136,8 @@ func hasCheckIn(r *catalogue.Requirement, revision string) bool {
 	return suites.HasCheckIn(r, revision)
 }
 
-// blockingSelector selects the checks whose failure blocks under a profile, in one revision or in any; empty: all
-// checks.
+// blockingSelector selects the checks whose failure gates under a profile, in one revision or in any; an empty profile
+// selects all checks.
 func blockingSelector(name, revision string) (catalogue.Selector, error) {
 	if name == "" {
 		return func(*catalogue.Requirement) bool { return true }, nil
@@ -156,7 +156,7 @@ func blockingSelector(name, revision string) (catalogue.Selector, error) {
 	}, nil
 }
 
-// writeTable writes the checks that are listed, which may be those that block under a profile.
+// writeTable writes the listed checks as a table. The profile, if any, is that by which they gate.
 func writeTable(w io.Writer, entries []explain.Entry, profile string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CHECK\tLEVEL\tREVISIONS\tA CONFORMING SERVER …")
@@ -175,7 +175,7 @@ func writeTable(w io.Writer, entries []explain.Entry, profile string) error {
 	return err
 }
 
-// writeVariations writes what the built-in server may be like, each with the sentence that allows it.
+// writeVariations writes the variations of the built-in server, each with the sentence that allows it.
 func writeVariations(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "VARIATION\tALLOWED BY\tIN\tDESPITE")
@@ -189,7 +189,7 @@ func writeVariations(w io.Writer) error {
 	return table.Flush()
 }
 
-// levelRange is the level of a requirement, or its first and its last where it changed.
+// levelRange returns the level of a requirement, or its first and last level if it changed.
 func levelRange(r *catalogue.Requirement) string {
 	in := r.ApplicableRevisions()
 	first, last := r.Level.In(in[0]).String(), r.Level.In(in[len(in)-1]).String()
@@ -203,7 +203,7 @@ func levelRange(r *catalogue.Requirement) string {
 	return content
 }
 
-// revisionRange is a list of revisions; a run of more than two is shortened to its ends.
+// revisionRange returns a list of revisions as text; more than two consecutive ones become a range.
 func revisionRange(revisions []string) string {
 	first, last := -1, -1
 	for i, revision := range catalogue.Revisions {

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
-// TestListSchema: the schema of a list takes what mcpcheck takes, and nothing else, of the lists in the pages, in the
-// examples, in the transcripts and here.
+// TestListSchema proves that the schema of a list and mcpcheck accept the same lists: those of the pages, the examples,
+// the transcripts and this file.
 func TestListSchema(t *testing.T) {
 	content, err := schemas.ServerList()
 	if err != nil {
@@ -30,7 +30,7 @@ func TestListSchema(t *testing.T) {
 		}
 		servers, _, program := hosts.ReadFiles(config.HostFlags{File: file})
 		for _, s := range servers {
-			// Which checks there are, no schema knows.
+			// A schema cannot know which checks exist.
 			if s.EntryErr != nil && !strings.Contains(s.EntryErr.Error(), "no check ") {
 				program = s.EntryErr
 			}
@@ -41,7 +41,7 @@ func TestListSchema(t *testing.T) {
 	}
 }
 
-// testLists are lists of servers.
+// testLists returns lists of servers.
 func testLists(t *testing.T) map[string]string {
 	lists := map[string]string{
 		"one.yaml":      "servers: {one: {command: [a, 1, true], env: {N: 1.10}, timeout: 5s, skip: [ping]}}",

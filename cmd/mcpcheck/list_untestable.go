@@ -12,18 +12,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// untestableEntry is a requirement without a check as list writes it for programs.
+// untestableEntry is a requirement without a check as JSON.
 type untestableEntry struct {
-	ID        string            `json:"id"`
-	Area      string            `json:"area"`
-	Levels    map[string]string `json:"levels"` // by revision, as those of catalogueEntry
+	ID   string `json:"id"`
+	Area string `json:"area"`
+	// Levels are the levels by revision, as in explain.Entry.
+	Levels    map[string]string `json:"levels"`
 	Statement string            `json:"statement"`
-	Reason    string            `json:"reason"` // why no check can decide it
-	Spec      map[string]string `json:"spec"`   // URL by revision
+	// Reason is why no check can decide it.
+	Reason string `json:"reason"`
+	// Spec are URLs of the specification, by revision.
+	Spec map[string]string `json:"spec"`
 }
 
-// writeUntestable writes the requirements that no check can decide, each with the reason; those of one revision unless
-// that is empty.
+// writeUntestable writes the requirements that no check can decide, each with the reason. An empty revision means all.
 func writeUntestable(w io.Writer, revision string, asJSON bool) error {
 	if _, err := requirementsIn(revision); err != nil {
 		return err

@@ -12,18 +12,18 @@ import (
 	"testing"
 )
 
-// whole has the tests try what takes long: runs of all checks where they else try a few, and all builds.
+// whole makes the tests run all checks where they otherwise run a few, and build everything that can be built.
 var whole = flag.Bool("whole", false, "try all checks where the tests else try a few, and build all that is built")
 
-// The most that a plain run of all tests may take of the two things that cost: else it takes minutes again, and nobody
-// notices when that began. Whoever needs more looks first whether fewer checks prove the same (some, in scripts), or
-// whether the program can run in this process (testdata/inside).
+// These limit what all tests together may use without -whole: otherwise they get slow again without anybody noticing.
+// Whoever exceeds a limit should first find out whether fewer checks prove the same (some, in scripts), or whether the
+// program can run in this process (testdata/inside).
 const (
-	maxStarts   = 2500  // of programs: mcpcheck, its guards, and servers, each at 20 ms of CPU time
+	maxStarts   = 2500  // programs: mcpcheck, its guards, and servers, each at 20 ms of CPU time
 	maxMessages = 21000 // to mcpcheck serve over stdio: a run of all checks sends 1,500, in a second of CPU time
 )
 
-// requireWhole skips a test that takes seconds of CPU time for what few changes can break, unless all is wanted.
+// requireWhole skips a test without -whole. It is for tests that take seconds of CPU time and rarely fail.
 func requireWhole(t *testing.T, why string) {
 	t.Helper()
 	if !*whole {
@@ -31,14 +31,14 @@ func requireWhole(t *testing.T, why string) {
 	}
 }
 
-// testGOGC spares short runs of the program most of their garbage collections, a sixth of what they cost. Scripts that
-// measure memory go without.
+// testGOGC saves short runs of the program most garbage collections, which take a sixth of their time. Scripts that
+// measure memory do not use it.
 const testGOGC = "400"
 
-// loadFileVariable is the variable of the environment that names the file in which each program notes what it takes.
+// loadFileVariable is the environment variable with the file to which each program writes what it used.
 const loadFileVariable = "MCPCHECK_TEST_EFFORT"
 
-// addLoad adds to what all programs of the tests have taken.
+// addLoad adds to what all programs of the tests have used.
 func addLoad(starts, messages int) {
 	if f, err := os.OpenFile(os.Getenv(loadFileVariable), os.O_APPEND|os.O_WRONLY, 0); err == nil {
 		fmt.Fprintln(f, starts, messages)
@@ -46,7 +46,7 @@ func addLoad(starts, messages int) {
 	}
 }
 
-// lineCounter counts the lines that are read.
+// lineCounter counts the lines that are read from it.
 type lineCounter struct {
 	io.Reader
 	lines int
@@ -58,7 +58,7 @@ func (c *lineCounter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// limitedTests are tests that fail when they take too much.
+// limitedTests runs the tests and fails when they exceed the limits.
 type limitedTests struct{ *testing.M }
 
 func (b limitedTests) Run() int {
@@ -90,8 +90,8 @@ func (b limitedTests) Run() int {
 	return code
 }
 
-// setParallel has more tests run at a time than there are cores, unless it is said how many: most of them wait, for
-// servers that are silent or that take their time. With the race detector, which makes starts dear, they are fewer.
+// setParallel runs more tests in parallel than there are cores, unless -parallel is given: most of them wait for
+// servers. With the race detector, with which processes start slowly, it runs fewer.
 func setParallel() {
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue && !raceEnabled {
@@ -99,7 +99,7 @@ func setParallel() {
 	}
 }
 
-// onlyFlags are the flags by which a run tries these checks only; with -whole, or for none, it tries all.
+// onlyFlags returns the flags for a run of only these checks. It returns none with -whole, or for an empty list.
 func onlyFlags(checks string) []string {
 	if *whole || checks == "" {
 		return nil
@@ -107,7 +107,7 @@ func onlyFlags(checks string) []string {
 	return []string{"--only", checks}
 }
 
-// totalLoad is what has been noted.
+// totalLoad returns what all programs have used.
 func totalLoad(file string) (starts, messages int) {
 	for _, line := range fileLines(file) {
 		var s, m int

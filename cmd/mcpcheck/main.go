@@ -1,4 +1,9 @@
-// Mcpcheck tells the author of an MCP server whether it conforms to the protocol, with the wire lines that prove it.
+// Mcpcheck tests whether an MCP server conforms to the Model Context Protocol, and shows the messages that prove it.
+//
+// This package defines the commands: one file for each, with its flags, its help and little else. What they do is in
+// the packages below internal: runner tests a server, config and target resolve what and how, fleet tests many servers,
+// recorder and trace handle recorded sessions. A command returns an error, and only main ends the process, with the
+// exit code of that error (package exit).
 package main
 
 import (
@@ -30,14 +35,14 @@ func main() {
 
 func setMemoryLimits() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(40) // takes a tenth of a second of CPU time, and spares 20 MB
+		debug.SetGCPercent(40) // costs a tenth of a second of CPU time and saves 20 MB
 	}
-	debug.SetMemoryLimit(96 << 20) // a server with very long lists makes mcpcheck slower, not big
+	debug.SetMemoryLimit(96 << 20) // with very long lists mcpcheck gets slower rather than larger
 }
 
-// run is the whole program: it returns the exit code.
+// run is the whole program without the process: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	log.SetOutput(io.Discard) // where net/http complains of servers
+	log.SetOutput(io.Discard) // net/http logs errors of servers there
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -47,7 +52,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := root.Execute()
 	e := &exit.Error{Code: report.ExitConforms}
 	if err != nil {
-		e = &exit.Error{Code: report.ExitUsage, Cause: err} // what cobra itself complains of is wrong usage
+		e = &exit.Error{Code: report.ExitUsage, Cause: err} // errors of cobra itself are wrong usage
 		errors.As(err, &e)
 	}
 	if out.Err != nil && (e.Cause == nil || errors.Is(e.Cause, out.Err)) {
@@ -83,7 +88,7 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return cli.ValidateFlags(cmd.Flags()) },
 	}
-	root.SetVersionTemplate("mcpcheck {{.Version}}\n") // as newVersionCommand has it
+	root.SetVersionTemplate("mcpcheck {{.Version}}\n") // the same text as that of newVersionCommand
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return exit.Usagef("%w; %s --help shows the flags", cli.FlagError(cmd, err), cmd.CommandPath())
 	})
@@ -98,7 +103,7 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 	return root
 }
 
-// rejectUnknownArgs makes errors of words that cobra's own commands answer with a help text.
+// rejectUnknownArgs makes unknown arguments an error for cobra's own commands, which would print their help.
 func rejectUnknownArgs(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -116,7 +121,7 @@ func rejectUnknownArgs(root *cobra.Command) {
 	}
 }
 
-// rejectArgs refuses words after a command that takes none.
+// rejectArgs returns an error for arguments of a command that has none.
 func rejectArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -124,7 +129,7 @@ func rejectArgs(cmd *cobra.Command, args []string) error {
 	return exit.Usagef("%s takes flags only; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
 }
 
-// rejectUnknownCommand refuses words that are no command below the given one.
+// rejectUnknownCommand returns an error for arguments that are not a subcommand of a command.
 func rejectUnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -143,7 +148,7 @@ func rejectUnknownCommand(cmd *cobra.Command, args []string) error {
 		return exit.Usagef("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 	}
 	server := args
-	if cmd.ArgsLenAtDash() == 1 && len(args) > 1 { // the first word was to be a command of mcpcheck
+	if cmd.ArgsLenAtDash() == 1 && len(args) > 1 { // the first word was probably meant as a command of mcpcheck
 		server = args[1:]
 	}
 	otherwise := fmt.Sprintf(" (have %s); to check a server: mcpcheck run -- %s",

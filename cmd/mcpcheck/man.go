@@ -44,20 +44,20 @@ version of mcpcheck writes the same pages.
 	}
 }
 
-// writeManPages writes a page for each command. Its date is that of the revision that mcpcheck judges by, not that of
-// the build.
+// writeManPages writes a manual page for each command. Its date is that of the newest legacy revision, so that pages do
+// not depend on the time of the build.
 func writeManPages(root *cobra.Command, dir string) error {
 	date, err := time.Parse(time.DateOnly, catalogue.NewestLegacy)
 	if err != nil {
 		return err
 	}
-	root.DisableAutoGenTag = true // it has the time of the build
+	root.DisableAutoGenTag = true // the tag contains the time of the build
 	prepareForMan(root)
 	header := doc.GenManHeader{Date: &date, Source: "mcpcheck " + build.Version(), Manual: "mcpcheck manual"}
 	return doc.GenManTree(root, &header, dir)
 }
 
-// prepareForMan turns the texts of a command and those below it into the Markdown that cobra makes man pages of.
+// prepareForMan converts the texts of a command and its subcommands to Markdown, from which cobra makes manual pages.
 func prepareForMan(cmd *cobra.Command) {
 	cmd.Long = manMarkdown(cmd.Long)
 	groups := groupedFlags(cmd.Flags())
@@ -72,7 +72,7 @@ func prepareForMan(cmd *cobra.Command) {
 			last = f
 		})
 		if i+1 < len(groups) {
-			last.Usage += "\n\n### " + groups[i+1].title // of what follows: cobra writes no headings among flags
+			last.Usage += "\n\n### " + groups[i+1].title // cobra writes no headings among flags
 		}
 	}
 	for _, c := range cmd.Commands() {
@@ -80,8 +80,8 @@ func prepareForMan(cmd *cobra.Command) {
 	}
 }
 
-// manMarkdown is a long text: lines that are indented are code, which Markdown wants indented further; in the others
-// nothing is markup.
+// manMarkdown converts a help text to Markdown: indented lines become code, which needs a deeper indentation, and
+// markup is escaped in other lines.
 func manMarkdown(content string) string {
 	lines := strings.Split(content, "\n")
 	for i, line := range lines {

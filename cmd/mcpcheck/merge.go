@@ -50,19 +50,19 @@ mcpcheck fleet --page --from DIR.`,
 	return cmd
 }
 
-// rejectFleetReports refuses what a fleet has written, but for reports of one server: others are no parts of a run,
-// also where they look as if they were.
+// rejectFleetReports returns an error for files that a fleet has written, except for reports of the same server:
+// reports of different servers are not parts of one run, even if they look so.
 func rejectFleetReports(paths []string) error {
 	server := ""
 	for _, file := range paths {
 		dir := filepath.Dir(file)
 		name := filepath.Base(dir)
-		beside := files.IsRegular(filepath.Join(dir, fleet.RowFile))
+		hasRow := files.IsRegular(filepath.Join(dir, fleet.RowFile))
 		whole := files.IsDir(filepath.Join(file, "servers")) || filepath.Base(file) == fleet.RowFile
-		if whole || beside && server != "" && server != name {
+		if whole || hasRow && server != "" && server != name {
 			return exit.Usagef("%s is of a fleet, whose shards mcpcheck fleet --page --from DIR puts together", file)
 		}
-		if beside {
+		if hasRow {
 			server = name
 		}
 	}

@@ -2,5 +2,5 @@
 
 package main
 
-// raceEnabled reports whether the race detector is built in, which makes processes many times bigger.
+// raceEnabled reports whether the race detector is built in, which multiplies the memory of processes.
 const raceEnabled = false

@@ -10,7 +10,7 @@ import (
 // canListProcesses reports whether this system shows the environment of processes.
 const canListProcesses = true
 
-// processesWith are those that have a variable in their environment.
+// processesWith returns the processes that have a variable in their environment.
 func processesWith(variable string) (found []string) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -25,8 +25,8 @@ func processesWith(variable string) (found []string) {
 	return found
 }
 
-// peakMemory is the most memory that this process has had, in bytes. What the system says of ended processes is no good
-// here: it counts what they were started from.
+// peakMemory returns the peak memory of this process in bytes. What wait reports for an ended process is useless here:
+// it includes the memory of the process that forked it.
 func peakMemory() (bytes int) {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(status), "VmHWM:")

@@ -5,8 +5,8 @@ package main
 // canListProcesses reports whether this system shows the environment of processes.
 const canListProcesses = false
 
-// processesWith finds nothing here.
+// processesWith returns nothing on this system.
 func processesWith(string) []string { return nil }
 
-// peakMemory is not known here.
+// peakMemory returns 0, since it is unknown on this system.
 func peakMemory() int { return 0 }

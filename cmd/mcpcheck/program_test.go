@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestReportMatchesSchema validates JSON reports of runs that ended in every way against the schema that is published;
-// with -whole those of runs of all checks, which are longer.
+// TestReportMatchesSchema validates JSON reports of runs with every exit code against the published schema; with -whole
+// those of runs of all checks, which are longer.
 func TestReportMatchesSchema(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -41,10 +41,10 @@ func TestReportMatchesSchema(t *testing.T) {
 	}
 }
 
-// TestProcessesWith proves that the scripts would see a process that is left behind.
+// TestProcessesWith proves that the scripts would find a process that a run has left.
 func TestProcessesWith(t *testing.T) {
 	if !canListProcesses {
-		t.Skip("this system does not show whose processes are")
+		t.Skip("this system does not show the environment of processes")
 	}
 	t.Parallel()
 	own := markVariable + "=" + t.Name()

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// TestInputLimits: of a file that people name no more is read than it can be meant to have, and the error says so in
-// one line. Files of exactly that length are read.
+// TestInputLimits proves that the files that users name are read up to a limit, and that the error says so in one line.
+// Files of exactly that length are read.
 func TestInputLimits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range []struct {
 		name string
 		most int
-		size string // as it is said
+		// size is the limit as the error states it.
+		size string
 		args string
 	}{
 		{"mcpcheck.yaml", 1 << 20, "1 MiB", "run --plan -- no-such-command"},

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 )
 
-// Messages of a client.
+// These are messages of a client.
 const (
 	initializeMessage = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
@@ -25,7 +25,7 @@ const (
 
 func pingLine(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id) }
 
-// postMessage posts a message of a session, and returns the session's id, which the first answer gives.
+// postMessage posts a message of a session, and returns the session id, which the first response has.
 func postMessage(t *testing.T, at, session, line string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at, strings.NewReader(line))
@@ -53,10 +53,10 @@ func postMessage(t *testing.T, at, session, line string) string {
 	return session
 }
 
-// TestRecordHTTP: the command stands in for a server until Ctrl-C, and says under which URL.
+// TestRecordHTTP proves that the command is a proxy for a server until Ctrl-C, and prints its URL.
 func TestRecordHTTP(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("there is no SIGINT")
+		t.Skip("this system has no SIGINT")
 	}
 	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.HTTPOptions{}, fixtures.Fault{}))
 	defer server.Close()
@@ -73,7 +73,8 @@ func TestRecordHTTP(t *testing.T) {
 	}
 }
 
-// startHTTPRecorder has the program stand in for a server, and returns where it does, and what ends it.
+// startHTTPRecorder starts the program as a proxy for a server; it returns the URL, and a function that ends the
+// program.
 func startHTTPRecorder(t testing.TB, program, file, server string) (at string, end func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program,

@@ -27,15 +27,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestMain makes the test binary three programs: the tests, mcpcheck, and the bad servers.
+// TestMain lets the test binary be three programs: the tests, mcpcheck, and the misbehaving servers.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
 	disableLastRun()
 	testscript.Main(limitedTests{m}, map[string]func(){"mcpcheck": mcpcheckMain, "badserver": badServerMain})
 }
 
-// disableLastRun has nothing remembered of runs, but where a test says so. What the tests build has its cache all the
-// same.
+// disableLastRun makes runs store nothing in the user's cache directory, unless a test sets it. Go builds in the tests
+// keep their cache.
 func disableLastRun() {
 	if os.Getenv("XDG_CACHE_HOME") != "" {
 		return
@@ -46,10 +46,10 @@ func disableLastRun() {
 	os.Setenv("XDG_CACHE_HOME", os.DevNull)
 }
 
-// raceOptions let processes end at once: the race detector else waits a second for races that are still to come.
+// raceOptions let processes exit immediately: the race detector otherwise waits a second for further races.
 const raceOptions = "atexit_sleep_ms=0"
 
-// mcpcheckMain is the program; it also says how much memory it took.
+// mcpcheckMain is mcpcheck; it also writes how much memory it used.
 func mcpcheckMain() {
 	addLoad(1, 0)
 	setMemoryLimits()
@@ -62,32 +62,32 @@ func mcpcheckMain() {
 	os.Exit(code)
 }
 
-// Variables of the environment.
+// These are environment variables of the tests.
 const (
-	peakFileVariable = "MCPCHECK_TEST_PEAK" // where mcpcheck writes its peak memory
-	markVariable     = "MCPCHECK_TEST_MARK" // by which the processes of a test are known
+	peakFileVariable = "MCPCHECK_TEST_PEAK" // the file to which mcpcheck writes its peak memory
+	markVariable     = "MCPCHECK_TEST_MARK" // identifies the processes of a test
 )
 
-// TestScript runs testdata/script: what mcpcheck does on the command line, one topic per file. Commands beside those of
-// testscript:
+// TestScript runs testdata/script: the behaviour of mcpcheck on the command line, one topic per file. These commands
+// are additions to those of testscript:
 //
-//	status CODE COMMAND…    runs the command, which must exit with the code
-//	some CHECKS CODE RUN…   … and tries only these checks, but with -whole all
+//	status CODE COMMAND…    runs the command, which has to exit with the code
+//	some CHECKS CODE RUN…   … and runs only these checks, except with -whole
 //	misuse COMMAND…         … with code 2 and one line on stderr
 //	interrupt FILE COMMAND… … sends SIGINT once the file is there; code 130
-//	hangup, killed          … the same with SIGHUP, and with SIGKILL, which leaves no code
-//	report FILE…            the files are reports: JSON that keeps its schema, or JUnit XML
-//	same FILE FILE          two JSON reports say the same, times apart
-//	verdicts FILE FILE      two JSON reports are the same, times and wires apart
-//	memory MB               the last mcpcheck took less
-//	taken VARIABLE          somebody listens on the port that the variable says
+//	hangup, killed          … the same with SIGHUP, or with SIGKILL, after which there is no code
+//	report FILE…            the files are reports: JSON that matches its schema, or JUnit XML
+//	same FILE FILE          two JSON reports are equal except for times
+//	verdicts FILE FILE      two JSON reports are equal except for times and evidence
+//	memory MB               the last mcpcheck used less
+//	taken VARIABLE          a listener occupies a port; the variable is set to it
 //	variable NAME=VALUE…    sets variables of the environment of testdata/inside
 //
-// Besides those of testscript there are two conditions: [whole], and [nohup], which says that the tests run under
-// nohup, and so does what they start.
+// It also adds two conditions: [whole], and [nohup], which says that the tests run under nohup, and so do the programs
+// that they start.
 //
-// After each script, no process that it started may be left. Each has a deadline of its own: how long all of them take
-// together depends on how busy the machine is.
+// After each script, none of its processes may be left. Each script has its own deadline, since the time for all of
+// them depends on the load of the machine.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	for _, file := range scriptFiles(t, "script") {
@@ -98,15 +98,15 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestScriptInside runs testdata/inside: what mcpcheck says of wrong use, and what else it says without a server. In
-// these scripts status and misuse have it run in this process, hence one script after the other.
+// TestScriptInside runs testdata/inside: what mcpcheck prints for wrong usage, and other output without a server. In
+// these scripts status and misuse run mcpcheck in this process, hence one script after the other.
 func TestScriptInside(t *testing.T) {
 	for _, file := range scriptFiles(t, "inside") {
 		t.Run(scriptName(file), func(t *testing.T) { runScript(t, file, setUpInside) })
 	}
 }
 
-// scriptFiles are the scripts in a directory of testdata.
+// scriptFiles returns the scripts in a directory of testdata.
 func scriptFiles(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
@@ -126,10 +126,10 @@ func runScript(t *testing.T, file string, setup func(*testscript.Env) error) {
 	})
 }
 
-// How long tests wait for what comes sooner by far, also where a machine is busy: only a test that fails takes as long.
+// These are generous timeouts: only a test that fails takes as long.
 const (
-	scriptTimeout = 8 * time.Minute // for a script
-	waitTimeout   = time.Minute     // for one thing
+	scriptTimeout = 8 * time.Minute // of a script
+	waitTimeout   = time.Minute     // of one wait
 )
 
 var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
@@ -141,7 +141,7 @@ var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
 	"killed": cmdSignal(os.Kill, -1),
 }
 
-// scriptCondition reports whether something is so that is no condition of testscript's own.
+// scriptCondition evaluates the conditions that testscript does not have.
 func scriptCondition(name string) (bool, error) {
 	switch name {
 	case "nohup":
@@ -152,7 +152,8 @@ func scriptCondition(name string) (bool, error) {
 	return false, fmt.Errorf("unknown condition %q", name)
 }
 
-// scriptT is the test of one script, which runs in it and not beside it: so its time begins when it does.
+// scriptT is the test of one script. It runs the script in the same test rather than in a parallel subtest, so that its
+// deadline begins when the script does.
 type scriptT struct{ *testing.T }
 
 func (s scriptT) Run(_ string, run func(testscript.T)) { run(s) }
@@ -168,16 +169,16 @@ func setUpScript(env *testscript.Env) error {
 	return nil
 }
 
-// insideKey is the key of the test in whose process mcpcheck is run.
+// insideKey is the key of the test in whose process mcpcheck runs.
 type insideKey struct{}
 
-// setUpInside gives this process the environment of the script, until its test ends.
+// setUpInside gives this process the environment of the script until the test ends.
 func setUpInside(env *testscript.Env) error {
 	t := env.T().(scriptT).T
 	env.Values[insideKey{}] = t
 	err := setUpScript(env)
 	for _, v := range env.Vars {
-		// others are the script's alone
+		// Only the script itself uses the other variables.
 		if name, value, _ := strings.Cut(v, "="); variableNamePattern.MatchString(name) {
 			t.Setenv(name, value)
 		}
@@ -199,7 +200,7 @@ func cmdVariable(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// expectNoProcesses fails when a process with that variable does not go away.
+// expectNoProcesses fails when a process with a variable in its environment does not exit.
 func expectNoProcesses(t testscript.T, own string) {
 	if !canListProcesses {
 		t.Log("not looked for processes that are left behind: this system does not show whose they are")
@@ -220,7 +221,7 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	expectExit(ts, args[0], args[1:])
 }
 
-// cmdSome has a run try these checks only, but with -whole all.
+// cmdSome runs only the given checks, except with -whole.
 func cmdSome(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: some CHECKS CODE mcpcheck run …")
@@ -228,7 +229,7 @@ func cmdSome(ts *testscript.TestScript, neg bool, args []string) {
 	expectExit(ts, args[1], slices.Insert(args[2:], 2, onlyFlags(args[0])...))
 }
 
-// expectExit runs a command, which must exit with the code, and returns what it wrote.
+// expectExit runs a command, which has to exit with the code, and returns its output.
 func expectExit(ts *testscript.TestScript, code string, command []string) (stdout, stderr string) {
 	want, err := strconv.Atoi(code)
 	ts.Check(err)
@@ -251,7 +252,7 @@ func runInProcess(ts *testscript.TestScript, args []string) (code int, stdout, s
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	defer os.Chdir(before)
-	defer signal.Reset() // so that Ctrl-C ends the tests, though mcpcheck has waited for it in this process
+	defer signal.Reset() // so that Ctrl-C ends the tests again
 	var out, complaints bytes.Buffer
 	code = run(args, strings.NewReader(""), io.MultiWriter(&out, ts.Stdout()), io.MultiWriter(&complaints, ts.Stderr()))
 	return code, out.String(), complaints.String()
@@ -283,7 +284,7 @@ func cmdMisuse(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdSignal is the command that runs another one, in the environment that the script began with, and sends it a signal.
+// cmdSignal returns a command that runs another one, in the environment at the start of the script, and signals it.
 func cmdSignal(with os.Signal, want int) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 2 {
@@ -309,7 +310,7 @@ func cmdSignal(with os.Signal, want int) func(*testscript.TestScript, bool, []st
 	}
 }
 
-// initialEnvKey is the key of what the environment was when the script began.
+// initialEnvKey is the key of the environment at the start of the script.
 type initialEnvKey struct{}
 
 func awaitFile(name string, stop <-chan struct{}) (there bool) {
@@ -338,7 +339,7 @@ func cmdReport(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// validateReport reports how a report breaks its schema.
+// validateReport returns an error when a report does not match its schema.
 func validateReport(content []byte) error {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "schemas", "report.schema.json"))
 	if err != nil {
@@ -365,8 +366,8 @@ func validateXML(content []byte) error {
 	}
 }
 
-// cmdSame compares two JSON reports without what time has put into them. Calls are made side by side: what is sent and
-// what comes may be in any order, and have any id.
+// cmdSame compares two JSON reports without times. Since calls are parallel, it ignores the order and the ids of
+// messages.
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: same FILE FILE")
@@ -377,8 +378,8 @@ func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdVerdicts compares two JSON reports without times, and without the evidence, in which ids and their order depend on
-// who has used a session before.
+// cmdVerdicts compares two JSON reports without times and evidence: ids and order there depend on which checks used a
+// session before.
 func cmdVerdicts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: verdicts FILE FILE")
@@ -411,10 +412,10 @@ func wireMessages(ts *testscript.TestScript, name string) (messages []string) {
 
 var idPattern = regexp.MustCompile(`"id":\d+`)
 
-// progressPattern is what a run that takes its time says in a pipe, as one does where a machine is busy.
+// progressPattern matches the progress that a slow run writes to a pipe.
 var progressPattern = regexp.MustCompile(`(?m)^mcpcheck: (\S+ · )?(\d+/\d+ · )?\d+ s( · .*)?\n`)
 
-// cmdSilent says that the command before has written nothing to stderr but progress.
+// cmdSilent checks that the previous command wrote nothing to stderr except progress.
 func cmdSilent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: silent")
@@ -434,7 +435,7 @@ func cmdMemory(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	took := peak >> 20
 	ts.Logf("%d MB at the peak", took)
-	if took > most && !raceEnabled { // the race detector multiplies it
+	if took > most && !raceEnabled { // the race detector multiplies memory
 		ts.Fatalf("mcpcheck took %d MB, more than %d", took, most)
 	}
 }

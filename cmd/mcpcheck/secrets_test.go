@@ -19,8 +19,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// TestSecretsAreRedacted plants a secret in every place where an operator may give one, has a server repeat all that it
-// is told wherever it can, and searches all that mcpcheck writes.
+// TestSecretsAreRedacted puts a secret into every place where an operator may give one, makes a server repeat its input
+// wherever it can, and searches all output of mcpcheck for the secrets.
 func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	secrets := map[string]string{
@@ -33,7 +33,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 		"inherited": "s3cret-inherited-key",
 		"flag":      "s3cret-behind-a-flag",
 	}
-	secrets["altered"] = strings.TrimSuffix(secrets["bearer"], "n") // of which a check changes the last character
+	secrets["altered"] = strings.TrimSuffix(secrets["bearer"], "n") // a check changes its last character
 	echo := httptest.NewServer(http.HandlerFunc(serveRepeatingInput))
 	t.Cleanup(echo.Close)
 	u, err := url.Parse(echo.URL + "/mcp")
@@ -104,8 +104,8 @@ func TestSecretsAreRedacted(t *testing.T) {
 	}
 }
 
-// TestRecordSecretsAreRedacted: what the server tells of its command and its environment is redacted in a record, and
-// passed on as it is.
+// TestRecordSecretsAreRedacted proves that what a server writes about its command and its environment is redacted in a
+// record, and forwarded unchanged.
 func TestRecordSecretsAreRedacted(t *testing.T) {
 	const flag, inherited = "s3cret-behind-a-flag", "s3cret-inherited-key"
 	file := filepath.Join(t.TempDir(), "wire.jsonl")
@@ -113,9 +113,9 @@ func TestRecordSecretsAreRedacted(t *testing.T) {
 		"badserver", "leak", "--api-key", flag)
 	cmd.Env = append(os.Environ(), "SERVICE_API_KEY="+inherited)
 	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}` + "\n")
-	passed, _ := cmd.Output() // that server exits as it likes
+	passed, _ := cmd.Output() // the exit status of that server does not matter
 	if !strings.Contains(string(passed), flag) {
-		t.Errorf("the client was told\n%s", passed)
+		t.Errorf("the client got\n%s", passed)
 	}
 	record := readFile(t, file)
 	if !strings.Contains(record, "[redacted]") {
@@ -128,7 +128,7 @@ func TestRecordSecretsAreRedacted(t *testing.T) {
 	}
 }
 
-// secretForms are the ways in which a secret may be written.
+// secretForms returns the forms in which a secret may be written.
 func secretForms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	escaped := strings.Trim(string(text.CompactJSON(secret)), `"`)
@@ -145,8 +145,8 @@ func secretForms(secret string) []string {
 	}
 }
 
-// serveRepeatingInput is a server of MCP that tells what it was told: in names, results, errors, headers and bodies of
-// HTTP errors.
+// serveRepeatingInput is an MCP server that repeats its input: in names, results, errors, headers and bodies of HTTP
+// errors.
 func serveRepeatingInput(w http.ResponseWriter, r *http.Request) {
 	told := fmt.Sprint(r.Header, " ", r.URL, " ", r.URL.Query())
 	body, _ := io.ReadAll(r.Body)

@@ -24,7 +24,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// serveFlags say what the built-in server is like.
+// serveFlags are the flags of serve, which say how the built-in server behaves.
 type serveFlags struct {
 	fault      string
 	variation  string
@@ -106,7 +106,7 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	}, change))
 }
 
-// serverExit is how the process of a server ends.
+// serverExit returns the error for the exit status of a server.
 func serverExit(code int) error {
 	if code != 0 {
 		return exit.Status(code)
@@ -114,7 +114,7 @@ func serverExit(code int) error {
 	return nil
 }
 
-// serveHTTP serves over HTTP until a signal comes.
+// serveHTTP serves over HTTP until a signal arrives.
 func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until string) error {
 	if f.sse && f.stateless {
 		return exit.Usagef("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
@@ -147,7 +147,7 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until s
 		const moment = 200 * time.Millisecond
 		ctx, cancel := context.WithTimeout(context.Background(), moment)
 		defer cancel()
-		server.Shutdown(ctx) // what takes longer is broken off
+		server.Shutdown(ctx) // aborts requests that take longer
 		return nil
 	case err := <-failed:
 		if errors.Is(err, http.ErrServerClosed) {
@@ -157,7 +157,7 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until s
 	}
 }
 
-// webOptions is what the server over HTTP is like; it tells the tokens of a protected one.
+// webOptions returns the options of the server over HTTP; for a protected server it prints the tokens.
 func (f serveFlags) webOptions(cmd *cobra.Command, origin string, exited chan<- int) fixtures.HTTPOptions {
 	w := fixtures.HTTPOptions{
 		SSE: f.sse, Stateless: f.stateless, ExtraTools: f.moreTools, OfficialSuite: f.everything, Revision: f.protocol,
@@ -176,8 +176,8 @@ func (f serveFlags) webOptions(cmd *cobra.Command, origin string, exited chan<- 
 	return w
 }
 
-// serverChange is what is to be changed about the honest server, and the newest revision for it to speak: unless one
-// was asked for, that which shows the change. Empty is the newest of all.
+// serverChange returns the change to the conforming server, and the newest revision that it supports: the requested
+// one, or else the one in which the change has an effect. Empty means the newest of all.
 func (f serveFlags) serverChange() (change fixtures.Fault, until string, err error) {
 	if f.variation == "" {
 		change, err = findFault(f.fault)
@@ -195,8 +195,8 @@ func (f serveFlags) serverChange() (change fixtures.Fault, until string, err err
 	return change, until, err
 }
 
-// revisionOfFault is the newest revision in which the check of a fault is tried, or the one that the fault names; empty
-// when there is no fault. Of the catalogue it reads no more than it needs, since a run starts the server twenty times.
+// revisionOfFault returns the newest revision in which the check of a fault runs, or the one that the fault names; it
+// is empty without a fault. It parses only a part of the catalogue, since a run starts the server twenty times.
 func revisionOfFault(f fixtures.Fault) string {
 	name, _, _ := strings.Cut(f.Check, "/")
 	at := slices.IndexFunc(suites.Areas, func(a suites.Area) bool { return a.Name == name })
@@ -228,7 +228,7 @@ func findFault(id string) (fixtures.Fault, error) {
 	return fixtures.Fault{}, exit.Usagef("no fault %q%s", id, text.Suggestion(id, ids, list))
 }
 
-// signalEvents turns signals into the fixture's own kind of channel.
+// signalEvents converts a channel of signals into one of empty values, which package fixtures expects.
 func signalEvents(signals <-chan os.Signal) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	go func() {

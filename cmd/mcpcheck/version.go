@@ -17,5 +17,5 @@ func newVersionCommand() *cobra.Command {
 	}
 }
 
-// version is set by the linker in releases.
+// version is set by the linker of a release.
 var version = ""

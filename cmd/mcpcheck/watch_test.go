@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// writeFiles makes files with these contents in a new directory.
+// writeFiles creates files with these contents in a new directory.
 func writeFiles(t *testing.T, paths map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -32,8 +32,8 @@ func writeTextFile(t *testing.T, name, content string) {
 	}
 }
 
-// TestWatchServer: the server is judged again when its file changes, what failed first, and then what has changed, and
-// what still blocks. Ctrl-C ends it.
+// TestWatchServer proves that a change of the server's file starts another run, which begins with what failed, and then
+// shows what has changed and what still blocks. Ctrl-C ends it.
 func TestWatchServer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the server is a script of a POSIX shell")
@@ -91,7 +91,7 @@ func TestWatchServer(t *testing.T) {
 	} {
 		_, after, found := strings.Cut(shown, part)
 		if !found {
-			t.Errorf("%q does not come in:\n%s", part, shown)
+			t.Errorf("%q is missing in:\n%s", part, shown)
 		}
 		shown = after
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReplaceFile proves that a file is replaced where it is, with its permissions, and that nothing is left beside it.
+// TestReplaceFile checks that a file is replaced where it is, with its permissions, and that no other file is left.
 func TestReplaceFile(t *testing.T) {
 	dir := t.TempDir()
 	name, link := filepath.Join(dir, "known.yaml"), filepath.Join(dir, "link.yaml")

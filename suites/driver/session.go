@@ -138,8 +138,8 @@ func (s *Session) Stdio() *Stdio {
 	return p
 }
 
-// MarkUnusable marks a session whose server is still busy with something that nobody waits for. The pool does not lend
-// it again, and Close kills its process at once.
+// MarkUnusable marks a session whose server is still busy with something that nobody waits for. The pool does not hand
+// it out again, and Close kills its process immediately.
 func (s *Session) MarkUnusable() {
 	s.mu.Lock()
 	s.unusable = true

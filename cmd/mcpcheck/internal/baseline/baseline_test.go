@@ -11,14 +11,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestEditBaseline proves that an update changes only the lines of the entries that come and go.
+// TestEditBaseline proves that an update changes only the lines of the entries that it adds and removes.
 func TestEditBaseline(t *testing.T) {
 	tests := []struct {
-		name   string
-		text   string
-		remove []string // by check
-		add    []string
-		want   string
+		name string
+		text string
+		// remove are the names of checks whose entries are removed.
+		remove []string
+		// add are the names of checks whose entries are added.
+		add  []string
+		want string
 	}{
 		{name: "the last one goes, another comes",
 			text:   "# head\n\n- check: a/a\n  reason: x # why\n\n# of b\n- check: a/b\n  reason: y\n",
@@ -119,7 +121,7 @@ func TestEditBaselineErrors(t *testing.T) {
 	}
 }
 
-// newTestUpdate is an update of a file by the names of checks.
+// newTestUpdate returns an update of a file, by the names of checks.
 func newTestUpdate(t *testing.T, content string, remove, add []string) Update {
 	entries, err := parse("known.yaml", []byte(content))
 	if err != nil {
@@ -139,7 +141,7 @@ func newTestUpdate(t *testing.T, content string, remove, add []string) Update {
 	return u
 }
 
-// TestReasons proves that whatever a server says can stand in a reason.
+// TestReasons proves that any text of a server can be a reason.
 func TestReasons(t *testing.T) {
 	for _, reason := range []string{
 		`TODO: got "x" \ y`, "a: b # c", "- x", "tab\tfeed\nnull\x00bell\a\x1b[31m\u0085\u2028\ufeff",
@@ -223,8 +225,8 @@ func TestEntriesForFailures(t *testing.T) {
 	}
 }
 
-// FuzzBaseline proves that no text makes the reader or the editor fail otherwise than
-// by an error, and that an edited file says what is meant.
+// FuzzBaseline proves that every text either is an error for the reader and the editor, or is edited to a file that
+// lists the intended entries.
 func FuzzBaseline(f *testing.F) {
 	f.Add("# head\n\n- check: a/a\n  reason: x\n")
 	f.Add("- {check: a/a, reason: x}\n- check: b/*\n  reason: |\n    y\n  flaky: true\n")
@@ -255,7 +257,7 @@ func FuzzBaseline(f *testing.F) {
 	})
 }
 
-// TestUnrecordedText: what a baseline does not list is said.
+// TestUnrecordedText proves that the operator is told which failures a baseline does not list.
 func TestUnrecordedText(t *testing.T) {
 	for want, r := range map[string]report.Report{
 		"": {Results: []report.Result{{Verdict: catalogue.Fail, Gates: true}, {Verdict: catalogue.Inconclusive}}},

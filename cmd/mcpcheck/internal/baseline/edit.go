@@ -17,21 +17,25 @@ import (
 
 // A baseline is edited by whole lines, so that everything but the entries that come and go stays as people wrote it.
 
-// baselineHeader begins a new file.
+// baselineHeader is the comment that a new file begins with.
 const baselineHeader = `# Known failures: mcpcheck run --baseline %s lets them pass, and fails
 # when one no longer fails. mcpcheck baseline removes such entries, and adds new ones.
 # Keys: check (id or glob), reason, revision, transport, subject, expires (2026-12-31), flaky (true).
 `
 
-// lineEditor is a baseline as lines. A line that was taken out is empty.
+// lineEditor edits the text of a baseline by whole lines. A line that was removed is the empty string.
 type lineEditor struct {
-	lines         []string // each with its end
-	entries       []lineRange
-	hasBlankLines bool // blank lines stand between the entries
-	newline       string
+	// lines are the lines of the text, each with its line ending.
+	lines []string
+	// entries are the lines of each entry, in the order of the file.
+	entries []lineRange
+	// hasBlankLines says that blank lines separate the entries.
+	hasBlankLines bool
+	// newline is the line ending of the file.
+	newline string
 }
 
-// lineRange is the lines of an entry, from its first to the one after its last.
+// lineRange are the lines of an entry: start is its first line, end the one after its last, both counted from 0.
 type lineRange struct{ start, end int }
 
 // newLineEditor finds the lines of the entries.
@@ -68,7 +72,7 @@ func newLineEditor(content string) (*lineEditor, error) {
 	return p, nil
 }
 
-// removeEmptyList takes out an empty list that is written as [].
+// removeEmptyList removes an empty list that is written as [].
 func (p *lineEditor) removeEmptyList(list *ast.SequenceNode) error {
 	line := list.Start.Position.Line - 1
 	if len(list.Values) > 0 || strings.TrimSpace(p.lines[line]) != "[]" {
@@ -90,7 +94,7 @@ func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
 func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 
-// removeEntry takes out an entry with the comment right above it, and a blank line where two would be left.
+// removeEntry removes an entry with the comment directly above it, and one blank line where two would be left.
 func (p *lineEditor) removeEntry(entry int) {
 	begin, end := p.entries[entry].start, p.entries[entry].end
 	first := 0
@@ -101,7 +105,7 @@ func (p *lineEditor) removeEntry(entry int) {
 	for lead > first && isComment(p.lines[lead-1]) {
 		lead--
 	}
-	if lead > 0 { // else it is about the file
+	if lead > 0 { // without lines before it, the comment is about the file
 		begin = lead
 	}
 	if end == len(p.lines) || isBlank(p.lines[end]) {
@@ -117,7 +121,7 @@ func (p *lineEditor) removeEntry(entry int) {
 	}
 }
 
-// insertEntries puts entries behind the last one that is left, or at the end.
+// insertEntries inserts entries after the last one that is left, or at the end of the file.
 func (p *lineEditor) insertEntries(entries report.KnownFails) {
 	at, indent, gap := len(p.lines), "", p.endsInText()
 	for _, e := range p.entries {
@@ -138,8 +142,8 @@ func (p *lineEditor) insertEntries(entries report.KnownFails) {
 	p.lines = slices.Insert(p.lines, at, content.String())
 }
 
-// endsInText reports whether the last line that is left is one that a blank line has to part from an entry, for example
-// a comment about the file.
+// endsInText reports whether the last line that is left has to be separated from a new entry by a blank line, as a
+// comment about the file has.
 func (p *lineEditor) endsInText() bool {
 	for _, line := range slices.Backward(p.lines) {
 		if line != "" {
@@ -149,7 +153,7 @@ func (p *lineEditor) endsInText() bool {
 	return false
 }
 
-// entryLines writes an entry.
+// entryLines returns the lines of an entry.
 func entryLines(k report.KnownFail) (lines []string) {
 	lines = []string{"- check: " + k.Check}
 	if k.Revision != "" {
@@ -161,7 +165,7 @@ func entryLines(k report.KnownFail) (lines []string) {
 	return append(lines, "  reason: "+strconv.Quote(k.Reason))
 }
 
-// Write puts the update into the file.
+// Write changes the entries of the file as the update says.
 func (u Update) Write() error {
 	content, err := u.editedText()
 	if err != nil {
@@ -176,7 +180,8 @@ func (u Update) Write() error {
 	return nil
 }
 
-// editedText is the text of the file after the update. It is read again, to be sure that it says what is meant.
+// editedText returns the text of the file after the update. It parses the text again to verify that the entries are
+// those that were intended.
 func (u Update) editedText() (string, error) {
 	content := u.text
 	if strings.TrimSpace(content) == "" {
@@ -198,7 +203,7 @@ func (u Update) editedText() (string, error) {
 	return content, nil
 }
 
-// applyTo takes entries out of the lines of a text and puts others in.
+// applyTo removes entries from a text and inserts others.
 func (u Update) applyTo(content string) (string, error) {
 	p, err := newLineEditor(content)
 	if err != nil {

@@ -1,11 +1,11 @@
 // Package baseline reads, updates and writes files of known failures.
 //
-// A File has the entries of such a file and its text. What an entry means for a result is decided by report.KnownFails;
-// here is what makes a file of it: Read is strict and bounded, and its errors name the line.
+// A File holds the entries of such a file and its text. What an entry means for a result is decided by
+// report.KnownFails; this package handles the file: Read is strict and bounded, and its errors name the line.
 //
-// UpdateFor compares a file with a report: entries for failures that are new, and entries to remove, which fail no
-// more. Update.Write changes only the lines of those in the file (edit.go): comments, order and spacing of all others
-// stay as a person has written them.
+// UpdateFor compares a file with a report: it returns entries to add, for failures that are new, and entries to remove,
+// for failures that no longer occur. Update.Write changes only the lines of these entries (edit.go): comments, order
+// and spacing of everything else stay as a person wrote them.
 package baseline
 
 import (
@@ -32,15 +32,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// File is a file of known fails, as of a day.
+// File is a file of known failures. Entries that have expired are judged by its date Today.
 type File struct {
-	Name    string // empty: there is none
-	text    string // as it was read
+	// Name is the path of the file; it is empty when there is none.
+	Name string
+	// text is the content of the file as it was read.
+	text    string
 	Entries report.KnownFails
 	Today   time.Time
 }
 
-// Read reads a file of known fails.
+// Read reads a file of known failures. Its errors are of wrong usage and name the place.
 func Read(name string) (b File, err error) {
 	b = File{Name: name, Today: time.Now()}
 	content, err := files.ReadAtMost(name, MaxBytes)
@@ -55,13 +57,13 @@ func Read(name string) (b File, err error) {
 	return b, err
 }
 
-// Bounds of what is read: the YAML reader is slow on what is nested deeply.
+// The limits keep the YAML parser fast, which is slow with deep nesting.
 const (
 	MaxBytes = 128 << 10
 	maxDepth = 1000
 )
 
-// parse reads the text of a file of known fails.
+// parse parses the text of a file of known failures. The name is for errors.
 func parse(name string, content []byte) (entries report.KnownFails, err error) {
 	switch {
 	case len(content) > MaxBytes:
@@ -93,13 +95,13 @@ func parse(name string, content []byte) (entries report.KnownFails, err error) {
 	return entries, nil
 }
 
-// normalizeNewlines is a text with the ends of lines by which the YAML reader counts lines well.
+// normalizeNewlines returns a text with the line endings that the YAML parser counts correctly.
 func normalizeNewlines(content []byte) []byte {
 	return bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 }
 
-// nestingDepth is how deeply a text is nested, at most: by brackets that are open at a time, or by dashes at the
-// beginning of a line.
+// nestingDepth returns how deeply a text is nested at most: by brackets that are open at the same time, or by dashes at
+// the beginning of a line.
 func nestingDepth(content []byte) (deepest int) {
 	open := 0
 	for line := range bytes.Lines(content) {
@@ -118,7 +120,7 @@ func nestingDepth(content []byte) (deepest int) {
 	return deepest
 }
 
-// validateEntry finds what is wrong with an entry, and under which key.
+// validateEntry returns what is wrong with an entry, and the key that is wrong.
 func validateEntry(k report.KnownFail) (key string, err error) {
 	_, badGlob := path.Match(k.Check, "")
 	_, badDate := time.Parse(time.DateOnly, k.Expires)
@@ -142,10 +144,11 @@ func validateEntry(k report.KnownFail) (key string, err error) {
 	return "", nil
 }
 
-// yamlList is the list that a baseline is; it has no node when it is empty.
+// yamlList is the list of a baseline in its syntax tree; node is nil when the list is empty.
 type yamlList struct{ node *ast.SequenceNode }
 
-// readYAMLList finds the list in a text: of plain maps of plain values, since entries are taken out by their lines.
+// readYAMLList finds the list in a text. It accepts only flat maps of scalars, since entries are removed by their
+// lines.
 func readYAMLList(name string, content []byte) (yamlList, error) {
 	file, err := parser.ParseBytes(content, 0)
 	if err != nil {
@@ -185,12 +188,12 @@ func readYAMLList(name string, content []byte) (yamlList, error) {
 	return yamlList{list}, nil
 }
 
-// scalarTypes are what the values of an entry may be.
+// scalarTypes are the types that a value of an entry may have.
 var scalarTypes = []ast.NodeType{
 	ast.StringType, ast.LiteralType, ast.BoolType, ast.IntegerType, ast.FloatType, ast.NullType,
 }
 
-// startToken is where an entry begins: its dash, or what it holds in a list in brackets.
+// startToken returns the token that entry i begins with: its dash, or its first token in a list in brackets.
 func (l yamlList) startToken(i int) *token.Token {
 	if dash := l.node.Entries[i].Start; dash != nil {
 		return dash
@@ -198,7 +201,7 @@ func (l yamlList) startToken(i int) *token.Token {
 	return l.node.Values[i].GetToken()
 }
 
-// position is where the value of an entry's key stands, as :line:column; empty when there is none.
+// position returns the place of the value under a key of entry i, as :line:column; it is empty when there is none.
 func (l yamlList) position(i int, key string) string {
 	if value := yamlfile.MapValue(l.node.Values[i], key); value != nil {
 		return yamlfile.TokenPosition(value.GetToken())
@@ -206,7 +209,7 @@ func (l yamlList) position(i int, key string) string {
 	return ""
 }
 
-// validateDirectory finds what keeps the file from being made, before a server is started.
+// validateDirectory finds out before a server is started whether the file can be created.
 func (b File) validateDirectory() error {
 	if dir := filepath.Dir(b.Name); !files.IsDir(dir) {
 		return exit.Usagef("cannot write %s: no directory %s; create it first", b.Name, dir)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Open reads the file of known fails that is to be updated, if there is one.
+// Open reads the file of known failures that is to be updated. A file that does not exist is an empty one.
 func Open(name string) (File, error) {
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		b := File{Name: name, Today: time.Now()}
@@ -23,8 +23,8 @@ func Open(name string) (File, error) {
 	return Read(name)
 }
 
-// UnrecordedText says what gates though the baseline lists every failure, and which failures it does not list; empty if
-// there are none.
+// UnrecordedText says which results still count against the exit code after an update, because a baseline cannot list
+// them; it is empty when there are none.
 func UnrecordedText(rep report.Report) (said string) {
 	n := 0
 	for _, r := range rep.Results {
@@ -41,7 +41,7 @@ func UnrecordedText(rep report.Report) (said string) {
 	return said
 }
 
-// Update is what a run changes in a baseline.
+// Update is the difference that a run makes to a baseline; see File.UpdateFor.
 type Update struct {
 	File
 	added     report.KnownFails
@@ -49,12 +49,12 @@ type Update struct {
 	unchanged report.KnownFails
 }
 
-// isRemoved reports whether an entry is to be taken out.
+// isRemoved reports whether the update removes an entry.
 func (u Update) isRemoved(k report.KnownFail) bool {
 	return slices.ContainsFunc(u.removed, func(s report.StaleEntry) bool { return s.Line == k.Line })
 }
 
-// String says what the update does, an entry in each line.
+// String describes the update, with a line for each entry.
 func (u Update) String() string {
 	var b strings.Builder
 	line := func(mark string, parts ...string) {
@@ -79,7 +79,7 @@ func (u Update) String() string {
 	return b.String() + "\n"
 }
 
-// UpdateFor finds what a report changes in the baseline.
+// UpdateFor returns the changes that make the baseline list exactly the failures of a report.
 func (b File) UpdateFor(rep report.Report) Update {
 	u := Update{File: b, removed: rep.Baseline.Stale, added: entriesForFailures(rep)}
 	for _, k := range b.Entries {
@@ -90,12 +90,12 @@ func (b File) UpdateFor(rep report.Report) Update {
 	return u
 }
 
-// entriesForFailures are entries for the fails that gate: one for each check or, of one that fails in some of the
-// revisions that were judged, one for each of these.
+// entriesForFailures returns entries for the failures that gate: one for each check, or one for each revision where a
+// check fails in only some of the revisions that were judged.
 func entriesForFailures(rep report.Report) (entries report.KnownFails) {
 	transport := rep.Target.Transport
 	if transport == "stdio" {
-		transport = "" // what most servers have only
+		transport = "" // most servers have only this transport, so an entry need not name it
 	}
 	for _, r := range rep.Results {
 		if r.Verdict != catalogue.Fail || !r.Gates {
@@ -115,7 +115,7 @@ func entriesForFailures(rep report.Report) (entries report.KnownFails) {
 	return entries
 }
 
-// reasonFor is why a failure is accepted: the SDK and its issue, or what the operator is to replace.
+// reasonFor returns the reason of a new entry: the SDK and its issue, or a text that the operator is to replace.
 func reasonFor(r report.Result) string {
 	switch {
 	case r.SDK == nil:
@@ -128,17 +128,17 @@ func reasonFor(r report.Result) string {
 
 const todoPrefix = "TODO: "
 
-// maxReasonLength is how much of what a server said stands in a reason.
+// maxReasonLength is how many bytes of a server's text a reason may hold.
 const maxReasonLength = 200
 
-// failsInAllRevisions reports whether a check fails in all revisions in which it applies.
+// failsInAllRevisions reports whether a check fails in every revision in which it applies.
 func failsInAllRevisions(results []report.Result, id string) bool {
 	return !slices.ContainsFunc(results, func(r report.Result) bool {
 		return r.ID == id && r.Verdict != catalogue.Fail && r.Verdict != catalogue.Skip
 	})
 }
 
-// entryLabel is an entry without its reason.
+// entryLabel returns an entry as a text without its reason.
 func entryLabel(k report.KnownFail) string {
 	words := []string{k.Check, k.Revision, k.Transport, k.Subject}
 	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")

@@ -1,8 +1,8 @@
-// Package build knows the version of this build of mcpcheck.
+// Package build holds the version of this build of mcpcheck.
 //
-// The variable that the linker of a release sets is main.version, so that the flag -X main.version stays short; main
-// hands it on as Release before anything else runs. Where none was set, Version is that of the module that the program
-// was installed from, or devel. Every report, trace and set of requirements has it.
+// The linker of a release sets main.version, so that the flag -X main.version stays short; main copies it to Release
+// before anything else runs. Version returns Release or, where that is empty, the version of the module that the
+// program was installed from, or devel. Every report, trace and requirement set contains it.
 package build
 
 import (
@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Release is the version of a release; empty: this build is none. main sets it.
+// Release is the version of a release; it is empty in any other build. Function main sets it.
 var Release = ""
 
-// Version is the version of this build: that of a release, or of the module that it was installed from.
+// Version returns the version of this build: that of a release, or of the module that it was installed from.
 func Version() string {
 	if Release != "" {
 		return Release

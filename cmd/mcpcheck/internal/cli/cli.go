@@ -1,10 +1,10 @@
-// Package cli has what the flags of all commands have in common.
+// Package cli holds what the flags of all commands have in common.
 //
-// Flags that exclude each other are marked where they are defined (MarkExclusive), and found in one place before a
-// command runs (ValidateFlags), together with flags that were given an empty value. Errors of the library for flags are
-// put into plain words (FlagError). FlagArgs writes flags as they were given, for commands that are to be copied.
+// Commands mark flags that exclude each other where they define them (MarkExclusive). ValidateFlags checks this in one
+// place before a command runs, and finds flags that were given an empty value. FlagError rewords errors of the flag
+// library. FlagArgs writes flags as they were given, for command lines that users copy.
 //
-// It knows no flag by its name: those of a run are in package config, others in the file of their command.
+// The package knows no flag by its name: those of a run are in package config, others in the file of their command.
 package cli
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// exclusiveAnnotation is the annotation of flags of which one may be given: its values are their names, a set in each.
+// exclusiveAnnotation is the pflag annotation that lists the sets of mutually exclusive flags that a flag belongs to.
 const exclusiveAnnotation = "mcpcheck-excludes"
 
-// MarkExclusive makes flags such that one of them may be given.
+// MarkExclusive marks flags of which only one may be given.
 func MarkExclusive(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		sets := append(flags.Lookup(name).Annotations[exclusiveAnnotation], strings.Join(names, " "))
@@ -34,9 +34,9 @@ func MarkExclusive(flags *pflag.FlagSet, names ...string) {
 	}
 }
 
-// ValidateFlags finds flags that were given without their value, and such that exclude each other.
+// ValidateFlags returns an error for a flag without its value, and for two flags that exclude each other.
 func ValidateFlags(flags *pflag.FlagSet) (err error) {
-	given := map[string]string{} // by set
+	given := map[string]string{} // the flag that was given, by its set
 	flags.Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
@@ -55,7 +55,7 @@ func ValidateFlags(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// FlagError says in plain words what is wrong with a flag.
+// FlagError returns an error of the flag library in plain words, as an error of wrong usage.
 func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -70,7 +70,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// flagTypeTexts says what values a flag takes, by the name that pflag has for its type.
+// flagTypeTexts describes the values that a flag takes, by pflag's name of its type.
 var flagTypeTexts = map[string]string{
 	"duration": "a duration such as 5s or 500ms",
 	"int":      "a whole number",
@@ -78,7 +78,7 @@ var flagTypeTexts = map[string]string{
 	"bool":     "true or false",
 }
 
-// unknownFlagError adds to an unknown flag the one that was probably meant, or that it is one of the server's.
+// unknownFlagError suggests the flag that was probably meant, or says that the flag may be one of the server's.
 func unknownFlagError(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if words := cmd.Flags().Args(); cmd.Name() == "run" && len(words) > 0 {
 		return fmt.Errorf("%w; if it is the server's, say mcpcheck run -- %s …", err, strings.Join(words, " "))
@@ -91,7 +91,7 @@ func unknownFlagError(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return err
 }
 
-// FlagArgs are the flags of these names as they were given.
+// FlagArgs returns those of the named flags that were given, as arguments of a command line.
 func FlagArgs(flags *pflag.FlagSet, names []string) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
@@ -100,7 +100,7 @@ func FlagArgs(flags *pflag.FlagSet, names []string) (words []string) {
 		case !slices.Contains(names, f.Name):
 		case many:
 			words = append(words, "--"+f.Name, strings.Join(list.GetSlice(), ","))
-		case f.NoOptDefVal == value: // of a switch
+		case f.NoOptDefVal == value: // a switch
 			words = append(words, "--"+f.Name)
 		case f.NoOptDefVal != "":
 			words = append(words, "--"+f.Name+"="+value)

@@ -1,12 +1,12 @@
-// Package config knows what a run may be asked for: by flags, by mcpcheck.yaml, and by both together.
+// Package config holds what a run may be asked for: by flags, by mcpcheck.yaml, and by both together.
 //
-// File has the keys of mcpcheck.yaml, which are those of an entry in a list of servers too; Flags has what the command
-// line says, with the functions that define the flags. Resolve puts both together: a flag wins over the file, and the
-// file over the default of the flag. The Options that come out are found to be good as far as that can be told without
-// looking at anything else, and every error names the flag, or the place in the file, that is to be changed.
+// File has the keys of mcpcheck.yaml, which an entry in a list of servers has too; Flags has the command line, with the
+// functions that define the flags. Resolve combines them into Options: a flag takes precedence over the file, and the
+// file over the default of the flag. Options are valid as far as that can be decided without looking at anything else,
+// and every error names the flag, or the place in the file, that has to be changed.
 //
-// A key that is new is a field of File, a line of Merge and of the flags, and a property in schemas/config.schema.json;
-// tests hold the four together. Where a server is (Address) is filled in by packages hosts and target.
+// A new key is a field of File, a line of Merge and of the flags, and a property in schemas/config.schema.json; tests
+// keep the four consistent. Packages hosts and target find where a server is (Address).
 package config
 
 import (
@@ -38,48 +38,76 @@ import (
 // DefaultFile is the file that is read when --config names none.
 const DefaultFile = "mcpcheck.yaml"
 
-// unsupportedConfigFile is what some call it, which is not read.
+// unsupportedConfigFile is a misspelling of DefaultFile. It is never read, but mcpcheck mentions it.
 const unsupportedConfigFile = "mcpcheck.yml"
 
-// File is mcpcheck.yaml: what holds for every run on one server. Flags win. Its paths are relative to the current
-// directory, wherever the file is. The schema is schemas/config.schema.json.
+// File is mcpcheck.yaml: the settings that hold for every run on one server. Flags take precedence. Relative paths are
+// relative to the current directory, wherever the file is. The schema is schemas/config.schema.json.
 type File struct {
-	Command        []string           `yaml:"command"`         // that starts the server
-	URL            string             `yaml:"url"`             // of a server over HTTP
-	Env            map[string]string  `yaml:"env"`             // added to the environment of the command
-	Cwd            string             `yaml:"cwd"`             // working directory of the command
-	Headers        map[string]string  `yaml:"headers"`         // by name, the variable that holds the value
-	BearerEnv      string             `yaml:"bearer-env"`      // variable that holds a bearer token
-	Protocol       string             `yaml:"protocol"`        // auto, all or a revision
-	Profile        string             `yaml:"profile"`         // release, spec, strict or directory
-	SDK            string             `yaml:"sdk"`             // show or gate
-	Calls          string             `yaml:"calls"`           // safe, none, invalid or all
-	Arguments      map[string]check.M `yaml:"arguments"`       // by tool: valid and harmless
-	ProtectedState []string           `yaml:"protected-state"` // tools whose requestState is to be protected
-	Only           []string           `yaml:"only"`            // checks to run
-	Skip           []SkipEntry        `yaml:"skip"`            // checks to leave out
-	Timeout        time.Duration      `yaml:"timeout"`         // for one answer
-	StartTimeout   time.Duration      `yaml:"start-timeout"`   // until the server answers the first request
-	Budget         time.Duration      `yaml:"budget"`          // for the whole run
-	MaxMessage     string             `yaml:"max-message"`     // the longest that is read
-	Jobs           int                `yaml:"jobs"`            // checks at a time
-	Seed           int64              `yaml:"seed"`            // for the values that are made
-	Reports        ReportFiles        `yaml:"reports"`         // that every run writes
-	Baseline       string             `yaml:"baseline"`        // file of known fails
+	// Command is the command that starts the server.
+	Command []string `yaml:"command"`
+	// URL is the endpoint of a server over HTTP.
+	URL string `yaml:"url"`
+	// Env are variables that are added to the environment of the command.
+	Env map[string]string `yaml:"env"`
+	// Cwd is the working directory of the command; empty is the current one.
+	Cwd string `yaml:"cwd"`
+	// Headers are HTTP headers by their names; each value is the name of the environment variable that holds the value.
+	Headers map[string]string `yaml:"headers"`
+	// BearerEnv is the name of the environment variable that holds a bearer token.
+	BearerEnv string `yaml:"bearer-env"`
+	// Protocol is ProtocolAuto, ProtocolAll or a revision.
+	Protocol string `yaml:"protocol"`
+	// Profile is the gate profile: release, spec, strict or directory.
+	Profile string `yaml:"profile"`
+	// SDK says whether known deviations of SDKs count against the exit code: show or gate.
+	SDK string `yaml:"sdk"`
+	// Calls is the policy for tool calls: safe, none, invalid or all.
+	Calls string `yaml:"calls"`
+	// Arguments are valid and harmless arguments, by the name of the tool.
+	Arguments map[string]check.M `yaml:"arguments"`
+	// ProtectedState names the tools, prompts and resources whose requestState has to be protected against changes.
+	ProtectedState []string `yaml:"protected-state"`
+	// Only selects the checks that run, by id, glob, area or level; empty selects all.
+	Only []string `yaml:"only"`
+	// Skip are the checks that do not run.
+	Skip []SkipEntry `yaml:"skip"`
+	// Timeout is how long mcpcheck waits for one response.
+	Timeout time.Duration `yaml:"timeout"`
+	// StartTimeout is how long a server may take to answer its first request.
+	StartTimeout time.Duration `yaml:"start-timeout"`
+	// Budget is how long the whole run may take.
+	Budget time.Duration `yaml:"budget"`
+	// MaxMessage is the size of the longest message that is read, such as 16MiB.
+	MaxMessage string `yaml:"max-message"`
+	// Jobs is how many checks run at the same time.
+	Jobs int `yaml:"jobs"`
+	// Seed is the seed of generated values.
+	Seed int64 `yaml:"seed"`
+	// Reports are the report files that every run writes.
+	Reports ReportFiles `yaml:"reports"`
+	// Baseline is the path of a file of known failures.
+	Baseline string `yaml:"baseline"`
 
-	IgnoredFile string   `yaml:"-" json:"-"` // a file beside it that looks like another one
-	Name        string   `yaml:"-" json:"-"` // of the file that was read; empty: none
-	root        ast.Node // as it stands there; nil: there is nothing
-	IsListEntry bool     `yaml:"-" json:"-"` // it is an entry of a list
+	// IgnoredFile is a file in the same directory that looks like a configuration file and is not read.
+	IgnoredFile string `yaml:"-" json:"-"`
+	// Name is the path of the file that was read; it is empty when there was none.
+	Name string `yaml:"-" json:"-"`
+	// root is the syntax tree of the file; nil means that there is none.
+	root ast.Node
+	// IsListEntry says that the configuration is an entry in a list of servers.
+	IsListEntry bool `yaml:"-" json:"-"`
 }
 
-// SkipEntry is checks that are left out.
+// SkipEntry selects checks that do not run.
 type SkipEntry struct {
-	Check  string `yaml:"check"`  // id, glob, area or level
-	Reason string `yaml:"reason"` // why; may be empty
+	// Check is an id, a glob, an area or a level.
+	Check string `yaml:"check"`
+	// Reason is shown in reports; it may be empty.
+	Reason string `yaml:"reason"`
 }
 
-// UnmarshalYAML takes a selector alone as well.
+// UnmarshalYAML also accepts a plain string, which is the selector.
 func (o *SkipEntry) UnmarshalYAML(decode func(any) error) error {
 	if decode(&o.Check) == nil {
 		return nil
@@ -88,7 +116,7 @@ func (o *SkipEntry) UnmarshalYAML(decode func(any) error) error {
 	return decode((*plain)(o))
 }
 
-// NewSkipEntries makes omissions without a reason.
+// NewSkipEntries returns entries without a reason.
 func NewSkipEntries(selectors []string) (list []SkipEntry) {
 	for _, selector := range selectors {
 		list = append(list, SkipEntry{Check: selector})
@@ -96,7 +124,7 @@ func NewSkipEntries(selectors []string) (list []SkipEntry) {
 	return list
 }
 
-// SkipSelectors are what the omissions leave out.
+// SkipSelectors returns the selectors of entries.
 func SkipSelectors(list []SkipEntry) (selectors []string) {
 	for _, o := range list {
 		selectors = append(selectors, o.Check)
@@ -104,7 +132,8 @@ func SkipSelectors(list []SkipEntry) (selectors []string) {
 	return selectors
 }
 
-// ReportFiles says where reports go: a file for each of reporters.Formats, under its name, and a directory.
+// ReportFiles are the paths of report files: one for each of reporters.Formats under its name, and a directory. An
+// empty path means that the report is not written.
 type ReportFiles struct {
 	JSON     string `yaml:"json"`
 	JUnit    string `yaml:"junit"`
@@ -114,10 +143,11 @@ type ReportFiles struct {
 	TAP      string `yaml:"tap"`
 	CTRF     string `yaml:"ctrf"`
 	Badge    string `yaml:"badge"`
-	Dir      string `yaml:"dir"` // for a report of every format
+	// Dir is a directory for a report of every format.
+	Dir string `yaml:"dir"`
 }
 
-// byFormat are the files by the name of their format.
+// byFormat returns the paths by the names of their formats.
 func (r ReportFiles) byFormat() map[string]string {
 	all, paths := reflect.ValueOf(r), map[string]string{}
 	for i := range all.NumField() {
@@ -128,7 +158,7 @@ func (r ReportFiles) byFormat() map[string]string {
 	return paths
 }
 
-// Read reads a configuration file. Without a name it reads mcpcheck.yaml, which need not exist.
+// Read reads a configuration file. An empty name means mcpcheck.yaml, which need not exist.
 func Read(name string) (c File, err error) {
 	optional := name == ""
 	if optional {
@@ -154,7 +184,8 @@ func Read(name string) (c File, err error) {
 	return c, err
 }
 
-// siblingFile is a file of that name in the directory of the configuration; empty when there is none, or none was read.
+// siblingFile returns the path of a file in the directory of the configuration; it is empty when the file does not
+// exist, or no configuration was read.
 func (c File) siblingFile(name string) string {
 	path := filepath.Join(filepath.Dir(c.Name), name)
 	if c.Name == "" || !files.IsRegular(path) {
@@ -163,7 +194,7 @@ func (c File) siblingFile(name string) string {
 	return path
 }
 
-// Parse reads the text of a configuration file.
+// Parse parses the text of a configuration file. The name is for errors.
 func Parse(name string, content []byte) (c File, err error) {
 	if err := yamlfile.Read(name, content, &c); err != nil {
 		return c, err
@@ -176,14 +207,14 @@ func Parse(name string, content []byte) (c File, err error) {
 	return c, nil
 }
 
-// AsListEntry is a configuration that is a value in a list of servers, in the file of that name.
+// AsListEntry returns the configuration as an entry of a list of servers. The value is its place in that file.
 func (c File) AsListEntry(file string, value ast.Node) File {
 	c.Name, c.root, c.IsListEntry = file, value, true
 	c.restoreWrittenNumbers()
 	return c
 }
 
-// restoreWrittenNumbers takes numbers that stand for texts as they are written: 1.10 is not 1.1.
+// restoreWrittenNumbers gives strings that YAML reads as numbers the text that was written: 1.10 must not become 1.1.
 func (c *File) restoreWrittenNumbers() {
 	for i := range c.Command {
 		if number := c.node("command", i); yamlfile.IsNumber(number) {
@@ -197,10 +228,10 @@ func (c *File) restoreWrittenNumbers() {
 	}
 }
 
-// Location is where the value at a path of keys and indices stands, as file:line:column.
+// Location returns the place of the value at a path of keys and indices, as file:line:column.
 func (c File) Location(path ...any) string { return c.Name + c.position(path...) }
 
-// position is that place in the file; empty when there is none.
+// position returns the place of the value at a path, as :line:column; it is empty when there is no value.
 func (c File) position(path ...any) string {
 	if node := c.node(path...); node != nil && node.GetToken() != nil {
 		return yamlfile.TokenPosition(node.GetToken())
@@ -208,7 +239,7 @@ func (c File) position(path ...any) string {
 	return ""
 }
 
-// node is the value at a path of keys and indices; nil when there is none.
+// node returns the value at a path of keys and indices; nil means that there is none.
 func (c File) node(path ...any) ast.Node { return yamlfile.Find(c.root, path...) }
 
 // hasValue reports whether there is a value at a path of keys and indices.
@@ -217,13 +248,15 @@ func (c File) hasValue(path ...any) bool {
 	return node != nil && node.Type() != ast.NullType
 }
 
-// invalidValue is a value that is not allowed, and its place.
+// invalidValue is a value that is not allowed.
 type invalidValue struct {
+	// Path are the keys and indices that lead to the value.
 	Path []any
-	Err  error
+	// Err says what is wrong with the value.
+	Err error
 }
 
-// Validate finds the first value that no flag would take; nil when there is none.
+// Validate returns the first value that the flag of the same name would refuse; nil means that all are valid.
 func (c File) Validate() *invalidValue {
 	for _, find := range []func() *invalidValue{
 		c.validateChoices, c.validateSelectors, c.validateNumbers, c.validateArguments, c.validateEnv, c.validateURL,
@@ -288,11 +321,11 @@ func (c File) validateNumbers() *invalidValue {
 	return nil
 }
 
-// MustBePositive is what is wrong with a key that nonPositiveKey finds.
+// MustBePositive is the text of an error, after the name of a key, for a number that is not greater than 0.
 const MustBePositive = " must be greater than 0"
 
-// nonPositiveKey is a key whose number has to be greater than 0 and is not; empty when there is none. A zero counts
-// only if it was said.
+// nonPositiveKey returns a key whose number has to be greater than 0 and is not; it is empty when there is none. A zero
+// counts only if the user gave it, which said reports.
 func (c File) nonPositiveKey(said func(key string) bool) string {
 	for _, n := range []struct {
 		key   string
@@ -308,8 +341,8 @@ func (c File) nonPositiveKey(said func(key string) bool) string {
 	return ""
 }
 
-// validateArguments finds a tool with nothing behind its name, which would allow calls with whatever can be made from
-// its schema.
+// validateArguments finds a tool without arguments behind its name, as an unfinished file has. It would otherwise allow
+// calls with arguments that are generated from the schema.
 func (c File) validateArguments() *invalidValue {
 	for _, tool := range slices.Sorted(maps.Keys(c.Arguments)) {
 		if c.Arguments[tool] == nil {
@@ -340,11 +373,11 @@ func (c File) validateURL() *invalidValue {
 	return nil
 }
 
-// userInfoPattern is the part of a URL that may hold a secret.
+// userInfoPattern matches the part of a URL that may hold a secret.
 var userInfoPattern = regexp.MustCompile(`//[^/]*@`)
 
-// validateHeaders finds headers that cannot be, and values that are not names of environment variables: those are not
-// shown, since they may be secrets.
+// validateHeaders finds invalid header names, and values that are not names of environment variables. Its errors do not
+// quote such a value, since it may be a secret.
 func (c File) validateHeaders() *invalidValue {
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		path := []any{"headers", name}
@@ -370,10 +403,10 @@ func (c File) validateHeaders() *invalidValue {
 	return nil
 }
 
-// IsVariableName reports whether a text may be the name of an environment variable.
+// IsVariableName reports whether a text is a valid name of an environment variable.
 var IsVariableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString
 
-// ReservedHeaders are headers that belong to the transport.
+// ReservedHeaders are headers that the transport sets, so that users cannot.
 var ReservedHeaders = []string{
 	"Host", "Connection", "Content-Length", "Transfer-Encoding", "Content-Type", "Accept", "Accept-Encoding",
 	"Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id",
@@ -382,8 +415,8 @@ var ReservedHeaders = []string{
 // DefaultBaseline is the file that mcpcheck baseline writes when --baseline names none.
 const DefaultBaseline = "mcpcheck-baseline.yaml"
 
-// SchemaURL is where editors find the schema of mcpcheck.yaml.
+// SchemaURL is the URL of the schema of mcpcheck.yaml, for editors.
 const SchemaURL = "https://raw.githubusercontent.com/mcpcheck/mcpcheck/main/schemas/config.schema.json"
 
-// MaxBytes bounds what is read of mcpcheck.yaml, and of a list of servers with its keys.
+// MaxBytes is the size limit of mcpcheck.yaml, and of a YAML list of servers.
 const MaxBytes = 1 << 20

@@ -15,16 +15,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Flags are what the command line says to run; baseline and init know some of it.
+// Flags are the flags of mcpcheck run. Other commands, such as baseline and init, define only some of them.
 type Flags struct {
-	FileKeys File                   // what mcpcheck.yaml can say as well; Command is what follows --
-	IsGiven  func(flag string) bool // on the command line
+	// FileKeys are the values of flags that are keys of mcpcheck.yaml too. Its Command holds the arguments after --.
+	FileKeys File
+	// IsGiven reports whether a flag is on the command line.
+	IsGiven func(flag string) bool
 
-	RepeatedArgs  []string // what was given of repeatedFlags
-	SelectionArgs []string // and of selectionFlags
-	IsMerged      bool     // the results are of runs that are over
+	// RepeatedArgs are those of repeatedFlags that were given, as arguments.
+	RepeatedArgs []string
+	// SelectionArgs are those of selectionFlags that were given, as arguments.
+	SelectionArgs []string
+	// IsMerged says that the results are those of earlier runs.
+	IsMerged bool
 
-	ConfigFile string // file to read
+	// ConfigFile is the path of --config; empty is mcpcheck.yaml if it exists.
+	ConfigFile string
 	Env        []string
 	Skip       []string
 	Demo       bool
@@ -33,9 +39,11 @@ type Flags struct {
 	Isolate    bool
 	Quick      bool
 	shard      string
-	set        string // file
+	// set is the path of a requirement set.
+	set string
 
-	tentative string // show or gate; empty: show
+	// tentative is show or gate; empty is show.
+	tentative string
 	Trace     string
 	Plan      bool
 	Report    reportFlags
@@ -43,18 +51,23 @@ type Flags struct {
 
 	LastFailed LastFailedFlag
 	Watch      bool
-	WatchPaths []string // files and directories
+	// WatchPaths are files and directories that --watch observes.
+	WatchPaths []string
 
-	Verbose      int
-	Quiet        bool
-	brief        bool
-	OnlyBlocking bool // only what blocks is told, as quiet has it, and what is waited for
+	Verbose int
+	Quiet   bool
+	brief   bool
+	// OnlyBlocking shows only what counts against the exit code, as --quiet does, and what the run waits for.
+	OnlyBlocking bool
 	advice       bool
-	ParentPipe   io.Reader // of a member of a fleet, see package fleet; nil: it is none
-	KeepAllWire  bool      // is kept of all that the member did
+	// ParentPipe is the pipe from the fleet that this run is a member of; nil means that it is not a member of one. See
+	// package fleet.
+	ParentPipe io.Reader
+	// KeepAllWire says that a member of a fleet keeps the wire evidence of all results, not only of failures.
+	KeepAllWire bool
 }
 
-// WithCommandLine takes over what the command line says beside the values of flags.
+// WithCommandLine returns the flags with what a command line says besides the values of flags.
 func (f Flags) WithCommandLine(cmd *cobra.Command, args []string) Flags {
 	f.IsGiven = cmd.Flags().Changed
 	f.RepeatedArgs = cli.FlagArgs(cmd.Flags(), repeatedFlags)
@@ -64,7 +77,7 @@ func (f Flags) WithCommandLine(cmd *cobra.Command, args []string) Flags {
 	return f
 }
 
-// AddAll defines the flags of a run.
+// AddAll defines all flags of a run.
 func (f *Flags) AddAll(cmd *cobra.Command) {
 	f.AddChecks(cmd)
 	flags := cmd.Flags()
@@ -92,10 +105,10 @@ func (f *Flags) AddAll(cmd *cobra.Command) {
 	f.AddConsole(flags)
 }
 
-// AddConsole defines the flags that say what people are shown.
+// AddConsole defines the flags for the output on the console.
 func (f *Flags) AddConsole(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.NoColor, "no-color", false, "disable colour (NO_COLOR works too; FORCE_COLOR enables it in pipes)")
-	// The empty back quotes are for no name of a value: a flag that is counted has none.
+	// Empty back quotes keep pflag from showing a value: a counted flag has none.
 	flags.CountVarP(&f.Verbose, "verbose", "v",
 		"``show the details of all failures; -vv: also all messages of all checks")
 	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "show what blocks, a line each, and the verdict")
@@ -105,7 +118,7 @@ func (f *Flags) AddConsole(flags *pflag.FlagSet) {
 	cli.MarkExclusive(flags, "verbose", "quiet", "brief")
 }
 
-// AddChecks defines the flags that say what is checked, and how.
+// AddChecks defines the flags that select checks and say how they run.
 func (f *Flags) AddChecks(cmd *cobra.Command) {
 	f.AddTarget(cmd)
 	flags := cmd.Flags()
@@ -131,14 +144,14 @@ func (f *Flags) AddChecks(cmd *cobra.Command) {
 	}
 }
 
-// AddSDK defines the flag that says whether known deviations of SDKs gate.
+// AddSDK defines the flag that says whether known deviations of SDKs count against the exit code.
 func (f *Flags) AddSDK(flags *pflag.FlagSet) {
 	flags.StringVar(&f.FileKeys.SDK, "sdk", ShowSDK,
 		"`MODE`: how to treat known deviations of the server's SDK: show (they do not block in the profiles "+
 			"release and spec) or gate (they do)")
 }
 
-// AddTarget defines the flags that say what server is meant, and how it is talked to.
+// AddTarget defines the flags that say which server is tested and how mcpcheck connects to it.
 func (f *Flags) AddTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -171,13 +184,14 @@ func (f *Flags) AddTarget(cmd *cobra.Command) {
 	}
 }
 
-// NeedsURL reports whether a flag was given that has a meaning with a URL only.
+// NeedsURL reports whether a flag was given that makes sense only with a URL.
 func (f Flags) NeedsURL() bool {
 	r := f.Remote
 	return len(r.Headers) > 0 || len(r.HeaderEnv) > 0 || f.FileKeys.BearerEnv != "" || len(r.TokenEnv) > 0 ||
 		r.ContactIssuer || r.SSEURL != "" || r.Insecure || r.Cacert != ""
 }
 
+// Verbosity returns how much the console shows.
 func (f Flags) Verbosity() reporters.Verbosity {
 	switch {
 	case f.Quiet || f.OnlyBlocking:
@@ -192,27 +206,29 @@ func (f Flags) Verbosity() reporters.Verbosity {
 	return reporters.Normal
 }
 
-// LastFailedFlag is the value of --last-failed: a report, or nothing.
+// LastFailedFlag is the value of --last-failed: the path of a report, or NoReportName.
 type LastFailedFlag string
 
 func (l *LastFailedFlag) String() string         { return string(*l) }
 func (l *LastFailedFlag) Set(value string) error { *l = LastFailedFlag(value); return nil }
 func (l *LastFailedFlag) Type() string           { return "" } // the help says --last-failed[=REPORT]
 
-// NoReportName is the value of a --last-failed that stands alone.
+// NoReportName is the value of --last-failed without a value.
 const NoReportName = "REPORT"
 
-// AddWireFlag defines the flag for evidence of all that a fleet's servers did.
+// AddWireFlag defines the flag that keeps the wire evidence of all results of a fleet's servers.
 func AddWireFlag(flags *pflag.FlagSet, wire *bool) {
 	flags.BoolVar(wire, "wire", false, "keep the wire of everything in the reports, not only of what fails or blocks")
 }
 
-// KeepsWire reports whether a result keeps its wire. For each of many servers that of what passes is some megabytes.
+// KeepsWire reports whether a result keeps its wire evidence. For passes it takes megabytes a server, too many for a
+// fleet.
 func (f Flags) KeepsWire(r report.Result) bool {
 	return f.ParentPipe == nil || f.KeepAllWire || r.Gates || r.Verdict == catalogue.Fail ||
 		r.Verdict == catalogue.Error
 }
 
+// CheckIDs returns the ids of all requirements, for the completion of shells.
 func CheckIDs() (ids []string) {
 	for _, r := range suites.All() {
 		ids = append(ids, r.ID)
@@ -220,12 +236,12 @@ func CheckIDs() (ids []string) {
 	return ids
 }
 
-// repeatedFlags are those that are given again as they were: how a server is judged makes a difference to verdicts, or
-// to whether they gate.
+// repeatedFlags are the flags that a command to repeat a check contains as they were given: they affect verdicts, or
+// whether these gate.
 var repeatedFlags = []string{
 	"profile", "sdk", "calls", "timeout", "start-timeout", "budget", "max-message", "jobs", "isolate", "seed",
 	"config", "skip", "baseline", "tentative",
 }
 
-// selectionFlags are those that say what is tested. The command that repeats one check says that itself.
+// selectionFlags select what is tested. A command that repeats one check has its own values for them.
 var selectionFlags = []string{"only", "protocol", "quick"}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestSplitServerName finds the name of --server beside it or apart from it.
+// TestSplitServerName covers the name of --server directly after the flag and elsewhere among the arguments.
 func TestSplitServerName(t *testing.T) {
 	for line, want := range map[string]string{
 		"--server":                  "| |list",
@@ -46,8 +46,8 @@ func TestSplitServerName(t *testing.T) {
 	}
 }
 
-// TestEveryFlagIsRepeated: each flag of run is given again, says where the server is, or is known to make no difference
-// to a verdict.
+// TestEveryFlagIsRepeated proves that each flag of run is in a command that repeats a check, or says where the server
+// is, or is known not to affect a verdict.
 func TestEveryFlagIsRepeated(t *testing.T) {
 	reaching := strings.Fields("url cwd env header header-env bearer-env token-env contact-issuer sse-url insecure " +
 		"cacert demo server servers-file")
@@ -59,7 +59,7 @@ func TestEveryFlagIsRepeated(t *testing.T) {
 	new(Flags).AddAll(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(known, f.Name) {
-			t.Errorf("is --%s to be given again?", f.Name)
+			t.Errorf("is --%s a flag to repeat?", f.Name)
 		}
 	})
 	for _, name := range known {

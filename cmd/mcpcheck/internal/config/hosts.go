@@ -5,11 +5,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// HostFlags name a server that a host (an application that uses MCP servers) has in one of its files.
+// HostFlags select a server from a file of a host, which is an application that uses MCP servers.
 type HostFlags struct {
-	server     serverFlag
-	File       string
-	ServerName string // that belongs to --server
+	// server is the value of --server.
+	server serverFlag
+	// File is the path of the host's file; empty means that the known paths are searched.
+	File string
+	// ServerName is the name of the server, from the flag or from the argument after it.
+	ServerName string
 }
 
 func (f *HostFlags) add(flags *pflag.FlagSet) {
@@ -20,9 +23,9 @@ func (f *HostFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.File, "servers-file", "", "`FILE` to look for --server in, instead")
 }
 
-// splitServerName is the name that belongs to --server, which may stand apart from it, and the arguments without it.
+// splitServerName returns the name for --server, which may be a separate argument, and the arguments without it.
 func (f *HostFlags) splitServerName(cmd *cobra.Command, args []string) (name string, rest []string) {
-	apart := cmd.ArgsLenAtDash() // how many arguments stand before a --
+	apart := cmd.ArgsLenAtDash() // number of arguments before --
 	if apart < 0 {
 		apart = len(args)
 	}
@@ -35,13 +38,13 @@ func (f *HostFlags) splitServerName(cmd *cobra.Command, args []string) (name str
 	return "", args
 }
 
-// IsListRequest reports whether --server is to list what there is.
+// IsListRequest reports whether --server has no name, which lists the servers.
 func (f *HostFlags) IsListRequest(cmd *cobra.Command, args []string) bool {
 	name, rest := f.splitServerName(cmd, args)
 	return cmd.Flags().Changed("server") && name == "" && len(rest) == 0
 }
 
-// Args are the flags that name the server again.
+// Args returns the flags that select the same server again.
 func (f *HostFlags) Args() []string {
 	words := []string{"--server", f.ServerName}
 	if f.File != "" {
@@ -50,12 +53,12 @@ func (f *HostFlags) Args() []string {
 	return words
 }
 
-// serverFlag is the value of --server, which may be left out.
+// serverFlag is the value of --server, which may be omitted.
 type serverFlag string
 
 func (n *serverFlag) String() string         { return string(*n) }
 func (n *serverFlag) Set(value string) error { *n = serverFlag(value); return nil }
 func (n *serverFlag) Type() string           { return "" } // the help says --server[=NAME]
 
-// NoServerName is the value of a --server that stands alone.
+// NoServerName is the value of --server without a value.
 const NoServerName = "NAME"

@@ -17,32 +17,42 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Options are what was asked for: flags and mcpcheck.yaml put together, and found to be good as far as that can be told
-// without looking at anything else.
+// Options are flags and mcpcheck.yaml combined. They are valid as far as that can be decided without looking at
+// anything else.
 type Options struct {
-	File  // what is in force of the keys
+	// File holds the values in force: of flags, of the file, or defaults.
+	File
+	// Flags are the flags as they were given.
 	Flags Flags
 
-	GateProfile     catalogue.Profile
-	CallPolicy      report.CallPolicy
-	Selector        catalogue.Selector
-	set             *catalogue.RequirementSet // that is judged by; nil: all that is built
-	setCatalogue    catalogue.Catalogue       // its requirements
-	tentative       catalogue.Selector        // checks that are new
-	Shard           *report.ShardInfo         // nil: the whole run
-	RequestedJobs   int                       // that were asked for; 0: none were
-	MaxMessageBytes int                       // bytes
-	ReportFiles     map[string][]string       // files, by format
-	ReportDir       string                    // for a report of every format
+	GateProfile catalogue.Profile
+	CallPolicy  report.CallPolicy
+	Selector    catalogue.Selector
+	// set is the requirement set of --set; nil means that all implemented requirements are judged.
+	set *catalogue.RequirementSet
+	// setCatalogue holds the requirements of the set.
+	setCatalogue catalogue.Catalogue
+	// tentative selects checks that are too new to count against the exit code.
+	tentative catalogue.Selector
+	// Shard is the part of the run that this process does; nil is the whole run.
+	Shard *report.ShardInfo
+	// RequestedJobs is the number of jobs that the user asked for; 0 means that the user did not ask.
+	RequestedJobs int
+	// MaxMessageBytes is the parsed MaxMessage, in bytes.
+	MaxMessageBytes int
+	// ReportFiles are the paths of report files, by format.
+	ReportFiles map[string][]string
+	// ReportDir is a directory for a report of every format; it may be empty.
+	ReportDir string
 }
 
-// Resolve puts flags and a configuration file together.
+// Resolve combines flags and a configuration file. Its errors are of wrong usage.
 func Resolve(f Flags, file File) (v Options, err error) {
 	if err := conflictingFlags(f); err != nil {
 		return v, err
 	}
 	if f.Plan {
-		file.Reports = ReportFiles{} // a plan has none
+		file.Reports = ReportFiles{} // a plan has no reports
 	}
 	v = Options{File: Merge(f, file), Flags: f}
 	v.ReportFiles, v.ReportDir = f.Report.MergeWith(f.IsGiven, file.Reports)
@@ -83,7 +93,7 @@ func Resolve(f Flags, file File) (v Options, err error) {
 	return v, v.applySet()
 }
 
-// NewSelector makes the selector of what is to be tried.
+// NewSelector returns the selector of the checks that run.
 func (v Options) NewSelector() (catalogue.Selector, error) {
 	for _, list := range []struct {
 		key      string
@@ -102,7 +112,7 @@ func (v Options) NewSelector() (catalogue.Selector, error) {
 	return selector, err
 }
 
-// conflictingFlags finds flags that do not say which one server is meant.
+// conflictingFlags returns an error for flags that mean no server or more than one.
 func conflictingFlags(f Flags) error {
 	command, url, server := f.FileKeys.Command, f.FileKeys.URL, f.IsGiven("server")
 	switch {
@@ -133,14 +143,14 @@ func conflictingFlags(f Flags) error {
 	return nil
 }
 
-// Merge lets flags that were given win over the file, and the file over defaults. The server that flags mean stands in
-// the place of the file's as a whole.
+// Merge lets flags take precedence over the file, and the file over defaults. A server that flags select replaces the
+// server of the file as a whole.
 func Merge(f Flags, file File) File {
 	flags, merged := f.FileKeys, file
 	if len(flags.Command) > 0 || flags.URL != "" || f.Demo {
 		merged.Command, merged.URL = flags.Command, flags.URL
 	}
-	if f.IsGiven("server") && !file.IsListEntry { // whose file says all that is said of a server here
+	if f.IsGiven("server") && !file.IsListEntry { // a list entry has no other source for its server
 		merged.Command, merged.URL, merged.Cwd, merged.Env = nil, "", "", nil
 		merged.Headers, merged.BearerEnv = nil, ""
 	}
@@ -169,7 +179,8 @@ func Merge(f Flags, file File) File {
 	return merged
 }
 
-// flagOrFile is the value of a flag that was given, or the file's; if there is neither, the default of the flag.
+// flagOrFile returns the value of a flag that was given, or else the value of the file, or else the default of the
+// flag.
 func flagOrFile[T comparable](given bool, flag, file T) T {
 	var none T
 	if given || file == none {
@@ -178,13 +189,13 @@ func flagOrFile[T comparable](given bool, flag, file T) T {
 	return file
 }
 
-// What may be asked for in place of a revision.
+// These are the values of --protocol besides revisions.
 const (
-	ProtocolAuto = "auto" // the newest one that the server speaks
-	ProtocolAll  = "all"  // each of those that it speaks
+	ProtocolAuto = "auto" // the newest revision that the server supports
+	ProtocolAll  = "all"  // each revision that the server supports
 )
 
-// ValidateProtocol finds out whether there is what is asked for.
+// ValidateProtocol returns an error of usage for a value that --protocol does not allow.
 func ValidateProtocol(protocol string) error {
 	if protocol == ProtocolAuto || protocol == ProtocolAll || slices.Contains(catalogue.Revisions, protocol) {
 		return nil
@@ -193,13 +204,13 @@ func ValidateProtocol(protocol string) error {
 		protocol, strings.Join(catalogue.Revisions, ", "))
 }
 
-// What is done with failures that come from a known deviation of the server's SDK.
+// These values of --sdk say what happens with failures that come from a known deviation of the server's SDK.
 const (
 	ShowSDK = "show"
 	GateSDK = "gate"
 )
 
-// ValidateSDK finds out whether there is such a value of --sdk.
+// ValidateSDK returns an error of usage for a value that --sdk does not allow.
 func ValidateSDK(value string) error {
 	if value == ShowSDK || value == GateSDK {
 		return nil
@@ -207,7 +218,7 @@ func ValidateSDK(value string) error {
 	return fmt.Errorf("unknown value %q (have %s, %s)", value, ShowSDK, GateSDK)
 }
 
-// SingleProtocol is what is asked for when one answer is enough.
+// SingleProtocol returns the protocol for a command that needs only one session: ProtocolAll becomes ProtocolAuto.
 func (v Options) SingleProtocol() string {
 	if v.Protocol == ProtocolAll {
 		return ProtocolAuto
@@ -215,7 +226,7 @@ func (v Options) SingleProtocol() string {
 	return v.Protocol
 }
 
-// SelectChecks makes a selector of checks that are built.
+// SelectChecks returns a selector of implemented checks. It is an error when it selects none.
 func SelectChecks(only, skip []string) (catalogue.Selector, error) {
 	for _, id := range slices.Concat(only, skip) {
 		if r, ok := suites.Find(id); ok && !suites.HasCheck(r) {
@@ -225,7 +236,7 @@ func SelectChecks(only, skip []string) (catalogue.Selector, error) {
 	return catalogue.Select(suites.Implemented, only, skip)
 }
 
-// OptionsInfo is what a report says of the values.
+// OptionsInfo returns the options as a report contains them, without secrets.
 func (v Options) OptionsInfo(hide redact.Redactor) *report.OptionsInfo {
 	o := &report.OptionsInfo{
 		Configuration: v.File.Name, Protocol: v.Protocol, Calls: v.CallPolicy, Only: v.Only,
@@ -249,13 +260,13 @@ func (v Options) OptionsInfo(hide redact.Redactor) *report.OptionsInfo {
 	return o
 }
 
-// selectsAdvice reports whether a pattern asks for advice by name.
+// selectsAdvice reports whether a pattern selects the area advice by its name.
 func selectsAdvice(only string) bool { return strings.HasPrefix(strings.ToLower(only), "advice") }
 
-// sizePattern is how a number of bytes is written.
+// sizePattern matches a number of bytes, such as 16MiB.
 var sizePattern = regexp.MustCompile(`^([1-9][0-9]{0,2})(KiB|MiB)$`)
 
-// parseSize reads a number of bytes.
+// parseSize parses a number of bytes.
 func parseSize(content string) (bytes int, err error) {
 	parts := sizePattern.FindStringSubmatch(content)
 	if parts == nil {
@@ -265,7 +276,7 @@ func parseSize(content string) (bytes int, err error) {
 	return bytes * map[string]int{"KiB": 1 << 10, "MiB": 1 << 20}[parts[2]], err
 }
 
-// Origin names what a value comes from: a flag, or a place in the file.
+// Origin returns the flag, or the place in the file, that the value of a key comes from.
 func (v Options) Origin(key string) string {
 	if v.Flags.IsGiven(key) || v.position(key) == "" {
 		return "--" + key
@@ -273,5 +284,5 @@ func (v Options) Origin(key string) string {
 	return v.Location(key) + ": " + key
 }
 
-// SavesLastRun reports whether --last-failed knows of the run: it knows of none that is a part of another, or merged.
+// SavesLastRun reports whether the run is saved for --last-failed. Shards and merged runs are not.
 func (v Options) SavesLastRun() bool { return v.Flags.shard == "" && !v.Flags.IsMerged }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestMergeConfig: flags win over the file, the file over defaults, each by itself.
+// TestMergeConfig proves that each flag takes precedence over the file, and each value of the file over the default.
 func TestMergeConfig(t *testing.T) {
 	file := parseTestFile(t, "command: [file]\nurl: http://file/\nenv: {A: file}\ncwd: .\nbearer-env: FILE\n"+
 		"protocol: 2025-06-18\nprofile: spec\nsdk: gate\ncalls: none\nonly: [tools]\nskip: [ping]\n"+
@@ -47,7 +47,7 @@ func TestMergeConfig(t *testing.T) {
 	}
 }
 
-// TestMergeConfigServer: the server that flags mean stands in the place of the file's as a whole.
+// TestMergeConfigServer proves that the server that flags select replaces that of the file as a whole.
 func TestMergeConfigServer(t *testing.T) {
 	file := parseTestFile(t, "command: [file]\nurl: http://file/\nenv: {A: file}\ncwd: file\n"+
 		"headers: {X-Key: FILE}\nbearer-env: FILE\n")
@@ -78,7 +78,7 @@ func TestMergeConfigServer(t *testing.T) {
 	}
 }
 
-// TestResolveReports: a flag stands in the place of the file's report of that format.
+// TestResolveReports proves that a flag replaces the file's report of that format.
 func TestResolveReports(t *testing.T) {
 	file := parseTestFile(t, "command: [server]\nreports: {json: file.json, junit: file.xml, dir: file}\n")
 	for line, want := range map[string]string{
@@ -95,7 +95,7 @@ func TestResolveReports(t *testing.T) {
 	}
 }
 
-// TestResolveJobs: that as many jobs were asked for as there are by default is not that none were.
+// TestResolveJobs proves that asking for the default number of jobs counts as asking for a number.
 func TestResolveJobs(t *testing.T) {
 	for _, c := range []struct {
 		line, file string
@@ -113,7 +113,7 @@ func TestResolveJobs(t *testing.T) {
 	}
 }
 
-// TestResolveOptionsErrors: what cannot be meant is found without looking at anything.
+// TestResolveOptionsErrors covers invalid options that are found without looking at anything else.
 func TestResolveOptionsErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                               "no server to check",
@@ -142,7 +142,7 @@ func TestResolveOptionsErrors(t *testing.T) {
 	}
 }
 
-// parseTestFlags are the flags of run that a command line gives.
+// parseTestFlags returns the flags of run on a command line.
 func parseTestFlags(t *testing.T, line string) Flags {
 	t.Helper()
 	var f Flags
@@ -154,7 +154,7 @@ func parseTestFlags(t *testing.T, line string) Flags {
 	return f.WithCommandLine(cmd, cmd.Flags().Args())
 }
 
-// parseTestFile is a configuration file.
+// parseTestFile parses a configuration file.
 func parseTestFile(t *testing.T, content string) File {
 	t.Helper()
 	c, err := Parse(DefaultFile, []byte(content))

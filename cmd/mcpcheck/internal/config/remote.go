@@ -6,15 +6,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
 )
 
-// remoteFlags say how a server over HTTP is reached, beside its URL.
+// remoteFlags are the flags for a server over HTTP, besides its URL.
 type remoteFlags struct {
-	Headers       []string
-	HeaderEnv     []string
-	TokenEnv      []string
+	// Headers are sent with every request, each as NAME: VALUE.
+	Headers []string
+	// HeaderEnv are headers as NAME=VARIABLE; the environment variable holds the value.
+	HeaderEnv []string
+	// TokenEnv are tokens for the authorization checks as KIND=VARIABLE; the environment variable holds the token.
+	TokenEnv []string
+	// ContactIssuer allows requests to the authorization server.
 	ContactIssuer bool
-	SSEURL        string
-	Insecure      bool
-	Cacert        string
+	// SSEURL is the endpoint of the HTTP+SSE transport of 2024-11-05.
+	SSEURL string
+	// Insecure accepts any TLS certificate.
+	Insecure bool
+	// Cacert is a file of certificates, in PEM, that are trusted besides those of the system.
+	Cacert string
 }
 
 func (f *remoteFlags) add(flags *pflag.FlagSet, keys *File) {
@@ -34,7 +41,7 @@ func (f *remoteFlags) add(flags *pflag.FlagSet, keys *File) {
 	flags.StringVar(&f.Cacert, "cacert", "", "also trust the certificates in this PEM `FILE`")
 }
 
-// Args are the flags for which mcpcheck.yaml has no key.
+// Args returns those flags that have no key in mcpcheck.yaml, as arguments and without secrets.
 func (f remoteFlags) Args(hide redact.Redactor) (words []string) {
 	for _, pair := range f.TokenEnv {
 		words = append(words, "--token-env", pair)

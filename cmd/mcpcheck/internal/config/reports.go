@@ -9,13 +9,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 )
 
-// reportFlags say which reports are written.
+// reportFlags are the flags that say which reports are written.
 type reportFlags struct {
-	files       map[string]*[]string // by format
-	dir         string
-	Annotations string // auto, on or off
+	// files are the paths of report files, by format.
+	files map[string]*[]string
+	// dir is a directory for a report of every format; it may be empty.
+	dir string
+	// Annotations is auto, on or off.
+	Annotations string
 }
 
+// Add defines the flags.
 func (f *reportFlags) Add(flags *pflag.FlagSet) {
 	f.files = map[string]*[]string{}
 	for _, format := range reporters.Formats {
@@ -27,7 +31,7 @@ func (f *reportFlags) Add(flags *pflag.FlagSet) {
 		"`WHEN` to print annotations for GitHub Actions: auto (under GitHub Actions), on, off")
 }
 
-// MergeWith adds the reports of mcpcheck.yaml, but where a flag says otherwise.
+// MergeWith returns the paths of reports by format, and the directory. A flag replaces the file's value.
 func (f reportFlags) MergeWith(given func(flag string) bool, file ReportFiles) (names map[string][]string, dir string) {
 	names = map[string][]string{}
 	for format, path := range file.byFormat() {
@@ -43,7 +47,7 @@ func (f reportFlags) MergeWith(given func(flag string) bool, file ReportFiles) (
 	return names, flagOrFile(given("report-dir"), f.dir, file.Dir)
 }
 
-// WantsAnnotations reports whether annotations are wanted.
+// WantsAnnotations reports whether the run prints annotations of the CI system. It fails for an invalid value.
 func (f reportFlags) WantsAnnotations() (bool, error) {
 	switch f.Annotations {
 	case "auto":

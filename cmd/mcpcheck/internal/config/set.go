@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// readSet reads the set of requirements that --set names, and what of the catalogue belongs to it.
+// readSet reads the requirement set that --set names, and returns its requirements as they were when it was frozen.
 func readSet(name string) (set *catalogue.RequirementSet, frozen catalogue.Catalogue, err error) {
 	content, err := files.ReadLimited(name, maxSetBytes)
 	if err != nil {
@@ -29,7 +29,7 @@ func readSet(name string) (set *catalogue.RequirementSet, frozen catalogue.Catal
 	return set, frozen, nil
 }
 
-// applySet has the run judge by exactly what a set has, if one is given.
+// applySet restricts the run to the requirements of the set, at its levels, if the user gave one.
 func (v *Options) applySet() (err error) {
 	v.tentative = suites.Implemented().Tentative(build.Version())
 	if v.Flags.set == "" {
@@ -53,7 +53,7 @@ func (v *Options) applySet() (err error) {
 	return nil
 }
 
-// catalogueSelector selects what is in a catalogue.
+// catalogueSelector returns a selector of the requirements of a catalogue.
 func catalogueSelector(entries catalogue.Catalogue) catalogue.Selector {
 	in := map[string]bool{}
 	for _, r := range entries {
@@ -62,7 +62,8 @@ func catalogueSelector(entries catalogue.Catalogue) catalogue.Selector {
 	return func(r *catalogue.Requirement) bool { return in[r.ID] }
 }
 
-// BuiltCatalogue are the requirements that may be tried: of a set, those that it has, as it has them.
+// BuiltCatalogue returns the requirements that the run may test: those of the requirement set as the set has them, or
+// else all that are implemented.
 func (v Options) BuiltCatalogue() catalogue.Catalogue {
 	if v.set != nil {
 		return v.setCatalogue
@@ -70,7 +71,7 @@ func (v Options) BuiltCatalogue() catalogue.Catalogue {
 	return suites.Implemented()
 }
 
-// fullCatalogue are the requirements of which a report tells how far they are covered.
+// fullCatalogue returns the requirements whose coverage a report counts.
 func (v Options) fullCatalogue() catalogue.Catalogue {
 	if v.set != nil {
 		return v.setCatalogue
@@ -78,7 +79,8 @@ func (v Options) fullCatalogue() catalogue.Catalogue {
 	return suites.All()
 }
 
-// SetInfo names the set of requirements by which a revision is judged: the one that was given, or that of this version.
+// SetInfo returns the name of the requirement set that a revision is judged by: the one that was given, or that of this
+// version.
 func (v Options) SetInfo(revision string) *catalogue.SetInfo {
 	if v.set != nil {
 		return v.set.Info()
@@ -86,13 +88,13 @@ func (v Options) SetInfo(revision string) *catalogue.SetInfo {
 	return CurrentSet(revision).Info()
 }
 
-// CurrentSet is the set of this version of mcpcheck for a revision.
+// CurrentSet returns the requirement set of this version of mcpcheck for a revision.
 func CurrentSet(revision string) *catalogue.RequirementSet {
 	tool := catalogue.ProgramInfo{Name: "mcpcheck", Version: build.Version()}
 	return catalogue.NewSet(suites.Implemented(), revision, tool, suites.Implemented().Tentative(build.Version()))
 }
 
-// validateTentative finds out whether there is such a value of --tentative.
+// validateTentative returns an error for an invalid value of --tentative.
 func validateTentative(value string) error {
 	if value == ShowTentative || value == gateTentative {
 		return nil
@@ -100,13 +102,13 @@ func validateTentative(value string) error {
 	return exit.Usagef("--tentative is %s or %s, not %q", ShowTentative, gateTentative, value)
 }
 
-// What is done with checks that are new in this version.
+// These values of --tentative say what happens with failures of checks that are new in this version.
 const (
 	ShowTentative = "show"
 	gateTentative = "gate"
 )
 
-// DemoteTentative holds back a result of a check that is tentative, unless such results are to gate.
+// DemoteTentative makes a failure of a tentative check not gate, unless the user wants such failures to gate.
 func (v Options) DemoteTentative(r *report.Result) {
 	if v.Flags.tentative == gateTentative {
 		return
@@ -116,10 +118,10 @@ func (v Options) DemoteTentative(r *report.Result) {
 	}
 }
 
-// PlannedCases are the cases of checks that are selected of a catalogue, for a server.
+// PlannedCases returns the cases for a server of those checks of a catalogue that a selector selects.
 func PlannedCases(entries catalogue.Catalogue, server *check.Server, selected catalogue.Selector) []check.Case {
 	return check.Plan(entries, suites.Checks(), server, selected)
 }
 
-// maxSetBytes bounds what is read of a set of requirements.
+// maxSetBytes is the size limit of a requirement set.
 const maxSetBytes = 8 << 20

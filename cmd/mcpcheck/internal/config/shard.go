@@ -13,10 +13,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// ciSystems are the variables in which engines of parallel jobs say which one this is, and how many there are.
+// ciSystems are the environment variables in which CI systems number parallel jobs. The first job has the index first.
 var ciSystems = []struct {
 	name, index, of string
-	first           int // index
+	first           int
 }{
 	{name: "Kubernetes", index: "JOB_COMPLETION_INDEX"},
 	{name: "GitLab CI", index: "CI_NODE_INDEX", of: "CI_NODE_TOTAL", first: 1},
@@ -26,11 +26,11 @@ var ciSystems = []struct {
 	{name: "Cloud Run", index: "CLOUD_RUN_TASK_INDEX", of: "CLOUD_RUN_TASK_COUNT"},
 }
 
-// shardPattern is how a shard is written.
+// shardPattern matches the value of --shard.
 var shardPattern = regexp.MustCompile(`^(auto|[0-9]{1,6})(?:/([0-9]{1,6}))?$`)
 
-// ParseShard reads which part of a run is meant: I/N, or auto, where the engine that runs the job says which one this
-// is and, unless it is auto/N, how many there are. Nothing is the whole run.
+// ParseShard parses the value of --shard: I/N, auto or auto/N. For auto, the environment of the CI system says which
+// part this is and, unless N is given, how many there are. It returns nil for an empty value, which is the whole run.
 func ParseShard(content string, env func(string) string) (s *report.ShardInfo, err error) {
 	if content == "" {
 		return nil, nil
@@ -53,7 +53,8 @@ func ParseShard(content string, env func(string) string) (s *report.ShardInfo, e
 	return &report.ShardInfo{Index: i, Of: n}, nil
 }
 
-// shardFromCI is the shard that the engine of the job says; of is how many there are, if that was given.
+// shardFromCI returns the shard that the environment of the CI system names. A number of shards that the user gave, of,
+// takes precedence.
 func shardFromCI(of string, env func(string) string) (index, n string, err error) {
 	var names []string
 	for _, m := range ciSystems {
@@ -77,7 +78,7 @@ func shardFromCI(of string, env func(string) string) (index, n string, err error
 	return "", "", exit.Usagef("--shard auto: none of %s is set; say I/N", strings.Join(names, ", "))
 }
 
-// Cases are what is planned for a server, of a shard its part.
+// Cases returns the cases planned for a server: all of them, or those of the shard.
 func (v Options) Cases(server *check.Server) []check.Case {
 	plan := PlannedCases(v.BuiltCatalogue(), server, v.Selector)
 	if v.Shard == nil {
@@ -86,8 +87,8 @@ func (v Options) Cases(server *check.Server) []check.Case {
 	return check.FilterPlan(plan, v.CoveredCatalogue())
 }
 
-// CoveredCatalogue are the requirements of which the report tells how far they are covered: all, of a shard those at
-// home in it.
+// CoveredCatalogue returns the requirements whose coverage the report counts: all of them, or those that belong to the
+// shard.
 func (v Options) CoveredCatalogue() catalogue.Catalogue {
 	if v.Shard == nil {
 		return v.fullCatalogue()

@@ -56,7 +56,8 @@ func TestParseShard(t *testing.T) {
 	}
 }
 
-// TestShardsAreAPartition: each requirement has its home in one shard, and each shard its share of what is wanted.
+// TestShardsAreAPartition proves that each requirement belongs to exactly one shard, and that the shards together run
+// every selected check.
 func TestShardsAreAPartition(t *testing.T) {
 	for selected, wanted := range map[string]catalogue.Selector{
 		"all":   suites.HasCheck,

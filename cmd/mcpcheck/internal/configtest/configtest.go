@@ -1,8 +1,8 @@
 // Package configtest has what tests of several packages need of package config.
 //
-// ParseFlags and ParseFile make what a command line and a file say; Validate holds a file against both the schema in
-// schemas/config.schema.json and the program, which have to agree; WriteHostFile writes the file of a host. Every
-// function fails the test by itself. Only tests import it, and those of package config cannot: it imports that.
+// ParseFlags and ParseFile parse a command line and a file; Validate checks a file against both the schema in
+// schemas/config.schema.json and the program, which have to agree; WriteHostFile writes a host's file. Every function
+// fails the test on an error. Only tests import the package; those of package config cannot, since it imports that.
 package configtest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
-// ParseFlags are the flags of run that a command line gives.
+// ParseFlags returns the flags of run on a command line.
 func ParseFlags(t *testing.T, line string) config.Flags {
 	t.Helper()
 	var f config.Flags
@@ -33,7 +33,7 @@ func ParseFlags(t *testing.T, line string) config.Flags {
 	return f.WithCommandLine(cmd, cmd.Flags().Args())
 }
 
-// ParseFile is a configuration file.
+// ParseFile parses a configuration file.
 func ParseFile(t *testing.T, content string) config.File {
 	t.Helper()
 	c, err := config.Parse(config.DefaultFile, []byte(content))
@@ -43,7 +43,7 @@ func ParseFile(t *testing.T, content string) config.File {
 	return c
 }
 
-// CompileSchema is a schema, compiled, and as JSON.
+// CompileSchema returns a JSON schema, compiled and as a value.
 func CompileSchema(t *testing.T, content []byte) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
@@ -62,13 +62,13 @@ func CompileSchema(t *testing.T, content []byte) (*jsonschema.Schema, map[string
 	return schema, doc.(map[string]any)
 }
 
-// Schema is the schema of mcpcheck.yaml.
+// Schema returns the schema of mcpcheck.yaml, compiled and as a value.
 func Schema(t *testing.T) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
 	return CompileSchema(t, schemas.Config)
 }
 
-// ValidateYAML reports how a text in YAML breaks a schema.
+// ValidateYAML returns an error when a YAML text does not match a schema.
 func ValidateYAML(schema *jsonschema.Schema, content []byte) error {
 	asJSON, err := yaml.YAMLToJSON(content)
 	if err != nil {
@@ -81,7 +81,7 @@ func ValidateYAML(schema *jsonschema.Schema, content []byte) error {
 	return schema.Validate(v)
 }
 
-// Validate reports how a configuration breaks the schema, or what mcpcheck does not like in it.
+// Validate returns an error when a configuration does not match the schema, or the program refuses it.
 func Validate(t *testing.T, content []byte) error {
 	t.Helper()
 	schema, _ := Schema(t)
@@ -92,7 +92,7 @@ func Validate(t *testing.T, content []byte) error {
 	return err
 }
 
-// WriteHostFile writes the file of a host, .mcp.json, into a directory.
+// WriteHostFile writes a host's file, .mcp.json, to a directory.
 func WriteHostFile(t *testing.T, dir string, servers map[string]any) {
 	t.Helper()
 	content, err := json.Marshal(map[string]any{"mcpServers": servers})

@@ -24,7 +24,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// ValidateOutputFile finds out beforehand whether a file can be written.
+// ValidateOutputFile finds out before a server is started whether the file can be written.
 func ValidateOutputFile(name string, force bool) error {
 	if dir := filepath.Dir(name); !files.IsDir(dir) {
 		return exit.Usagef("--config %s: no directory %s; create it first", name, dir)
@@ -43,7 +43,7 @@ func ValidateOutputFile(name string, force bool) error {
 	return nil
 }
 
-// Create looks at the server and writes the file.
+// Create inspects the server and writes the file.
 func Create(cmd *cobra.Command, f config.Flags, name string) error {
 	v, err := config.Resolve(f, config.File{})
 	if err != nil {
@@ -70,8 +70,8 @@ func Create(cmd *cobra.Command, f config.Flags, name string) error {
 	return nil
 }
 
-// inspectServer learns what the server is, what it has for clients that can do more, and whether arguments work, and
-// stops it.
+// inspectServer finds out what the server is, which tools it has for clients with more capabilities, and whether the
+// generated arguments work. It ends the server.
 func inspectServer(v config.Options, t *target.Target, told *runner.Sinks) (d draft, err error) {
 	ctx, leave := t.Lifetime(v.Budget)
 	defer leave()
@@ -97,7 +97,7 @@ func inspectServer(v config.Options, t *target.Target, told *runner.Sinks) (d dr
 	able, declared := protocol.AllCapabilities(server.Revision), check.M{}
 	d.addCapabilityTools(discovery.ToolsForCapabilities(ctx, t.DriverTarget, server, able))
 	if catalogue.IsModern(server.Revision) {
-		declared = able // for such a server says what it wants in its result, which needs no answer here
+		declared = able // such a server declares it in its result, which needs no response here
 	}
 	if s, err := discovery.OpenWithCapabilities(ctx, t.DriverTarget, server, declared); err == nil {
 		d.tryTools(s)

@@ -1,9 +1,10 @@
-// Package draft makes the first mcpcheck.yaml of a server, for mcpcheck init.
+// Package draft writes the first mcpcheck.yaml of a server, for mcpcheck init.
 //
-// Create looks at the server, and writes the file: how it is reached, what blocks, and its tools with arguments that
-// are made from their schemas. A tool that says that it only reads is called once with them, and the file says what
-// failed. Whatever a server calls its tools, the file can be read again, which is proved before it is written. It has
-// no secrets: the values of variables and headers are left out, and comments say how to pass them.
+// Create inspects the server and writes the file: how mcpcheck connects to the server, which failures gate, and the
+// server's tools with arguments that are generated from their schemas. A tool that declares itself read-only is called
+// once with them, and the file says which calls failed. Whatever a server calls its tools, the file is valid; this is
+// verified before it is written. It contains no secrets: it omits the values of variables and headers, and comments say
+// how to pass them.
 package draft
 
 import (
@@ -31,7 +32,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// draft is what a new configuration file is made of.
+// draft is the content of a new configuration file.
 type draft struct {
 	config.Options
 	target *target.Target
@@ -39,7 +40,7 @@ type draft struct {
 	tools  []toolDraft
 }
 
-// newDraft prepares the file for a server.
+// newDraft returns a draft for a server, still without tools.
 func newDraft(v config.Options, t *target.Target, server *check.Server) draft {
 	d := draft{Options: v, target: t, server: server}
 	seen := map[string]bool{}
@@ -52,7 +53,7 @@ func newDraft(v config.Options, t *target.Target, server *check.Server) draft {
 	return d
 }
 
-// serverSummary describes the server.
+// serverSummary describes the server for the operator.
 func (d draft) serverSummary() string {
 	info := d.target.Redactor.Server(d.server.Info())
 	name := cmp.Or(strings.TrimSpace(printableLine(info.Name)+" "+printableLine(info.Version)),
@@ -92,7 +93,7 @@ func (d draft) toolSummary() string {
 	return said
 }
 
-// toolNames are names of tools on a line.
+// toolNames returns the names of tools on one line.
 func (d draft) toolNames(names []string) string {
 	return d.target.Redactor.Text(printableLine(strings.Join(names, ", ")))
 }
@@ -114,7 +115,7 @@ func (d draft) nextSteps(name string) string {
 	return strings.Join(steps, ", ") + ", then run " + text.Shell(words...)
 }
 
-// requiredVariables are those of the environment that have to be set before a run.
+// requiredVariables returns the names of environment variables that have to be set before a run.
 func (d draft) requiredVariables() (names []string) {
 	for _, pair := range d.target.Env {
 		if key, value, _ := strings.Cut(pair, "="); value != redact.PortPlaceholder {
@@ -127,16 +128,19 @@ func (d draft) requiredVariables() (names []string) {
 	return names
 }
 
-// toolDraft is a tool as the file has it.
+// toolDraft is the entry of a tool in the file.
 type toolDraft struct {
-	name            string
-	arguments       check.M
-	notCalledReason string // it is not called with them; empty: it is
-	isSafe          bool   // it may be called to see whether they work
-	failure         string // what came when they were tried; empty: they were not, or nothing is wrong with them
+	name      string
+	arguments check.M
+	// notCalledReason is why runs do not call the tool with these arguments; empty means that they do.
+	notCalledReason string
+	// isSafe says that the tool may be called to find out whether the arguments work.
+	isSafe bool
+	// failure describes the error of a call with the arguments; it is empty when there was none, or no call.
+	failure string
 }
 
-// addCapabilityTools adds tools that only some clients see.
+// addCapabilityTools adds tools that the server lists only for clients with certain capabilities.
 func (d *draft) addCapabilityTools(tools []check.M) {
 	for _, tool := range tools {
 		if name, ok := tool["name"].(string); ok {
@@ -148,7 +152,7 @@ func (d *draft) addCapabilityTools(tools []check.M) {
 	}
 }
 
-// tryTools calls the tools that are harmless with the arguments that were made, for as long as a run does.
+// tryTools calls the harmless tools with the generated arguments, within the budget of a run.
 func (d *draft) tryTools(s *driver.Session) {
 	const enough = 10 * time.Second
 	begin := time.Now()
@@ -164,7 +168,7 @@ func (d *draft) tryTools(s *driver.Session) {
 	}
 }
 
-// newToolDraft makes arguments for a tool.
+// newToolDraft generates arguments for a tool.
 func (d draft) newToolDraft(name string, tool check.M) toolDraft {
 	t := toolDraft{name: name, arguments: check.M{}}
 	if why := toolcall.UncallableReason(tool, d.server.Revision); why != "" {
@@ -188,7 +192,7 @@ func (d draft) newToolDraft(name string, tool check.M) toolDraft {
 	return t
 }
 
-// text is the whole file.
+// text returns the whole file.
 func (d draft) text() string {
 	parts := []string{
 		"# yaml-language-server: $schema=" + config.SchemaURL + "\n" +
@@ -201,7 +205,7 @@ func (d draft) text() string {
 	return strings.Join(parts, "\n")
 }
 
-// hintsText are keys that most files get sooner or later.
+// hintsText are comments with keys that most files need sooner or later.
 const hintsText = `# Checks to leave out, by id, glob, area or level, and why.
 # skip:
 #   - {check: robust, reason: TODO}
@@ -216,7 +220,7 @@ const hintsText = `# Checks to leave out, by id, glob, area or level, and why.
 # baseline: another-file.yaml
 `
 
-// targetText says how the server is reached.
+// targetText returns the keys that say how mcpcheck connects to the server.
 func (d draft) targetText() string {
 	var b strings.Builder
 	if len(d.target.Command) > 0 {
@@ -234,7 +238,7 @@ func (d draft) targetText() string {
 	return b.String() + d.envText() + d.headersText()
 }
 
-// envText has the variables of the server, but no value that may be a secret.
+// envText returns the variables of the server, without values that may be secrets.
 func (d draft) envText() string {
 	var ports, secrets []string
 	for _, pair := range d.target.Env {
@@ -260,10 +264,10 @@ func (d draft) envText() string {
 	return b.String()
 }
 
-// headerVariable is a header whose value an environment variable holds.
+// headerVariable is a header with the environment variable that holds its value.
 type headerVariable struct{ name, variable string }
 
-// headerVariables are the headers, each with a variable for its value.
+// headerVariables returns the headers, each with a variable for its value.
 func (d draft) headerVariables() (list []headerVariable) {
 	for _, pair := range d.target.Headers {
 		name, _, _ := strings.Cut(pair, ":")
@@ -280,7 +284,7 @@ func (d draft) headerVariables() (list []headerVariable) {
 	return list
 }
 
-// invalidVariableChars is what has no place in the name of an environment variable.
+// invalidVariableChars matches what the name of an environment variable may not contain.
 var invalidVariableChars = regexp.MustCompile(`[^A-Z0-9_]`)
 
 func (d draft) headersText() string {
@@ -297,7 +301,7 @@ func (d draft) headersText() string {
 	return b.String()
 }
 
-// policyText says what is judged, and how patiently.
+// policyText returns the keys that say what is judged, and with which timeouts.
 func (d draft) policyText() string {
 	said := "# What blocks: release (MUSTs and the release checklist), spec (MUSTs only), strict (also SHOULDs,\n" +
 		"# and MUSTs that could not be tested), directory (only the rules of public server directories).\n" +
@@ -314,7 +318,7 @@ func (d draft) policyText() string {
 	return said
 }
 
-// toolsText has the arguments of each tool, those of tools that are not called in comments.
+// toolsText returns the arguments of each tool. Those of tools that runs do not call are comments.
 func (d draft) toolsText() string {
 	var called, others strings.Builder
 	for _, t := range d.tools {
@@ -371,15 +375,15 @@ func flowYAML(v any) string {
 	return string(said)
 }
 
-// isPlainScalar reports whether a string may stand in YAML as it is.
+// isPlainScalar reports whether a string can be written in YAML without quotes.
 func isPlainScalar(said string) bool {
-	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // something else for some parsers
+	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // not strings to some parsers
 	return plainScalarPattern.MatchString(said) && !slices.Contains(words, strings.ToLower(said))
 }
 
 var plainScalarPattern = regexp.MustCompile(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./@-]*$`)
 
-// printableLine is a text of the server on one line, without what a terminal or YAML would take for a command.
+// printableLine returns a text of the server on one line, without characters that a terminal or YAML would interpret.
 func printableLine(said string) string {
 	said = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// newTestDraft is the draft for a server with tools, made with some flags and a secret.
+// newTestDraft returns the draft for a server with tools, with flags and a secret.
 func newTestDraft(t *testing.T, flags string, a config.Address, tools ...check.M) draft {
 	t.Helper()
 	v, err := config.Resolve(configtest.ParseFlags(t, flags+" -- server"), config.File{})
@@ -43,8 +43,8 @@ func readOnlyTool(name string, properties map[string]any) check.M {
 	}
 }
 
-// TestDraft: whatever a server calls its tools, and whatever their schemas want, the file can be read and holds just
-// that.
+// TestDraft proves that the file is valid and has exactly the expected content, whatever the names and the schemas of
+// the tools are.
 func TestDraft(t *testing.T) {
 	var tools []check.M
 	want := map[string]check.M{}
@@ -81,8 +81,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestDraftToolsNotCalled: tools that are not called are in comments, with the reason; with
-// the # taken away they are called.
+// TestDraftToolsNotCalled proves that tools that are not called are in comments, with the reason, and are called once
+// the # is removed.
 func TestDraftToolsNotCalled(t *testing.T) {
 	named := func(name string, more map[string]any) check.M {
 		tool := check.M{"name": name, "inputSchema": map[string]any{"type": "object"}}
@@ -131,8 +131,7 @@ func TestDraftToolsNotCalled(t *testing.T) {
 	}
 }
 
-// TestDraftTarget: the target is written so that it is reached again, and no secret
-// with it.
+// TestDraftTarget proves that the file says how to connect to the target again, and has no secrets.
 func TestDraftTarget(t *testing.T) {
 	d := newTestDraft(t, "--bearer-env TOKEN --insecure", config.Address{
 		Command: []string{"serve", "{port}", "--key=s3cr3t"}, URL: "http://127.0.0.1:{port}/mcp",

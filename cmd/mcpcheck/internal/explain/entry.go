@@ -6,41 +6,53 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Entry is a requirement as list and explain write it for programs. Members are added, and none is removed.
+// Entry is a requirement as JSON, for list and explain. Members are added, and none is removed.
 type Entry struct {
-	ID         string            `json:"id"`
-	Area       string            `json:"area"`
-	Title      string            `json:"title"`
-	HasCheck   bool              `json:"built"`  // a check tries it
-	Levels     map[string]string `json:"levels"` // by revision
-	Basis      string            `json:"basis"`  // where the level comes from
-	Checklist  bool              `json:"checklist"`
-	Transports []string          `json:"transports,omitempty"`
-	Capability string            `json:"capability,omitempty"`
-	Safety     string            `json:"safety"`
-	Statement  string            `json:"statement"`
-	How        *eraTexts         `json:"tried,omitempty"` // how
-	Pass       *eraTexts         `json:"pass,omitempty"`  // when
-	Fail       *eraTexts         `json:"fail,omitempty"`
-	Skip       *eraTexts         `json:"skip,omitempty"`     // or inconclusive
-	YieldsTo   []string          `json:"yieldsTo,omitempty"` // ids and globs of what reports a common cause
-	Spec       map[string]string `json:"spec,omitempty"`     // URL by revision
-	Fix        string            `json:"fix,omitempty"`
-	SDKs       []sdkEntry        `json:"sdks,omitempty"`  // that break it
-	Since      string            `json:"since,omitempty"` // the release in which the check is new; missing: the first
-	Notes      string            `json:"notes,omitempty"`
+	ID    string `json:"id"`
+	Area  string `json:"area"`
+	Title string `json:"title"`
+	// HasCheck says that a check tests the requirement.
+	HasCheck bool `json:"built"`
+	// Levels are the levels by revision.
+	Levels map[string]string `json:"levels"`
+	// Basis is what the level is derived from.
+	Basis      string   `json:"basis"`
+	Checklist  bool     `json:"checklist"`
+	Transports []string `json:"transports,omitempty"`
+	Capability string   `json:"capability,omitempty"`
+	Safety     string   `json:"safety"`
+	Statement  string   `json:"statement"`
+	// How describes how the check tests the requirement.
+	How *eraTexts `json:"tried,omitempty"`
+	// Pass describes when the check passes; Fail and Skip do so for the other verdicts.
+	Pass *eraTexts `json:"pass,omitempty"`
+	Fail *eraTexts `json:"fail,omitempty"`
+	// Skip describes when the check is skipped or inconclusive.
+	Skip *eraTexts `json:"skip,omitempty"`
+	// YieldsTo are ids and globs of checks that report a common cause.
+	YieldsTo []string `json:"yieldsTo,omitempty"`
+	// Spec are URLs of the specification, by revision.
+	Spec map[string]string `json:"spec,omitempty"`
+	Fix  string            `json:"fix,omitempty"`
+	// SDKs are the SDKs that are known to violate the requirement.
+	SDKs []sdkEntry `json:"sdks,omitempty"`
+	// Since is the release in which the check is new; it is empty for those of the first release.
+	Since string `json:"since,omitempty"`
+	Notes string `json:"notes,omitempty"`
 
 	Requirement *catalogue.Requirement `json:"-"`
 }
 
-// sdkEntry is an SDK that breaks a requirement.
+// sdkEntry is an SDK that violates a requirement.
 type sdkEntry struct {
 	report.SDKInfo
-	Fix    string `json:"fix"` // what changes it
-	WasRun bool   `json:"run"` // a server of the SDK was run, and not only its source read
+	// Fix says how to avoid the violation.
+	Fix string `json:"fix"`
+	// WasRun says that a server of the SDK was run; otherwise only its source was read.
+	WasRun bool `json:"run"`
 }
 
-// eraTexts is a text for the revisions with a handshake and one for those without.
+// eraTexts is a text for each era: Legacy for the revisions with a handshake, Modern for those without.
 type eraTexts struct {
 	Legacy string `json:"legacy,omitempty"`
 	Modern string `json:"modern,omitempty"`
@@ -53,6 +65,7 @@ func newEraTexts(content catalogue.ByEra) *eraTexts {
 	return &eraTexts{Legacy: content.Legacy, Modern: content.Modern}
 }
 
+// NewEntry returns the entry of a requirement.
 func NewEntry(r *catalogue.Requirement) Entry {
 	e := Entry{
 		ID: r.ID, Area: r.Area(), Title: r.Title, HasCheck: suites.HasCheck(r),
@@ -75,6 +88,7 @@ func NewEntry(r *catalogue.Requirement) Entry {
 	return e
 }
 
+// NewEntries returns the entries of a catalogue, in its order.
 func NewEntries(all catalogue.Catalogue) []Entry {
 	entries := make([]Entry, len(all))
 	for i, r := range all {

@@ -10,13 +10,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
-// generatedNotice is the first line of every page that is generated.
+// generatedNotice is the first line of every generated page.
 const generatedNotice = "<!-- Made by mcpcheck explain --markdown from the YAML files; do not edit, run go generate " +
 	"./suites. -->\n\n"
 
-// WriteIndexPage writes the page suites/README.md: the areas, and how their pages are to be read.
+// WriteIndexPage writes the page suites/README.md, which lists the areas and says how to read their pages.
 func WriteIndexPage(w io.Writer) error {
-	untestable := map[string]int{} // by area
+	// untestable counts requirements without a check, by area.
+	untestable := map[string]int{}
 	for _, u := range suites.Untestable() {
 		untestable[catalogue.AreaOf(u.ID)]++
 	}
@@ -62,7 +63,7 @@ What is not testable is in [untestable.yaml](untestable.yaml), with the reason; 
 	"`discovery` finds out what a server is, `kit` is what checks of several areas share, " +
 	"`check`\nsays what a check and a run are, `catalogue` what a requirement is, `driver` talks to servers.\n"
 
-// writeAreaPage writes the page of an area, suites/<area>/README.md. Each requirement is an anchor of its id:
+// writeAreaPage writes the page of an area, suites/<area>/README.md. Each requirement has an anchor with its id:
 // README.md#ping/empty-result.
 func writeAreaPage(w io.Writer, area suites.Area) error {
 	fmt.Fprintf(
@@ -106,7 +107,7 @@ func WritePages(w io.Writer, names []string) error {
 	return nil
 }
 
-// writeMarkdownRequirement writes one requirement, under a heading of so many #.
+// writeMarkdownRequirement writes one requirement under the given heading marks, such as ##.
 func writeMarkdownRequirement(w io.Writer, heading string, r *catalogue.Requirement) error {
 	fmt.Fprintf(w, "%s <a id=%q></a>%s\n\n", heading, r.ID, escapeMarkdown(r.ID))
 	fmt.Fprintf(w, "**A conforming server %s.** %s\n\n", escapeMarkdown(r.Title), escapeMarkdown(r.Statement))
@@ -135,7 +136,7 @@ func writeMarkdownRequirement(w io.Writer, heading string, r *catalogue.Requirem
 	return nil
 }
 
-// markdownLevels is the level with the revisions in which it holds, each a link to the sentence.
+// markdownLevels returns the level with the revisions in which it holds, each with a link to the sentence.
 func markdownLevels(r *catalogue.Requirement) string {
 	var parts []string
 	last := catalogue.Level(0)
@@ -157,7 +158,7 @@ func markdownLevels(r *catalogue.Requirement) string {
 	return content
 }
 
-// scopeText is which servers a requirement binds, and what trying it does to them.
+// scopeText says which servers a requirement applies to, and what testing it does to them.
 func scopeText(r *catalogue.Requirement) string {
 	content := "every transport"
 	if len(r.Transports) > 0 {
@@ -169,8 +170,8 @@ func scopeText(r *catalogue.Requirement) string {
 	return content + "; " + safetyTexts[r.Safety]
 }
 
-// escapeMarkdown is a text of the catalogue as Markdown shows it: nothing in it is markup, and GitHub sees no formula
-// between dollar signs.
+// escapeMarkdown escapes a text of the catalogue so that Markdown shows it unchanged: nothing in it is markup, and
+// GitHub finds no formula between dollar signs.
 func escapeMarkdown(content string) string {
 	return markdownEscaper.Replace(strings.TrimSpace(content))
 }

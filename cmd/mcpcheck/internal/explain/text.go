@@ -1,8 +1,8 @@
-// Package explain writes what the catalogue says of requirements.
+// Package explain writes what the catalogue says about requirements.
 //
-// WriteRequirement writes one for people, in lines of a terminal; WritePages and WriteIndexPage write the pages of
-// suites in Markdown, as go generate ./suites does; an Entry is a requirement as JSON, for mcpcheck explain --json and
-// list --json: its members are added, and none is removed. Nothing here runs a check or knows a server.
+// WriteRequirement writes one for people, in lines for a terminal; WritePages and WriteIndexPage write the Markdown
+// pages in suites, as go generate ./suites does; an Entry is a requirement as JSON, for mcpcheck explain --json and
+// list --json: members are added to it, and none is removed. Nothing here runs a check or knows a server.
 package explain
 
 import (
@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
+// AreaNames returns the names of all areas.
 func AreaNames() (names []string) {
 	for _, area := range suites.Areas {
 		names = append(names, area.Name)
@@ -22,6 +23,7 @@ func AreaNames() (names []string) {
 	return names
 }
 
+// WriteRequirement writes a requirement for a terminal.
 func WriteRequirement(w io.Writer, r *catalogue.Requirement) {
 	fmt.Fprintf(w, "%s\nA conforming server %s.\n\n%s\n", r.ID, r.Title, HangingIndent(r.Statement, 0))
 	if !suites.HasCheck(r) {
@@ -60,7 +62,7 @@ func WriteRequirement(w io.Writer, r *catalogue.Requirement) {
 	}
 }
 
-// sdkDeviations say which SDKs break a requirement, and what changes that: those together of which the same is said.
+// sdkDeviations says which SDKs violate a requirement, and how to avoid that. It groups SDKs with the same text.
 func sdkDeviations(r *catalogue.Requirement) (said []string) {
 	var changes []string // in the order of the catalogue
 	sdks := map[string][]string{}
@@ -91,7 +93,7 @@ var safetyTexts = map[string]string{
 	"kills-process":      "may end the server process, which is a separate one",
 }
 
-// eraText is a text that may differ between the eras of the protocol.
+// eraText returns a text that may differ between the eras of the protocol.
 func eraText(said catalogue.ByEra) string {
 	switch {
 	case said.Legacy == said.Modern:
@@ -110,7 +112,7 @@ func writeSection(w io.Writer, title, body string) {
 	}
 }
 
-// HangingIndent is a text in lines of at most 88 characters, all but the first of them indented by so many columns.
+// HangingIndent wraps a text into lines of at most 88 characters and indents all but the first by a number of columns.
 func HangingIndent(s string, columns int) string {
 	lines := text.Wrap(strings.TrimSpace(s), 88-columns)
 	return strings.Join(lines, "\n"+strings.Repeat(" ", columns))

@@ -16,12 +16,12 @@ func TestEscapeMarkdown(t *testing.T) {
 		"one\ntwo\n":                       "one<br>two",
 	} {
 		if got := escapeMarkdown(content); got != want {
-			t.Errorf("inMarkdown(%q) = %q, want %q", content, got, want)
+			t.Errorf("escapeMarkdown(%q) = %q, want %q", content, got, want)
 		}
 	}
 }
 
-// A section hangs beside its title, in lines of at most 88 characters.
+// TestWriteSection proves that a section is indented to the right of its title, in lines of at most 88 characters.
 func TestWriteSection(t *testing.T) {
 	var b strings.Builder
 	writeSection(&b, "fix", strings.Repeat("words ", 14)+"at the\nend")

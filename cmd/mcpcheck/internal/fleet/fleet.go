@@ -1,13 +1,31 @@
-// Package fleet tests many servers side by side, each in a process of its own.
+// Package fleet tests many servers in parallel, each in a process of its own.
 //
-// A fleet is the servers of lists (list.go), a shard of it every Nth. Run tests those that are not done yet, some at a
-// time, and writes the page of all. Each is tested by the hidden command MemberCommand (member.go), which is mcpcheck
-// run on a pipe from the fleet: it ends with the fleet, however that ends. Its directory has the report, the page and
-// RowFile, which is written last: a server that has one is done.
+// A fleet is the servers of lists (list.go), or every Nth of them for a shard. Run tests the servers that have no
+// result yet, a limited number at a time, and writes the page of all. Each server is tested by a process of the hidden
+// command MemberCommand (member.go), which is mcpcheck run with a pipe from the fleet. A process, since a server that
+// makes mcpcheck crash or use too much memory is then only one row, since Ginkgo keeps its tree in package variables,
+// and since its memory returns to the system. A member ends when its stdin ends, hence together with the fleet, even by
+// kill -9; otherwise the fleet kills its process group.
 //
-// A row is kept by a fingerprint of what the server is and how it is tested; where that has changed, it is tested
-// again. Whatever goes wrong with one server is in its row. Errors are those of the fleet: wrong usage, or a directory
-// that cannot be written.
+// Results are files in the directory of a server: the report and the page first, then RowFile, each renamed into place.
+// A server that has a RowFile is done. The row has a fingerprint of the server's entry, the flags and the version; a
+// server whose fingerprint has changed is tested again. A file named unfinished is in the fleet's directory until all
+// servers are done: the next run resumes what a crash has left, and starts from scratch without that file. Merging
+// shards needs nothing else. The fleet keeps only the name and the state of each server in memory, and writes the page
+// row by row.
+//
+// Every problem with one server is in its row. Errors are those of the fleet: wrong usage, or a directory that cannot
+// be written.
+//
+// These are the costs of a registry of 20,000 servers, measured on 2 busy cores with --parallel 4 and three areas; a
+// third of the servers were conforming, a third faulty, and a third did not start or did not answer. 100 servers took
+// 82 s and 76 CPU s, 300 took 257 s and 224 CPU s, which is linear. The fleet itself used 40 and 42 MB at its peak, and
+// 44 MB for a list of 20,000, which it reads in 2.4 CPU s; a member used 50 MB, or 118 MB with all areas of a large
+// server. All areas cost 1.2 CPU s a server, including the server's own processes, and 0.43 MB of reports (10 times
+// that with --wire). A Node server starts more slowly: 8.4 CPU s a run. So 20,000 Node servers take 47 hours of one
+// core, or an hour and a quarter on 20 machines with 2 cores each, besides the time to download them. A server that
+// does not answer occupies a place for the 15 s of --start-timeout and uses no CPU, so more places than cores
+// (--parallel) compensate for that. Disk: 9 GB; the pages: 3 to 5 MB of HTML, 1 MB of Markdown.
 package fleet
 
 import (
@@ -39,57 +57,74 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Flags are what the command line says to fleet.
+// Flags are the flags of mcpcheck fleet.
 type Flags struct {
-	Run      config.Flags // how each server is judged
-	OutDir   string
-	From     []string
+	// Run are the flags that each server is tested with.
+	Run config.Flags
+	// OutDir is the directory of the results.
+	OutDir string
+	// From are directories of other shards, whose results are copied.
+	From []string
+	// Parallel is the number of servers that are tested at the same time.
 	Parallel int
-	Shard    string
+	// Shard is the part of the servers, as config.ParseShard reads it.
+	Shard string
+	// PageOnly writes the page of the existing results and tests nothing.
 	PageOnly bool
-	Resume   bool
-	Fresh    bool
+	// Resume keeps the results of a run that came to its end.
+	Resume bool
+	// Fresh tests all servers again.
+	Fresh bool
 }
 
-// MemberFlags are the flags of run that hold for each server of a fleet.
+// MemberFlags are the names of the flags of run that the fleet passes to each member.
 var MemberFlags = []string{
 	"protocol", "profile", "sdk", "calls", "only", "skip", "timeout", "start-timeout", "budget", "max-message", "jobs",
 	"isolate", "seed", "config", "wire",
 }
 
-// fleet is many servers that are judged.
+// fleet is a run of mcpcheck fleet.
 type fleet struct {
-	dir          string
-	program      string // the program
-	flags        Flags
-	config       config.File    // mcpcheck.yaml
-	options      config.Options // of a server that says nothing itself
-	memberArgs   []string
-	members      []member
-	shard        *report.ShardInfo // nil: all servers
-	isInShard    func(i int) bool  // is in the shard
-	servers      serverCache
-	out          io.Writer
-	finished     int       // servers, of those that are to be judged
-	oldestResult time.Time // when the first was tested of what is kept
+	// dir is the directory of the results.
+	dir string
+	// program is the path of the mcpcheck executable.
+	program string
+	flags   Flags
+	// config is mcpcheck.yaml.
+	config config.File
+	// options are those of a server whose entry has no keys of its own.
+	options    config.Options
+	memberArgs []string
+	members    []member
+	// shard is the part of the servers that this fleet tests; nil means all.
+	shard *report.ShardInfo
+	// isInShard reports whether the member with an index belongs to the shard.
+	isInShard func(i int) bool
+	servers   serverCache
+	out       io.Writer
+	// finished counts the servers that this run has tested.
+	finished int
+	// oldestResult is the time of the oldest result that is kept.
+	oldestResult time.Time
 }
 
-// unfinishedFile is a file that is there while the servers are tested, and after a run that did not come to its end.
+// unfinishedFile returns the path of the file that exists while servers are tested, and after a run that did not end
+// regularly.
 func (f *fleet) unfinishedFile() string {
 	name := "unfinished"
-	if f.shard != nil { // they may share the directory
+	if f.shard != nil { // shards may share the directory
 		name += fmt.Sprintf("-%d-of-%d", f.shard.Index, f.shard.Of)
 	}
 	return filepath.Join(f.dir, name)
 }
 
-// keepsResults reports whether what was tested is kept: the last run was interrupted, or it is asked for.
+// keepsResults reports whether existing results are kept: the last run was interrupted, or the user wants it.
 func (f *fleet) keepsResults() bool {
 	return !f.flags.Fresh && (f.flags.PageOnly || f.flags.Resume || len(f.flags.From) > 0 ||
 		files.IsRegular(f.unfinishedFile()))
 }
 
-// loadResults finds out what is done and is to be kept, also by other shards, whose reports it copies.
+// loadResults finds out which servers have results that are kept. It copies the reports of other shards.
 func (f *fleet) loadResults() error {
 	keeps := f.keepsResults()
 	if !f.flags.PageOnly {
@@ -121,8 +156,8 @@ func (f *fleet) loadResults() error {
 	return nil
 }
 
-// resultState reports whether a server has a row that tells of it as it is listed, and whether that would come out the
-// same again: what the operator can mend may not.
+// resultState reports whether a server has a row for its current entry and flags (judged), and whether a new run would
+// give the same row (settled). It would not where the operator can fix the cause.
 func (f *fleet) resultState(dir string, m member, entry string) (judged, settled bool) {
 	row, err := readRow(dir, m)
 	if err != nil || row.Entry != entry || row.Name != m.name {
@@ -135,7 +170,7 @@ func (f *fleet) resultState(dir string, m member, entry string) (judged, settled
 	return true, slices.Contains(settling, row.ExitCode)
 }
 
-// runAll judges the servers that are not done, some at a time, until the context ends.
+// runAll tests the servers that have no result, some at a time, until all are done or the context ends.
 func (f *fleet) runAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -187,7 +222,7 @@ func (f *fleet) runAll(ctx context.Context) error {
 	return nil
 }
 
-// countPending is how many servers are to be judged. It says so.
+// countPending returns how many servers are to be tested, and prints it.
 func (f *fleet) countPending() (n int) {
 	done := 0
 	for i, m := range f.members {
@@ -206,7 +241,7 @@ func (f *fleet) countPending() (n int) {
 	return n
 }
 
-// printRow tells what a server came to.
+// printRow prints the result of a server.
 func (f *fleet) printRow(row reporters.FleetRow, of int, took time.Duration) {
 	f.finished++
 	if f.flags.Run.Quiet && row.Outcome() == "conforms" {
@@ -216,7 +251,7 @@ func (f *fleet) printRow(row reporters.FleetRow, of int, took time.Duration) {
 	fmt.Fprintf(f.out, "[%*d/%s] %s  %.1f s\n", len(all), f.finished, all, reporters.FleetLine(row), took.Seconds())
 }
 
-// finish writes the page, unless this is a shard, and says what all came to.
+// finish writes the page, unless this is a shard, and prints a summary of all results.
 func (f *fleet) finish(ctx context.Context) error {
 	interrupted := ctx.Err() != nil
 	shown := reporters.Fleet{Tool: catalogue.ProgramInfo{Name: "mcpcheck", Version: build.Version()}, Rows: f.rows()}
@@ -262,7 +297,7 @@ func (f *fleet) finish(ctx context.Context) error {
 	return nil
 }
 
-// rows are those of all servers, of a shard its own.
+// rows returns the rows of all servers, or of those of the shard.
 func (f *fleet) rows() iter.Seq2[reporters.FleetRow, error] {
 	return func(yield func(reporters.FleetRow, error) bool) {
 		for i, m := range f.members {
@@ -280,8 +315,8 @@ func (f *fleet) rows() iter.Seq2[reporters.FleetRow, error] {
 	}
 }
 
-// Run judges the servers of lists that are not done yet, and writes the page. All that is wrong with its use is
-// found before anything is started.
+// Run tests the servers of lists that have no result yet, and writes the page. It finds errors of usage before it
+// starts anything.
 func Run(cmd *cobra.Command, paths []string, flags Flags) error {
 	f, left, err := prepare(cmd, paths, flags)
 	if err != nil {
@@ -328,7 +363,7 @@ func prepare(cmd *cobra.Command, paths []string, flags Flags) (f *fleet, left sk
 		return nil, left, err
 	}
 	anyone := flags.Run
-	anyone.Demo = true // stands for each server
+	anyone.Demo = true // represents every server
 	if f.options, err = config.Resolve(anyone, f.config); err != nil {
 		return nil, left, err
 	}
@@ -361,7 +396,7 @@ func readRow(dir string, m member) (row reporters.FleetRow, err error) {
 	return row, json.Unmarshal(content, &row)
 }
 
-// copyMember copies the reports of a server, the row last.
+// copyMember copies the reports of a server, and its row last.
 func copyMember(from, to string, m member) error {
 	from, to = filepath.Join(from, filepath.FromSlash(m.dir)), filepath.Join(to, filepath.FromSlash(m.dir))
 	if err := clearMemberDir(to); err != nil {
@@ -382,7 +417,7 @@ func copyMember(from, to string, m member) error {
 	return nil
 }
 
-// formatAge is a time that has passed, in words.
+// formatAge returns a duration in words.
 func formatAge(passed time.Duration) string {
 	switch {
 	case passed < time.Minute:
@@ -395,5 +430,5 @@ func formatAge(passed time.Duration) string {
 	return fmt.Sprintf("%.0f days", passed.Hours()/24)
 }
 
-// maxRowBytes bounds what is read of the row of a server.
+// maxRowBytes is the size limit of a row file.
 const maxRowBytes = 1 << 20

@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/runner"
 )
 
-// TestMemberFileLimits: of the files of a server no more is read than they can have, and the error says so.
+// TestMemberFileLimits proves that the files of a member are read up to a limit, and that the error says so.
 func TestMemberFileLimits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, test := range []struct {

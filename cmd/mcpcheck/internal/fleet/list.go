@@ -23,24 +23,27 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters/files"
 )
 
-// member is a server of a fleet: no more of it is kept than where it stands.
+// member is a server of a fleet. It is small, since the fleet keeps all of them in memory.
 type member struct {
 	file, name string
-	dir        string // of its reports, with slashes, in that of the fleet
-	hasRow     bool   // there is a row of it
-	isFinal    bool   // which would come out the same again
+	// dir is the directory of its reports, with slashes, relative to that of the fleet.
+	dir string
+	// hasRow says that the member has a current row.
+	hasRow bool
+	// isFinal says that another run would give the same row.
+	isFinal bool
 }
 
-// skippedCounts is what a list has and a fleet does not judge.
+// skippedCounts counts what lists contain and a fleet does not test.
 type skippedCounts struct {
-	disabled       int // servers
-	withoutServers int // files of a directory that list no servers
+	disabled       int // number of servers
+	withoutServers int // number of files in directories that list no servers
 }
 
-// readMembers finds the servers that files and directories list. In a directory a file that cannot be read is one
-// server that cannot be judged, and what another fleet has written to those that are named is passed over.
+// readMembers finds the servers that files and directories list. A file in a directory that cannot be read counts as
+// one server that cannot be tested. Directories that another fleet has written, and the written ones, are skipped.
 func readMembers(paths, written []string) (members []member, left skippedCounts, err error) {
-	seen := map[string]string{} // the file, by name
+	seen := map[string]string{} // the file that lists a server, by its name
 	add := func(m member) error {
 		if first, twice := seen[m.name]; twice {
 			return exit.Usagef("server %q is in %s and in %s; a name stands for one server of a fleet, so rename one",
@@ -92,7 +95,8 @@ func readServers(file string) ([]hosts.Server, error) {
 	return servers, err
 }
 
-// jsonFiles are the JSON files of a directory and those below, such as a registry's, but for those in some directories.
+// jsonFiles returns the JSON files of a directory and its subdirectories, as a registry has them, except in the
+// directories of but.
 func jsonFiles(dir string, but []string) (paths []string, err error) {
 	var passed []fs.FileInfo
 	for _, path := range but {
@@ -124,8 +128,8 @@ func jsonFiles(dir string, but []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// memberDirName is a name as that of a directory: where it would not be one everywhere, or be that of another, a hash
-// tells it apart.
+// memberDirName turns a name into the name of a directory that is valid on every system. It appends a hash to a name
+// that it has to change.
 func memberDirName(name string) string {
 	plain := strings.Trim(invalidDirChars.ReplaceAllString(name, "-"), "-.")
 	plain = strings.ToLower(plain[:min(len(plain), 60)])
@@ -141,7 +145,8 @@ var (
 	reservedDirPattern = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`) // on Windows
 )
 
-// serverCache finds servers again one after the other: it keeps the file that it has read last.
+// serverCache finds servers by their members. It keeps the file that it read last, since members of one file follow
+// each other.
 type serverCache struct {
 	file    string
 	servers map[string]hosts.Server
@@ -167,7 +172,7 @@ func (r *serverCache) find(m member) (hosts.Server, error) {
 	return server, nil
 }
 
-// newJob is what is to be done for a server.
+// newJob returns the job that tests a server.
 func (f *fleet) newJob(m member) job {
 	j := job{member: m, memberArgs: f.memberArgs, budget: f.options.Budget}
 	var err error
@@ -181,8 +186,8 @@ func (f *fleet) newJob(m member) job {
 	return j
 }
 
-// fingerprint tells a server as it is listed, and how it is judged, from others: what was judged under another one is
-// judged again. Secrets are not in it.
+// fingerprint identifies a server's entry and how it is tested. A result with another fingerprint is out of date. It
+// does not depend on secrets.
 func (f *fleet) fingerprint(s hosts.Server) string {
 	c := f.config
 	if s.Config != nil {

@@ -23,33 +23,35 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// MemberCommand is the command by which a fleet judges one of its servers: run, on a leash. It ends with its stdin,
-// which ends with the fleet, however that ends.
+// MemberCommand is the hidden command that tests one server of a fleet, like mcpcheck run. It ends when its stdin ends,
+// hence together with the fleet.
 const MemberCommand = "fleet-member"
 
-// Files in the directory of a server.
+// These are the names of the files in the directory of a server.
 const (
 	reportFile = "report.json"
 	pageFile   = "report.html"
-	RowFile    = "row.json" // is there when the rest is
+	RowFile    = "row.json" // written last: it exists only when the others do
 )
 
-// job is a server that is to be judged.
+// job is a server that is going to be tested.
 type job struct {
 	member
-	fingerprint string // what it is, and how it is judged: see fleet.identity
+	// fingerprint identifies the server's entry and how it is tested; see fleet.fingerprint.
+	fingerprint string
 	memberArgs  []string
 	server      hosts.Server
-	budget      time.Duration // that its run may take by itself
+	// budget is the time budget of the run.
+	budget time.Duration
 }
 
-// How long a run may take beside its budget, and to end when it is told to.
+// These bound how long a member may take in addition to its budget, and how long to end after it was told to.
 const (
 	budgetMargin = time.Minute
 	exitTimeout  = 20 * time.Second
 )
 
-// clearMemberDir makes the directory of a server, and takes out what another run has left, the row first.
+// clearMemberDir creates the directory of a server, and removes the files of an earlier run, the row first.
 func clearMemberDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -62,8 +64,8 @@ func clearMemberDir(dir string) error {
 	return nil
 }
 
-// commandArgs are those of the command that judges the server. One of a registry needs no directory but its own; there
-// it has the server.json that it is published with.
+// commandArgs returns the arguments of the command that tests the server. A server of a registry runs in its own
+// directory, which contains the server.json that it is published with.
 func (j job) commandArgs(dir string) ([]string, error) {
 	words := []string{MemberCommand, "--server=" + j.name}
 	if j.name == config.NoServerName {
@@ -82,14 +84,14 @@ func (j job) commandArgs(dir string) ([]string, error) {
 		files.Replace(filepath.Join(work, "server.json"), j.server.Source)
 }
 
-// newRow is the row of a server whose run is over.
+// newRow returns the row of a server whose run has ended.
 func newRow(name, file string, code int, said string) reporters.FleetRow {
 	row := reporters.FleetRow{SchemaVersion: 1, Name: name, Judged: true}
 	content, err := files.ReadLimited(file, runner.MaxReportBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		row.ExitCode, row.Problem = code, reporters.PrintableLine(cmp.Or(said, "its run wrote no report"))
 		if code == report.ExitConforms || code == report.ExitFails {
-			row.ExitCode = report.ExitInternal // it says so, and there is no report of it
+			row.ExitCode = report.ExitInternal // there is no report
 		}
 		return row
 	}
@@ -121,14 +123,14 @@ func (t *tailBuffer) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// lastLine is the last that says something.
+// lastLine returns the last line that is not blank.
 func (t *tailBuffer) lastLine() string {
 	content := strings.TrimSpace(t.String())
 	return content[strings.LastIndexByte(content, '\n')+1:]
 }
 
-// runMember judges a server by a process of its own, and writes its row. A fault of it is told in the row; the error is
-// one of the directory.
+// runMember tests a server in a process of its own, and writes its row. Problems of the server are in the row; the
+// error is that of the directory.
 func (f *fleet) runMember(ctx context.Context, j job) (reporters.FleetRow, error) {
 	dir := filepath.Join(f.dir, filepath.FromSlash(j.dir))
 	if err := clearMemberDir(dir); err != nil {
@@ -159,14 +161,14 @@ func (f *fleet) runMember(ctx context.Context, j job) (reporters.FleetRow, error
 	return row, files.Replace(filepath.Join(dir, RowFile), append(content, '\n'))
 }
 
-// runProcess runs a member, and returns its exit code and what it said on stderr. It is ended with the context, and
-// when it takes too long: it is let go, so that it ends its servers, and killed when it does not.
+// runProcess runs a member, and returns its exit code and its output on stderr. When the context ends or the time is
+// over, it first closes the pipe, so that the member ends its servers, and then kills it.
 func (f *fleet) runProcess(ctx context.Context, words []string, most time.Duration) (code int, said string) {
 	cmd := exec.Command(f.program, words...)
 	var stderr tailBuffer
 	cmd.Stderr, cmd.SysProcAttr = &stderr, process.Attr()
-	cmd.WaitDelay = time.Second // for what holds stderr open
-	leash, err := cmd.StdinPipe()
+	cmd.WaitDelay = time.Second // for processes that keep stderr open
+	parentPipe, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -186,7 +188,7 @@ func (f *fleet) runProcess(ctx context.Context, words []string, most time.Durati
 		said = fmt.Sprintf("its run did not end within %v, and was ended", most)
 	case <-ctx.Done():
 	}
-	leash.Close()
+	parentPipe.Close()
 	select {
 	case <-ended:
 	case <-time.After(exitTimeout):

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// AddTo is where the server of the entry is: the address that is given, with what the entry adds to it. Variables and
-// headers that are given win; bearer says that a token is. What comes out of the environment becomes a secret.
+// AddTo returns the address of the entry's server. What is given, by flags, takes precedence over the entry; bearer
+// says that a bearer token is given as well. Values that come from the environment are added to the secrets.
 func (e Server) AddTo(given config.Address, bearer bool, s *redact.Secrets) (config.Address, error) {
 	x := newExpander(e)
 	kind, err := e.transport()

@@ -16,13 +16,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// expander fills in the variables of an entry, as the host of its file does.
+// expander replaces the variables of an entry in the way the host of its file does.
 type expander struct {
 	Server
-	projectDir string   // absolute, of the project
-	homeDir    string   // of the user
-	secrets    []string // what came out of the environment
-	firstErr   error    // the first
+	// projectDir is the absolute path of the project.
+	projectDir string
+	// homeDir is the home directory of the user.
+	homeDir string
+	// secrets are the values that came from the environment.
+	secrets []string
+	// firstErr is the first problem; nil means that there was none.
+	firstErr error
 }
 
 func newExpander(e Server) *expander {
@@ -35,20 +39,20 @@ func newExpander(e Server) *expander {
 	return x
 }
 
-// fail keeps the first problem.
+// fail records the first problem.
 func (x *expander) fail(format string, a ...any) {
 	if x.firstErr == nil {
 		x.firstErr = x.Server.errorf(format, a...)
 	}
 }
 
-// variablePattern is what is filled in.
+// variablePattern matches a variable in a text.
 var variablePattern = regexp.MustCompile(`\$\{([^}]*)\}`)
 
-// shellVariablePattern is a variable of Claude Code, with a default or without.
+// shellVariablePattern matches a variable of Claude Code, with a default or without.
 var shellVariablePattern = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(:-)?`)
 
-// expand fills variables in. What is not a variable to the host stays as it is.
+// expand replaces the variables of a text. What is not a variable for the host stays as it is.
 func (x *expander) expand(content string) string {
 	return variablePattern.ReplaceAllStringFunc(content, func(whole string) string {
 		inner := whole[len("${") : len(whole)-len("}")]
@@ -72,10 +76,10 @@ func (x *expander) expand(content string) string {
 	})
 }
 
-// vsCodeOnlyKinds are kinds of variables that nobody else can fill in.
+// vsCodeOnlyKinds are kinds of variables that only VS Code itself can replace.
 var vsCodeOnlyKinds = []string{"config", "command", "workspaceFolder", "extensionInstallFolder"}
 
-// predefinedVariable is a variable that editors know.
+// predefinedVariable returns the value of a variable that editors define.
 func (x *expander) predefinedVariable(name string) (value string, ok bool) {
 	value, ok = map[string]string{
 		"workspaceFolder":         x.projectDir,
@@ -87,7 +91,7 @@ func (x *expander) predefinedVariable(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// envVariable is the value of an environment variable, which has to be set.
+// envVariable returns the value of an environment variable, which has to be set.
 func (x *expander) envVariable(name, whole string) string {
 	value, ok := os.LookupEnv(name)
 	if !ok {
@@ -97,7 +101,7 @@ func (x *expander) envVariable(name, whole string) string {
 	return value
 }
 
-// envVariableOr is the value of an environment variable, or a default.
+// envVariableOr returns the value of an environment variable, or a default.
 func (x *expander) envVariableOr(name, otherwise string) string {
 	value, ok := os.LookupEnv(name)
 	if !ok {
@@ -107,7 +111,7 @@ func (x *expander) envVariableOr(name, otherwise string) string {
 	return value
 }
 
-// inputVariable is what VS Code asks its user for. Here an environment variable says it.
+// inputVariable returns a value that VS Code asks its user for. Here it comes from an environment variable.
 func (x *expander) inputVariable(id string) string {
 	name := strings.ToUpper(invalidNameChars.ReplaceAllString(id, "_"))
 	value, ok := os.LookupEnv(name)
@@ -121,8 +125,8 @@ func (x *expander) inputVariable(id string) string {
 
 var invalidNameChars = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
-// addSecret keeps a value as a secret, unless it is a path of this machine or a URL with nothing secret in it: to
-// redact those would only make reports unreadable.
+// addSecret makes a value a secret, unless it is a local path, or a URL without a secret in it: redacting those would
+// only make reports unreadable.
 func (x *expander) addSecret(value string) {
 	if _, err := os.Stat(value); err == nil && filepath.IsAbs(value) {
 		return
@@ -133,7 +137,7 @@ func (x *expander) addSecret(value string) {
 	x.secrets = append(x.secrets, value)
 }
 
-// expandPath fills a text in that may be a path: VS Code knows a leading ~.
+// expandPath replaces the variables of a text that may be a path, and for VS Code a leading ~.
 func (x *expander) expandPath(content string) string {
 	content = x.expand(content)
 	if rest, ok := strings.CutPrefix(content, "~"); ok && x.file.isVSCode && (rest == "" ||
@@ -143,7 +147,7 @@ func (x *expander) expandPath(content string) string {
 	return content
 }
 
-// workingDir is where the command starts: relative to the project, as a rule the project itself.
+// workingDir returns the directory that the command starts in: the project, or a directory relative to it.
 func (x *expander) workingDir() string {
 	dir := x.expandPath(x.Cwd)
 	if !filepath.IsAbs(dir) {
@@ -155,7 +159,7 @@ func (x *expander) workingDir() string {
 	return dir
 }
 
-// environment is what the entry adds to the environment, without the variables that are given on the command line.
+// environment returns what the entry adds to the environment, without the variables that are given on the command line.
 func (x *expander) environment(given map[string]bool) map[string]string {
 	env := x.readEnvFile()
 	var unset []string
@@ -178,7 +182,7 @@ func (x *expander) environment(given map[string]bool) map[string]string {
 	return env
 }
 
-// envValue is the value of a variable for the server. In VS Code, PATH is added to.
+// envValue returns the value of a variable for the server. VS Code appends to PATH.
 func (x *expander) envValue(env map[string]string, key, value string) string {
 	value = x.expand(value)
 	if !x.file.isVSCode || !strings.EqualFold(key, "PATH") {
@@ -194,7 +198,7 @@ func (x *expander) envValue(env map[string]string, key, value string) string {
 	return before + string(os.PathListSeparator) + value
 }
 
-// readEnvFile reads the file that the entry names, if the host knows of such files.
+// readEnvFile reads the file that the member envFile names, if the host supports that member.
 func (x *expander) readEnvFile() map[string]string {
 	if x.EnvFile == "" || !x.file.hasEditorVariables {
 		return map[string]string{}
@@ -210,8 +214,7 @@ func (x *expander) readEnvFile() map[string]string {
 	return parseEnv(string(content))
 }
 
-// parseEnv reads lines of NAME=value as VS Code does: with export before them, with quotes and with comments.
-// What is not such a line is passed over.
+// parseEnv parses lines of NAME=value as VS Code does: with optional export, quotes and comments. It skips other lines.
 func parseEnv(content string) map[string]string {
 	env := map[string]string{}
 	for line := range strings.Lines(content) {
@@ -225,7 +228,7 @@ func parseEnv(content string) map[string]string {
 	return env
 }
 
-// unquote takes the quotes, or the comment, off a value.
+// unquote removes the quotes, or the comment, from a value.
 func unquote(value string) string {
 	if value != "" && strings.ContainsRune("\"'`", rune(value[0])) {
 		if quoted, _, closed := strings.Cut(value[1:], value[:1]); closed {
@@ -239,8 +242,7 @@ func unquote(value string) string {
 	return strings.TrimSpace(value)
 }
 
-// expandURL is where the server is. An error shows it as it is written: what is filled in
-// may be a secret.
+// expandURL returns the URL of the server. Its errors quote the URL before replacement, since values may be secrets.
 func (x *expander) expandURL() string {
 	content := x.expand(x.URL)
 	if _, err := driver.ParseURL(content); err != nil {
@@ -249,7 +251,7 @@ func (x *expander) expandURL() string {
 	return content
 }
 
-// headerValue is the value of a header.
+// headerValue returns the value of a header.
 func (x *expander) headerValue(name string) string {
 	value := x.expand(x.Headers[name])
 	if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(strings.TrimSpace(value)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestExpand fills variables in as each host does.
+// TestExpand proves that variables are replaced as each host does.
 func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOST_TOKEN", "s3cr3t-token")
@@ -21,8 +21,9 @@ func TestExpand(t *testing.T) {
 	const unset = "error"
 
 	for _, test := range []struct {
-		text                           string
-		plain, code, cursor, none, any string // Claude Code, VS Code, Cursor, Claude Desktop, another host
+		text string
+		// The hosts are Claude Code, VS Code, Cursor, Claude Desktop and one that is not known.
+		plain, code, cursor, none, any string
 	}{
 		{"as it is", "as it is", "as it is", "as it is", "as it is", "as it is"},
 		{"${HOST_TOKEN}", "s3cr3t-token", "${HOST_TOKEN}", "${HOST_TOKEN}", "${HOST_TOKEN}", "s3cr3t-token"},
@@ -86,7 +87,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestExpandErrors has errors name file, server and variable.
+// TestExpandErrors proves that errors name the file, the server and the variable.
 func TestExpandErrors(t *testing.T) {
 	for content, want := range map[string]string{
 		"${HOST_NONE}": `f.json:3:9: server "x": ${HOST_NONE} stands for the environment variable HOST_NONE, ` +
@@ -112,7 +113,7 @@ func TestExpandErrors(t *testing.T) {
 	}
 }
 
-// TestExpandSecrets keeps what came out of the environment as a secret, but what is plainly none.
+// TestExpandSecrets proves that values from the environment become secrets, except those that are clearly public.
 func TestExpandSecrets(t *testing.T) {
 	dir := t.TempDir()
 	for value, secret := range map[string]bool{
@@ -132,7 +133,7 @@ func TestExpandSecrets(t *testing.T) {
 	}
 }
 
-// TestServerEnvironment puts readEnvFile, env and the command line together.
+// TestServerEnvironment covers envFile, env and the command line together.
 func TestServerEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "my.env"), []byte("A=file\nB=file\nC=file\n"), 0o600); err != nil {
@@ -178,7 +179,7 @@ func TestParseEnv(t *testing.T) {
 	}
 }
 
-// TestEnvFileLimit: of a file of variables no more is read than it can be meant to have.
+// TestEnvFileLimit proves that a file of variables is read only up to its limit.
 func TestEnvFileLimit(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile(".env", nil, 0o600); err != nil {

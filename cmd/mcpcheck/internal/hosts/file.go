@@ -19,16 +19,21 @@ type file struct {
 	dialect
 }
 
-// dialect is how a host treats the entries of its file.
+// dialect is how a host interprets the entries of its file.
 type dialect struct {
-	serversMember      string // of the file, that holds the servers by name; empty: whichever is there
-	dirDepth           int    // of the file in its project; 0: it belongs to none
-	hasShellVariables  bool   // ${VAR} and ${VAR:-default}
-	hasEditorVariables bool   // ${env:VAR}, ${workspaceFolder} and the like, and the member readEnvFile
-	isVSCode           bool   // ${input:id}, a leading ~, and an env that adds to PATH
+	// serversMember is the member that holds the servers by name; empty means whichever of the known ones is present.
+	serversMember string
+	// dirDepth is how many directories above the file its project is; 0 means that the file belongs to no project.
+	dirDepth int
+	// hasShellVariables says that the host replaces ${VAR} and ${VAR:-default}.
+	hasShellVariables bool
+	// hasEditorVariables says that the host replaces ${env:VAR}, ${workspaceFolder} and the like, and supports envFile.
+	hasEditorVariables bool
+	// isVSCode says that the host replaces ${input:id} and a leading ~, and that an env with PATH appends to it.
+	isVSCode bool
 }
 
-// The dialects, each as its host documents it, or does.
+// The dialects follow the documentation of the hosts or, where it says nothing, what the hosts do.
 var (
 	claudeCode    = dialect{serversMember: "mcpServers", dirDepth: 1, hasShellVariables: true}
 	vsCode        = dialect{serversMember: "servers", dirDepth: 2, hasEditorVariables: true, isVSCode: true}
@@ -37,7 +42,7 @@ var (
 	unknownHost   = dialect{hasShellVariables: true, hasEditorVariables: true}
 )
 
-// projectFiles are the files of hosts in a project.
+// projectFiles are the files that hosts have in a project.
 var projectFiles = []struct {
 	path string
 	dialect
@@ -47,7 +52,7 @@ var projectFiles = []struct {
 
 const claudeDesktopFile = "claude_desktop_config.json"
 
-// dialectOf tells by its path whose file it is.
+// dialectOf returns the dialect of a file, by its path.
 func dialectOf(path string) dialect {
 	whole, err := filepath.Abs(path)
 	if err != nil {
@@ -64,7 +69,7 @@ func dialectOf(path string) dialect {
 	return unknownHost
 }
 
-// projectDir is the directory that a file belongs to; empty: the current one.
+// projectDir returns the directory of the project that the file belongs to; empty is the current directory.
 func (f file) projectDir() string {
 	if f.dirDepth == 0 {
 		return ""
@@ -102,7 +107,7 @@ func (f file) parse(source []byte) (servers []Server, err error) {
 	return servers, nil
 }
 
-// findEntries finds the entries of a file. A file that is known need not have any.
+// findEntries returns the entries of a file. The file of a known host may have none.
 func (f *file) findEntries(root *hujson.Value) ([]hujson.ObjectMember, error) {
 	if f.serversMember != "" {
 		return jsonMembers(jsonMember(root, f.serversMember)), nil
@@ -118,11 +123,11 @@ func (f *file) findEntries(root *hujson.Value) ([]hujson.ObjectMember, error) {
 	return nil, ErrNoServers
 }
 
-// ErrNoServers is that of a file which is neither a host's nor a registry's.
+// ErrNoServers is the error for a file that is neither a host's nor a registry's.
 var ErrNoServers = errors.New("there is neither mcpServers nor servers, where hosts keep their servers, " +
 	"nor packages nor remotes, as in a server.json")
 
-// jsonMembers are those of an object, if it is one.
+// jsonMembers returns the members of a value if it is an object.
 func jsonMembers(v *hujson.Value) []hujson.ObjectMember {
 	if v != nil {
 		if object, ok := v.Value.(*hujson.Object); ok {
@@ -132,7 +137,7 @@ func jsonMembers(v *hujson.Value) []hujson.ObjectMember {
 	return nil
 }
 
-// jsonMember is a member of an object; nil: there is none of that name.
+// jsonMember returns the value of a member of an object; nil means that there is none of that name.
 func jsonMember(v *hujson.Value, name string) *hujson.Value {
 	list := jsonMembers(v)
 	for i := range list {
@@ -143,7 +148,7 @@ func jsonMember(v *hujson.Value, name string) *hujson.Value {
 	return nil
 }
 
-// jsonString is the name of a member.
+// jsonString returns the name of a member.
 func jsonString(name hujson.Value) string {
 	literal, _ := name.Value.(hujson.Literal)
 	return literal.String()
@@ -165,7 +170,7 @@ func (f file) parseServer(source []byte, entry *hujson.ObjectMember) Server {
 	return server
 }
 
-// syntaxErrorText says where a file is not JSON, and why.
+// syntaxErrorText says why a file is not JSON, and at which place.
 func syntaxErrorText(err error) string {
 	var line, column int
 	if _, scan := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scan != nil {
@@ -174,7 +179,7 @@ func syntaxErrorText(err error) string {
 	return fmt.Sprintf(":%d:%d: %v", line, column, errors.Unwrap(err))
 }
 
-// typeError says which member of an entry is not what belongs there.
+// typeError returns an error that names the member of an entry that has the wrong type.
 func (f file) typeError(source []byte, entry *hujson.ObjectMember, err error) error {
 	at, what := &entry.Value, "the entry wants an object"
 	var typed *json.UnmarshalTypeError
@@ -197,7 +202,7 @@ func (f file) typeError(source []byte, entry *hujson.ObjectMember, err error) er
 		what)
 }
 
-// offsetPosition is a place in a text, as :line:column.
+// offsetPosition returns a place in a text as :line:column. The offset is in bytes.
 func offsetPosition(content []byte, offset int) string {
 	before := content[:offset]
 	return fmt.Sprintf(":%d:%d", 1+bytes.Count(before, []byte("\n")), offset-bytes.LastIndexByte(before, '\n'))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHostFile knows files by their path.
+// TestHostFile proves that the dialect of a file is found by its path.
 func TestHostFile(t *testing.T) {
 	for _, test := range []struct {
 		path    string
@@ -35,7 +35,7 @@ func TestHostFile(t *testing.T) {
 	}
 }
 
-// TestTransport takes the type of an entry, or guesses it.
+// TestTransport covers the type of an entry, and how it is guessed when it is missing.
 func TestTransport(t *testing.T) {
 	for _, test := range []struct {
 		entry Server
@@ -71,7 +71,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestDisplayText shows entries without their secrets.
+// TestDisplayText proves that entries are shown without their secrets.
 func TestDisplayText(t *testing.T) {
 	for _, test := range []struct {
 		entry Server

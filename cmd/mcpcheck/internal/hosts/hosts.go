@@ -1,13 +1,13 @@
-// Package hosts finds servers in the files of others: of hosts, of registries, and lists of our own.
+// Package hosts finds servers in files: those of hosts, those of registries, and YAML lists of mcpcheck.
 //
-// A host is an application that uses MCP servers. Its file (file.go) names them, each with a command or a URL, as
-// server.go reads it; variables are filled in as that host does it (expander.go), by its dialect. A server.json of a
-// registry (registry.go) becomes an entry like a host's. A list (list.go) is YAML, and its entries have the keys of
-// mcpcheck.yaml.
+// A host is an application that uses MCP servers. Its file (file.go) names them, each with a command or a URL
+// (server.go); variables are replaced in the way that host does (expander.go), according to its dialect. A server.json
+// of a registry (registry.go) becomes an entry like a host's. A list (list.go) is YAML, and its entries have the keys
+// of mcpcheck.yaml.
 //
-// ReadFiles reads all servers of the files that the flags mean, FindSelected the one that they name. An entry that
-// cannot be used is no error until it is used. Server.AddTo makes an address of an entry: what comes out of the
-// environment for it becomes a secret, and what was given by flags wins.
+// ReadFiles reads all servers of the files that the flags select, FindSelected the one that they name. An entry that
+// cannot be used is an error only when it is used. Server.AddTo makes an address of an entry: values from the
+// environment become secrets, and flags take precedence.
 package hosts
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// findFiles are the files that are looked through, in this order.
+// findFiles returns the files that are searched, in this order.
 func findFiles(f config.HostFlags) []file {
 	if f.File != "" {
 		return []file{{f.File, dialectOf(f.File)}}
@@ -41,7 +41,8 @@ func findFiles(f config.HostFlags) []file {
 	return paths
 }
 
-// ReadFiles reads the files up to the first that is wrong. Of those that it looks for by itself, none has to be there.
+// ReadFiles reads the servers of all files, and stops at the first file that is invalid. Files at the known paths need
+// not exist.
 func ReadFiles(f config.HostFlags) (servers []Server, found []string, err error) {
 	for _, file := range findFiles(f) {
 		content, err := files.ReadLimited(file.path, file.maxBytes())
@@ -60,7 +61,7 @@ func ReadFiles(f config.HostFlags) (servers []Server, found []string, err error)
 	return servers, found, nil
 }
 
-// fileNames names the files that are looked through.
+// fileNames returns the names of the files that are searched, for messages.
 func fileNames(f config.HostFlags) string {
 	var paths []string
 	for _, file := range findFiles(f) {
@@ -69,7 +70,7 @@ func fileNames(f config.HostFlags) string {
 	return strings.Join(paths, ", ")
 }
 
-// findServer finds a server by its name.
+// findServer returns the server of a name.
 func findServer(f config.HostFlags, name string) (Server, error) {
 	servers, found, err := ReadFiles(f)
 	var names []string
@@ -92,7 +93,7 @@ func findServer(f config.HostFlags, name string) (Server, error) {
 	return Server{}, exit.Usagef("no server %q in %s%s", name, places, text.NearestOrAll(name, names))
 }
 
-// FindSelected is the server that --server names.
+// FindSelected returns the server that --server names.
 func FindSelected(f config.HostFlags, stderr io.Writer) (Server, error) {
 	server, err := findServer(f, f.ServerName)
 	if err == nil && server.Disabled {
@@ -102,7 +103,7 @@ func FindSelected(f config.HostFlags, stderr io.Writer) (Server, error) {
 	return server, err
 }
 
-// WriteList writes what servers there are, by file.
+// WriteList writes which servers there are, by file.
 func WriteList(f config.HostFlags, w io.Writer) error {
 	servers, _, err := ReadFiles(f)
 	if len(servers) == 0 && err == nil {
@@ -119,8 +120,8 @@ func WriteList(f config.HostFlags, w io.Writer) error {
 	return err
 }
 
-// Bounds of what is read.
+// These limits bound how much of a file is read, in bytes.
 const (
-	maxHostsBytes   = 64 << 20 // a host's file, and a registry's with all its servers
-	maxEnvFileBytes = 1 << 20  // a file of variables
+	maxHostsBytes   = 64 << 20 // for a host's file, and a registry's with all its servers
+	maxEnvFileBytes = 1 << 20  // for a file of variables
 )

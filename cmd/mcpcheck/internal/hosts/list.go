@@ -16,12 +16,12 @@ type serverList struct {
 	Servers map[string]config.File `yaml:"servers"`
 }
 
-// isList reports whether the file is such a list: hosts write JSON.
+// isList reports whether the file is a YAML list; files of hosts are JSON.
 func (f file) isList() bool {
 	return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(f.path))
 }
 
-// maxBytes bounds what is read of the file.
+// maxBytes returns the size limit of the file.
 func (f file) maxBytes() int {
 	if f.isList() {
 		return config.MaxBytes
@@ -50,7 +50,7 @@ func (f file) parseList(source []byte) (servers []Server, err error) {
 	return servers, nil
 }
 
-// newListedServer is an entry of a list, where its value stands.
+// newListedServer returns the entry of a list whose value is at the given place.
 func (f file) newListedServer(name string, c config.File, value ast.Node) Server {
 	c = c.AsListEntry(f.path, value)
 	e := Server{file: f, Name: name, location: c.Location(), Config: &c, URL: c.URL, Cwd: c.Cwd,
@@ -72,7 +72,8 @@ func (f file) newListedServer(name string, c config.File, value ast.Node) Server
 	return e
 }
 
-// ReadConfig is what a file says beside the flags: the entry of a list that --server names, or mcpcheck.yaml.
+// ReadConfig returns the configuration from a file, without flags: the entry of a list that --server names, or
+// mcpcheck.yaml.
 func ReadConfig(f config.Flags) (config.File, error) {
 	if f.IsGiven("server") && f.Hosts.ServerName != "" && f.Hosts.File != "" && findFiles(f.Hosts)[0].isList() {
 		if f.ConfigFile != "" {

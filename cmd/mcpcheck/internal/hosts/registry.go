@@ -13,8 +13,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
 )
 
-// registryServer is a server.json, with which a server is published in a registry: what says how it is reached.
-// (github.com/modelcontextprotocol/registry, docs/reference/server-json)
+// registryServer is a server.json, with which a server is published in a registry. It has only the members that say how
+// to connect to the server. (github.com/modelcontextprotocol/registry, docs/reference/server-json)
 type registryServer struct {
 	Name     string            `json:"name"`
 	Version  string            `json:"version"`
@@ -22,8 +22,10 @@ type registryServer struct {
 	Remotes  []registryRemote  `json:"remotes"`
 }
 
+// registryPackage is a package that contains the server.
 type registryPackage struct {
-	Type             string          `json:"registryType"` // npm, pypi, oci, nuget or mcpb
+	// Type is npm, pypi, oci, nuget or mcpb.
+	Type             string          `json:"registryType"`
 	Identifier       string          `json:"identifier"`
 	Version          string          `json:"version"`
 	Runtime          string          `json:"runtimeHint"`
@@ -33,16 +35,19 @@ type registryPackage struct {
 	Env              []registryInput `json:"environmentVariables"`
 }
 
+// registryRemote is a transport of a package, or a server that is reached by its URL.
 type registryRemote struct {
-	Type      string                   `json:"type"` // stdio, streamable-http or sse
+	// Type is stdio, streamable-http or sse.
+	Type      string                   `json:"type"`
 	URL       string                   `json:"url"`
 	Headers   []registryInput          `json:"headers"`
 	Variables map[string]registryInput `json:"variables"`
 }
 
-// registryInput is a value that its user may have to give.
+// registryInput is a value that the user of a server may have to give.
 type registryInput struct {
-	Type      string                   `json:"type"` // of an argument: positional or named
+	// Type is positional or named, for an argument.
+	Type      string                   `json:"type"`
 	Name      string                   `json:"name"`
 	Hint      string                   `json:"valueHint"`
 	Value     string                   `json:"value"`
@@ -51,8 +56,8 @@ type registryInput struct {
 	Variables map[string]registryInput `json:"variables"`
 }
 
-// registryEntries are the entries of a registry's file: one server.json, several in a list, or a page of the registry's
-// API. Of another file there are none.
+// registryEntries returns the entries of a registry's file: one server.json, a list of several, or a page of the
+// registry's API. It returns false for another file.
 func registryEntries(root *hujson.Value) (entries []*hujson.Value, ok bool) {
 	list, _ := root.Value.(*hujson.Array)
 	if servers := jsonMember(root, "servers"); list == nil && servers != nil {
@@ -72,7 +77,8 @@ func registryEntries(root *hujson.Value) (entries []*hujson.Value, ok bool) {
 	return entries, true
 }
 
-// parseRegistry reads the entries of a registry's file. Of a name that is there more than once, versions make several.
+// parseRegistry reads the entries of a registry's file. The version becomes a part of the name where a name occurs more
+// than once.
 func (f file) parseRegistry(source []byte, entries []*hujson.Value) (servers []Server) {
 	f.dialect = dialect{}
 	times := map[string]int{}
@@ -106,7 +112,7 @@ func (f file) parseRegistry(source []byte, entries []*hujson.Value) (servers []S
 	return servers
 }
 
-// jsonTypeError names the member of a server.json that is not what belongs there.
+// jsonTypeError returns an error that names the member of a server.json that has the wrong type.
 func jsonTypeError(err error) error {
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) {
@@ -115,8 +121,8 @@ func jsonTypeError(err error) error {
 	return err
 }
 
-// applyTo makes the entry of a host of it: the first package that can be started, else the first URL. The error is that
-// of the first.
+// applyTo fills a host's entry: from the first package that can be started, or else from the first URL. The error is
+// the first that occurred.
 func (s registryServer) applyTo(e *Server) (first error) {
 	for _, p := range s.Packages {
 		err := p.applyTo(e)
@@ -135,7 +141,7 @@ func (s registryServer) applyTo(e *Server) (first error) {
 	return cmp.Or(first, errors.New("it has neither packages nor remotes"))
 }
 
-// applyTo makes the command that starts the package.
+// applyTo sets the command that starts the package.
 func (p registryPackage) applyTo(e *Server) error {
 	runtime, before, after, err := p.launchCommand()
 	if err != nil {
@@ -166,7 +172,7 @@ func (p registryPackage) applyTo(e *Server) error {
 		return err
 	}
 	if p.Type != "oci" {
-		named = nil // the environment is inherited
+		named = nil // the process inherits the environment
 	}
 	launched := *e
 	launched.Command, launched.Env = runtime, env
@@ -183,8 +189,8 @@ func (p registryPackage) applyTo(e *Server) error {
 	return nil
 }
 
-// launchCommand is the command that fetches and starts a package of its kind, and its words before and after those that
-// the package gives it.
+// launchCommand returns the command that downloads and starts a package of its kind, and the arguments before and after
+// those of the package.
 func (p registryPackage) launchCommand() (command string, before, after []string, err error) {
 	versioned := p.Identifier
 	if p.Version != "" {
@@ -210,7 +216,7 @@ func (p registryPackage) launchCommand() (command string, before, after []string
 	return "", nil, nil, fmt.Errorf(problem, p.Type)
 }
 
-// applyTo makes the URL of the entry, and its headers. What is given is filled in for variables as well.
+// applyTo sets the URL of the entry and its headers. Given values replace variables as well.
 func (r registryRemote) applyTo(e *Server, given map[string]any) error {
 	kinds := map[string]string{"streamable-http": "http", "sse": "sse"}
 	kind, ok := kinds[r.Type]
@@ -245,7 +251,7 @@ func (r registryRemote) applyTo(e *Server, given map[string]any) error {
 	return nil
 }
 
-// inputArgs are the arguments that have a value.
+// inputArgs returns the arguments that have a value.
 func inputArgs(inputs []registryInput) (words []string, err error) {
 	for _, in := range inputs {
 		value, ok, err := in.resolve()
@@ -267,19 +273,20 @@ func inputArgs(inputs []registryInput) (words []string, err error) {
 	return words, nil
 }
 
-// resolve is the value of an input, if it has one without its user.
+// resolve returns the value of an input, and whether it has one without the user.
 func (in registryInput) resolve() (value string, ok bool, err error) {
 	value = cmp.Or(in.Value, in.Default)
 	if value == "" {
 		return "", false, nil
 	}
 	if value, err = expandPlaceholders(value, in.Variables); err != nil && !in.Required {
-		return "", false, nil // it may be left out
+		return "", false, nil // it is optional
 	}
 	return value, err == nil, err
 }
 
-// expandPlaceholders fills in {name}, by the values and defaults of the variables. {port} without one is a free port.
+// expandPlaceholders replaces {name} by the value of the variable, its default, or the environment variable of that
+// name. {port} without a value stays, for a free port.
 func expandPlaceholders(content string, variables map[string]registryInput) (string, error) {
 	for name, v := range variables {
 		mark := "{" + name + "}"

@@ -13,22 +13,28 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Server is an entry in the file of a host: the members that hosts agree on, as they are written.
+// Server is an entry in a host's file: the members that hosts agree on, as they are written.
 type Server struct {
-	file     file
-	Name     string `json:"-"`
-	location string // file:line:column
-	EntryErr error  `json:"-"` // why the entry cannot be used
+	file file
+	Name string `json:"-"`
+	// location is the place of the entry, as file:line:column.
+	location string
+	// EntryErr is why the entry cannot be used; nil means that it can.
+	EntryErr error `json:"-"`
 
-	Config           *config.File `json:"-"` // of the entry in a list; nil: a host's
-	IsFromRegistry   bool         `json:"-"` // it is a server.json, which source has
-	Source           []byte       `json:"-"`
-	commandServesURL bool         // the command serves the URL
+	// Config is the configuration of an entry in a list; nil means that the entry is a host's.
+	Config *config.File `json:"-"`
+	// IsFromRegistry says that the entry is a server.json. Source is its text.
+	IsFromRegistry bool   `json:"-"`
+	Source         []byte `json:"-"`
+	// commandServesURL says that the command starts the server of the URL.
+	commandServesURL bool
 
-	Type     string            `json:"type"`
-	Command  string            `json:"command"`
-	Args     []string          `json:"args"`
-	Env      map[string]any    `json:"env"` // strings; VS Code takes numbers, and null to unset a variable
+	Type    string   `json:"type"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
+	// Env are variables. Values are strings; VS Code also accepts numbers, and null to unset a variable.
+	Env      map[string]any    `json:"env"`
 	EnvFile  string            `json:"envFile"`
 	Cwd      string            `json:"cwd"`
 	URL      string            `json:"url"`
@@ -36,12 +42,12 @@ type Server struct {
 	Disabled bool              `json:"disabled"`
 }
 
-// errorf is an error of use in an entry.
+// errorf returns an error of usage that names the entry.
 func (e Server) errorf(format string, a ...any) error {
 	return exit.Usagef("%s: server %q: %w", e.location, e.Name, fmt.Errorf(format, a...))
 }
 
-// transport is how the entry reaches its server; hosts guess it when no type is given.
+// transport returns the transport of the entry. Like hosts, it guesses the transport when the type is missing.
 func (e Server) transport() (string, error) {
 	kinds := map[string]string{
 		"stdio": "stdio", "http": "http", "streamable-http": "http", "streamableHttp": "http", "sse": "sse",
@@ -66,7 +72,7 @@ func (e Server) transport() (string, error) {
 	return kind, nil
 }
 
-// listLine is a line of the list.
+// listLine returns a line of the list of servers.
 func (e Server) listLine() string {
 	kind, err := e.transport()
 	what := e.DisplayText()
@@ -79,7 +85,7 @@ func (e Server) listLine() string {
 	return "  " + strings.Join([]string{text.OneLine(e.Name), kind, what}, "\t")
 }
 
-// DisplayText is the command or URL as it is written, without what may be a secret.
+// DisplayText returns the command or URL as it is written, without what may be a secret.
 func (e Server) DisplayText() string {
 	var s redact.Secrets
 	for _, value := range e.Env {
@@ -106,7 +112,7 @@ func (e Server) DisplayText() string {
 	return s.Redactor().Text(text.OneLine(strings.Join(words, " ")))
 }
 
-// maskSecrets leaves out of a word what looks like a secret.
+// maskSecrets masks what looks like a secret in an argument.
 func maskSecrets(word string) string {
 	word = passwordPattern.ReplaceAllString(word, "$1[redacted]@")
 	word = queryPattern.ReplaceAllString(word, "$1?…")
@@ -116,14 +122,14 @@ func maskSecrets(word string) string {
 	return secretWordPattern.ReplaceAllString(word, "$1[redacted]")
 }
 
-// addUnlessVariable hides a value of a file, unless it is one of the variables that stand for it.
+// addUnlessVariable makes a value of a file a secret, unless it is a variable.
 func addUnlessVariable(s *redact.Secrets, value string) {
 	if !variablePattern.MatchString(value) {
 		s.Add(value)
 	}
 }
 
-// What is a secret in a command, by how it looks.
+// These patterns match secrets in a command by their form.
 var (
 	passwordPattern   = regexp.MustCompile(`(://[^\s/:@]*:)([^\s/@]+)@`)
 	queryPattern      = regexp.MustCompile(`(https?://[^\s?]*)\?\S+`)

@@ -2,8 +2,8 @@ package process
 
 import "syscall"
 
-// Attr puts the server into a group of its own, so that a signal reaches it once, and has it end with us when
-// we are killed.
+// Attr puts a server into a process group of its own, so that a signal reaches it once, and makes the kernel end it
+// when mcpcheck is killed.
 func Attr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

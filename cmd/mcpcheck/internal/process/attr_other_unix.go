@@ -4,6 +4,6 @@ package process
 
 import "syscall"
 
-// Attr puts the server into a group of its own, so that a signal reaches it once. When we are killed, its
-// stdin ends.
+// Attr puts a server into a process group of its own, so that a signal reaches it once. When mcpcheck is killed, the
+// server's stdin ends.
 func Attr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -5,10 +5,12 @@ import (
 	"syscall"
 )
 
-// Attr leaves the server in our group: Ctrl-C reaches both, and its stdin ends with us.
+// Attr leaves a server in the process group of mcpcheck: Ctrl-C reaches both. When mcpcheck ends, the server's stdin
+// does.
 func Attr() *syscall.SysProcAttr { return nil }
 
-// ForwardedSignals are the signals that are not to end us before the server.
+// ForwardedSignals returns the signals that must not end mcpcheck before the server.
 func ForwardedSignals() []os.Signal { return []os.Signal{os.Interrupt} }
 
+// Forward does nothing: a console signal reaches the server without mcpcheck.
 func Forward(*os.Process, os.Signal) {}

@@ -1,9 +1,10 @@
-// Package process starts, signals and ends the processes of servers on each system, and says why one does not start.
+// Package process starts, signals and ends the processes of servers on each system, and explains why one does not
+// start.
 //
-// LookUp finds out before anything is started whether there is a command, and StartError explains one that does not
-// start: a package that is not installed, a script that is not executable, a path without its backslashes. Attr and
-// Forward are what differs between systems. InterruptContext is how every command listens to the operator: the first
-// Ctrl-C ends its context, with ErrInterrupted as the cause, and the second the program.
+// LookUp finds out before anything is started whether a command exists, and StartError explains why one does not start:
+// a package that is not installed, a script that is not executable, a path without its backslashes. Attr and Forward
+// hold what differs between systems. InterruptContext is how every command handles signals: the first Ctrl-C ends its
+// context, with ErrInterrupted as the cause, and the second ends the program.
 //
 // GuardCommand is the hidden command that ends the servers of a run that was killed; package driver starts it.
 package process
@@ -26,7 +27,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// ValidateWorkingDir finds out whether there is a current directory, in which servers are started.
+// ValidateWorkingDir returns an error when the current directory, in which servers start, does not exist.
 func ValidateWorkingDir() error {
 	if _, err := os.Getwd(); err != nil {
 		return exit.Usagef("the current directory is gone; change to one that is there: %w", err)
@@ -34,7 +35,7 @@ func ValidateWorkingDir() error {
 	return nil
 }
 
-// LookUp finds out whether there is such a command, before anything is started.
+// LookUp finds out whether a command exists, before anything is started. A relative path is relative to dir.
 func LookUp(command []string, dir string) error {
 	path := command[0]
 	if separator := string(os.PathSeparator); dir != "" && strings.Contains(path, separator) &&
@@ -51,11 +52,11 @@ func LookUp(command []string, dir string) error {
 	return nil
 }
 
-// StartError is the error of use for a command that does not start.
+// StartError returns an error of usage for a command that does not start.
 func StartError(command []string, err error) error {
 	var wrapped *exec.Error
 	var path *fs.PathError
-	switch { // without what the message says already
+	switch { // only what the message does not say already
 	case errors.As(err, &wrapped):
 		err = wrapped.Err
 	case errors.As(err, &path):
@@ -87,7 +88,8 @@ func StartError(command []string, err error) error {
 	return exit.Usagef("cannot run %s: %w", name, err)
 }
 
-// commandNotFoundError is the error of use for a command that is not there: what it looks like, and how to say that.
+// commandNotFoundError returns an error of usage for a command that does not exist, with a suggestion that depends on
+// what it looks like.
 func commandNotFoundError(command []string) error {
 	name, all := command[0], text.Shell(command...)
 	_, notURL := driver.ParseURL(name)
@@ -106,18 +108,19 @@ func commandNotFoundError(command []string) error {
 	return exit.Usagef("%s", said)
 }
 
-// isScopedPackage reports whether a word is the name of an npm package that has a scope, which no command has.
+// isScopedPackage reports whether a word is the name of an npm package with a scope, which no command has.
 var isScopedPackage = regexp.MustCompile(`^@[a-z0-9~][a-z0-9._~-]*/[a-z0-9~][a-z0-9._~-]*(@[\w.^~-]+)?$`).MatchString
 
-// looksLikePackage reports whether a word is named as packages of servers are: mcp-server-time, server-memory.
+// looksLikePackage reports whether a word looks like the name of a server's package: mcp-server-time, server-memory.
 var looksLikePackage = regexp.MustCompile(`^([a-z0-9.]+[-_])*(mcp|server)([-_][a-z0-9.]+)*(@[\w.^~-]+)?$`).MatchString
 
-// LacksBackslashes reports whether a word looks like a path of Windows that a shell has taken the backslashes from.
+// LacksBackslashes reports whether a word looks like a Windows path from which a shell has removed the backslashes.
 var LacksBackslashes = regexp.MustCompile(`^[A-Za-z]:[^\\/:]+\.\w+$`).MatchString
 
+// QuotePathHint is the text of an error for a word that LacksBackslashes.
 const QuotePathHint = "no backslashes are left in the path; quote it"
 
-// interpreterOf is what runs a script, by the end of its name.
+// interpreterOf returns the interpreter of a script, by its file name extension.
 func interpreterOf(script string) string {
 	by := map[string]string{".py": "python3", ".ts": "npx tsx", ".mts": "npx tsx", ".rb": "ruby", ".sh": "sh"}
 	return cmp.Or(by[strings.ToLower(filepath.Ext(script))], "node")

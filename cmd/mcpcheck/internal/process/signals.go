@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// GuardCommand is the command by which a run starts its guard, see driver.Guard.
+// GuardCommand is the command with which a run starts its guard; see driver.Guard.
 const GuardCommand = "guard"
 
-// InterruptContext is a context that ends with the first Ctrl-C, SIGTERM or SIGHUP from listen on; the second ends
-// mcpcheck at once. It also ends with parent, if that is not nil: with who holds its other end.
+// InterruptContext returns a context that ends with the first Ctrl-C, SIGTERM or SIGHUP after the call of listen; the
+// second signal ends mcpcheck immediately. The context also ends when parent, if it is not nil, reaches its end.
 func InterruptContext(parent io.Reader) (ctx context.Context, listen func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -28,12 +28,12 @@ func InterruptContext(parent io.Reader) (ctx context.Context, listen func()) {
 		<-signals
 		cancel(ErrInterrupted)
 		time.Sleep(repeatedSignalWindow)
-		signal.Reset(TerminationSignals()...) // not to this channel alone: Ginkgo listens as well, and for good
+		signal.Reset(TerminationSignals()...) // a Stop of this channel is not enough: Ginkgo listens too
 	}()
 	return ctx, func() { signal.Notify(signals, TerminationSignals()...) }
 }
 
-// TerminationSignals are the signals that end a run. A run under nohup outlives its terminal.
+// TerminationSignals returns the signals that end a run. SIGHUP is not among them under nohup.
 func TerminationSignals() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -45,6 +45,6 @@ func TerminationSignals() []os.Signal {
 // ErrInterrupted is the cause of a context that the operator ended.
 var ErrInterrupted = errors.New("interrupted")
 
-// repeatedSignalWindow is how long a second signal counts as the first one: a Ctrl-C arrives twice if what started
-// mcpcheck passes it on.
+// repeatedSignalWindow is how long a second signal counts as the first one: a Ctrl-C arrives twice if the parent
+// process forwards it.
 const repeatedSignalWindow = 500 * time.Millisecond

@@ -10,18 +10,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// observedBody is a body that is looked at while it passes.
+// observedBody is a body that an observer reads while it passes.
 type observedBody struct {
 	io.ReadCloser
-	observer  io.Writer
-	remaining int64            // bytes; less than 0: that is not known
-	onEnd     func(whole bool) // called once, before who reads it sees the end
-	once      sync.Once
-	ended     bool
+	observer io.Writer
+	// remaining is how many bytes are still to come; negative means that this is not known.
+	remaining int64
+	// onEnd is called once, before the reader sees the end. Its argument says that the body was complete.
+	onEnd func(whole bool)
+	once  sync.Once
+	ended bool
 }
 
-// Read ends with the last byte where it is known which one that is: whoever looks for more may come too late, when the
-// body is closed, and would take that for an error.
+// Read returns io.EOF together with the last byte where the length is known: a reader that closes the body without
+// another Read would otherwise make a complete body look incomplete.
 func (p *observedBody) Read(b []byte) (int, error) {
 	if p.ended {
 		return 0, io.EOF
@@ -42,12 +44,14 @@ func (p *observedBody) Close() error {
 	return p.ReadCloser.Close()
 }
 
-// bodyBuffer is as much of a body as a record keeps.
+// bodyBuffer holds a body up to the limit of a record.
 type bodyBuffer struct {
-	mu          sync.Mutex
-	text        []byte
-	isTruncated bool // there was more
-	isComplete  bool // it has come to its end
+	mu   sync.Mutex
+	text []byte
+	// isTruncated says that the body is longer than the limit.
+	isTruncated bool
+	// isComplete says that the body has ended.
+	isComplete bool
 }
 
 func (k *bodyBuffer) Write(p []byte) (int, error) {
@@ -64,14 +68,14 @@ func (k *bodyBuffer) finish(whole bool) {
 	k.isComplete = whole
 }
 
-// content is what is kept, and whether that is everything.
+// content returns the body as far as it is kept, and whether that is all of it.
 func (k *bodyBuffer) content() (said []byte, whole bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return bytes.Clone(k.text), k.isComplete && !k.isTruncated
 }
 
-// answerObserver is what looks at the answer, and what is told of its end.
+// answerObserver returns the writer that observes the response body, and the function to call when that ends.
 func (t *roundTrip) answerObserver() (look io.Writer, end func(whole bool)) {
 	if driver.MediaType(t.resp.Header) == "text/event-stream" && t.resp.StatusCode/100 == 2 {
 		return &lenientWriter{w: driver.NewEventStreamParser(maxLineBytes, t.recordEvent),
@@ -81,7 +85,7 @@ func (t *roundTrip) answerObserver() (look io.Writer, end func(whole bool)) {
 	return body, func(whole bool) { t.endBody(body, whole) }
 }
 
-// lenientWriter is a writer that fails nobody: after an error it only takes what comes.
+// lenientWriter is a writer that never returns an error: after the first one it discards what it gets.
 type lenientWriter struct {
 	w         io.Writer
 	onError   func()
@@ -99,7 +103,7 @@ func (l *lenientWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// decodeBody undoes the coding of a body for who looks at it; looked waits until all of it is looked at.
+// decodeBody decodes the content coding of a body for its observer; looked waits until the observer has read all of it.
 func (t *roundTrip) decodeBody(coding string, to io.Writer) (look io.Writer, looked func()) {
 	switch strings.ToLower(coding) {
 	case "", "identity":
@@ -111,7 +115,7 @@ func (t *roundTrip) decodeBody(coding string, to io.Writer) (look io.Writer, loo
 	return io.Discard, func() {}
 }
 
-// decodeGzip undoes gzip.
+// decodeGzip decodes gzip.
 func decodeGzip(to io.Writer) (look io.Writer, looked func()) {
 	read, write := io.Pipe()
 	over := make(chan struct{})

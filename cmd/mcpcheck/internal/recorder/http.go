@@ -21,7 +21,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// HTTP stands in the place of a server over HTTP, and writes down what passes, until the operator ends it.
+// HTTP runs a proxy in front of a server over HTTP and records the messages, until the operator ends it.
 func HTTP(server, listen, out string, stderr io.Writer) error {
 	u, err := driver.ParseURL(server)
 	if err != nil {
@@ -56,7 +56,7 @@ func HTTP(server, listen, out string, stderr io.Writer) error {
 	return err
 }
 
-// serveUntilDone serves until the context ends. What is open then is broken off.
+// serveUntilDone serves until the context ends, and then closes open connections.
 func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	web := &http.Server{
 		Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx },
@@ -76,18 +76,18 @@ func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Han
 	}
 }
 
-// isLoopbackListener reports whether only this machine reaches a listener.
+// isLoopbackListener reports whether a listener is reachable only from this host.
 func isLoopbackListener(l net.Listener) bool {
 	host, _, err := net.SplitHostPort(l.Addr().String())
 	return err == nil && driver.IsLoopback(host)
 }
 
-// newProxy is a handler that passes everything on to the origin of a URL, and has what is for the URL noted. The
-// server is asked by its own name; of a local stand-in, a request for a foreign name keeps that, so that the server can
-// refuse it: else a page of that name could reach the server through us. (DNS rebinding)
+// newProxy returns a handler that forwards everything to the origin of a URL, and records what is for the URL. The
+// request's Host becomes the server's. With local, a request with a foreign Host keeps it, so that the server can
+// reject it: otherwise a web page could reach the server through the proxy by DNS rebinding.
 func newProxy(u *url.URL, local bool, sessions *httpSessions) http.Handler {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.DisableCompression = true // what was not asked for is not undone
+	transport.DisableCompression = true // otherwise it would ask for gzip and decode it
 	transport.MaxIdleConnsPerHost = 64
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
@@ -116,7 +116,7 @@ func newProxy(u *url.URL, local bool, sessions *httpSessions) http.Handler {
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.NewResponseController(w).EnableFullDuplex() // an answer may begin before the request ends
+		http.NewResponseController(w).EnableFullDuplex() // a response may begin before the request ends
 		if t := sessions.beginRoundTrip(r); t != nil {
 			r = r.WithContext(context.WithValue(r.Context(), roundTripKey{}, t))
 			t.observeRequest(r)
@@ -125,7 +125,7 @@ func newProxy(u *url.URL, local bool, sessions *httpSessions) http.Handler {
 	})
 }
 
-// roundTripKey is the key of the trip in the context of its request.
+// roundTripKey is the key of the round trip in the context of its request.
 type roundTripKey struct{}
 
 func roundTripOf(r *http.Request) *roundTrip {

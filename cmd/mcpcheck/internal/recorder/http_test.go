@@ -30,7 +30,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// testProxy is a recorder in the place of a server.
+// testProxy is a recorder in front of a server.
 type testProxy struct {
 	URL    string
 	trace  bytes.Buffer
@@ -38,7 +38,7 @@ type testProxy struct {
 	writer *traceWriter
 }
 
-// newTestProxy stands in for the server at a URL.
+// newTestProxy starts a recorder for the server at a URL.
 func newTestProxy(t *testing.T, server string) *testProxy {
 	t.Helper()
 	u, err := url.Parse(server)
@@ -54,7 +54,7 @@ func newTestProxy(t *testing.T, server string) *testProxy {
 	return s
 }
 
-// recordedTrace is the record, once nobody talks any more.
+// recordedTrace returns the trace after the last message.
 func (s *testProxy) recordedTrace(t *testing.T) string {
 	t.Helper()
 	s.server.CloseClientConnections()
@@ -65,7 +65,7 @@ func (s *testProxy) recordedTrace(t *testing.T) string {
 	return s.trace.String()
 }
 
-// sendRequest is what comes of a request.
+// sendRequest sends a request and returns the response with its body.
 func sendRequest(t *testing.T, method, at, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, at, strings.NewReader(body))
@@ -91,7 +91,7 @@ func sendRequest(t *testing.T, method, at, body string, header ...string) (*http
 	return resp, string(content)
 }
 
-// Messages of a client.
+// These are messages of a client.
 const (
 	initializeLine = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
@@ -100,7 +100,7 @@ const (
 	toolsListLine   = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 )
 
-// runClientSession is a short session of a client, which is whole.
+// runClientSession runs a short and complete session of a client.
 func runClientSession(t *testing.T, at string) {
 	t.Helper()
 	resp, _ := sendRequest(t, http.MethodPost, at, initializeLine)
@@ -111,7 +111,7 @@ func runClientSession(t *testing.T, at string) {
 	sendRequest(t, http.MethodDelete, at, "", session)
 }
 
-// judgeTrace judges a record, and shows what fails.
+// judgeTrace judges a trace, and returns the failures and the exit code.
 func judgeTrace(t *testing.T, trace string) (rep string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "record.jsonl")
@@ -133,8 +133,8 @@ func judgeTrace(t *testing.T, trace string) (rep string, code int) {
 	return said.String(), code
 }
 
-// TestJudgeRecordedHTTP: what a real session shows of the transport is judged: an honest server passes, and each fault
-// that it shows is found.
+// TestJudgeRecordedHTTP proves that a recorded session is judged by what it shows of the transport: a conforming server
+// passes, and each fault that the session shows is found.
 func TestJudgeRecordedHTTP(t *testing.T) {
 	for _, id := range []string{
 		"", "http/response-content-type", "http/request-not-202", "http/json-reply-single-object:other",
@@ -161,13 +161,13 @@ func TestJudgeRecordedHTTP(t *testing.T) {
 				return
 			}
 			if !strings.Contains(said, " "+change.Check+" (") {
-				t.Errorf("exit code %d, it is not found:\n%s", code, said)
+				t.Errorf("exit code %d, the fault was not found:\n%s", code, said)
 			}
 		})
 	}
 }
 
-// TestProxyChangesNothing: what a server answers comes as it was, and the record has what it says.
+// TestProxyChangesNothing proves that a response arrives unchanged, and that the record contains its messages.
 func TestProxyChangesNothing(t *testing.T) {
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
@@ -179,7 +179,8 @@ func TestProxyChangesNothing(t *testing.T) {
 		status int
 		header string
 		body   string
-		want   []string // of the record, after the request
+		// want are the lines of the record after the request.
+		want []string
 	}{
 		"a result": {200, "Content-Type: application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`, []string{
 			`received 200 OK; content-type: application/json: {"jsonrpc":"2.0","id":1,"result":{}}`,
@@ -227,10 +228,10 @@ func TestProxyChangesNothing(t *testing.T) {
 			resp, body := sendRequest(t, http.MethodPost, s.URL, promptsListLine, "X-Client: me")
 			field, value, _ := strings.Cut(test.header, ": ")
 			if body != test.body || resp.StatusCode != test.status || resp.Header.Get(field) != value {
-				t.Errorf("%d bytes of %d came, %d, %v", len(body), len(test.body), resp.StatusCode, resp.Header)
+				t.Errorf("%d bytes, want %d; %d, %v", len(body), len(test.body), resp.StatusCode, resp.Header)
 			}
 			if want := strings.TrimPrefix(server.URL, "http://") + " me " + promptsListLine; asked != want {
-				t.Errorf("asked %s, want %s", asked, want)
+				t.Errorf("requests %s, want %s", asked, want)
 			}
 			sent := "sent POST /mcp?a=b; content-type: application/json: " + promptsListLine
 			if diff := cmp.Diff(append([]string{sent}, test.want...),
@@ -241,7 +242,7 @@ func TestProxyChangesNothing(t *testing.T) {
 	}
 }
 
-// traceLinesWithHTTP are the lines of the only session in a trace, each with what carried it.
+// traceLinesWithHTTP returns the lines of the only session in a trace, each with its HTTPInfo.
 func traceLinesWithHTTP(t *testing.T, recording string) []string {
 	t.Helper()
 	return traceLines(t, strings.NewReader(recording), func(said driver.TraceLine) string {
@@ -249,7 +250,7 @@ func traceLinesWithHTTP(t *testing.T, recording string) []string {
 	})
 }
 
-// TestProxyFlushesEvents: an event is with the client before the server says anything more.
+// TestProxyFlushesEvents proves that an event reaches the client before the server sends anything more.
 func TestProxyFlushesEvents(t *testing.T) {
 	heard := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -278,15 +279,15 @@ func TestProxyFlushesEvents(t *testing.T) {
 		}
 	}
 	if n != 3 {
-		t.Errorf("%d events came", n)
+		t.Errorf("received %d events", n)
 	}
 	if got := len(traceLinesWithHTTP(t, s.recordedTrace(t))); got != 4 {
 		t.Errorf("the record has %d lines", got)
 	}
 }
 
-// TestProxyKeepsForeignHosts: a server can refuse what a page of a foreign name asks through a stand-in of this
-// machine, and is asked by its own name otherwise.
+// TestProxyKeepsForeignHosts proves that a server can reject a request of a foreign web page through a local proxy, and
+// that it gets its own name as the Host otherwise.
 func TestProxyKeepsForeignHosts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Host)
@@ -309,13 +310,13 @@ func TestProxyKeepsForeignHosts(t *testing.T) {
 		w := httptest.NewRecorder()
 		newProxy(u, test.local, newHTTPSessions(u, s, redact.Secrets{})).ServeHTTP(w, r)
 		if got := w.Body.String(); got != test.want {
-			t.Errorf("%s: the server is asked for %s, want %s", test.host, got, test.want)
+			t.Errorf("%s: the server got the Host %s, want %s", test.host, got, test.want)
 		}
 		s.flush()
 	}
 }
 
-// TestProxyFullDuplex: a server may answer before it has all of the request.
+// TestProxyFullDuplex proves that a server may respond before it has read the whole request.
 func TestProxyFullDuplex(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.NewResponseController(w).EnableFullDuplex()
@@ -342,7 +343,7 @@ func TestProxyFullDuplex(t *testing.T) {
 	}
 }
 
-// TestProxyWithoutServer: without a server clients are told so, and the record says it.
+// TestProxyWithoutServer proves that clients get an error when there is no server, and that the record contains it.
 func TestProxyWithoutServer(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
@@ -358,7 +359,7 @@ func TestProxyWithoutServer(t *testing.T) {
 	}
 }
 
-// TestProxyConnectionLost: a connection that breaks before the answer is not held against the server.
+// TestProxyConnectionLost proves that a connection that breaks before the response does not count against the server.
 func TestProxyConnectionLost(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -379,11 +380,11 @@ func TestProxyConnectionLost(t *testing.T) {
 	}
 }
 
-// TestProxyClientGone: when a client leaves before the answer, the record says so, and is judged up to there.
+// TestProxyClientGone proves that the record says when a client leaves before the response, and is judged up to there.
 func TestProxyClientGone(t *testing.T) {
 	asked := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // else the server does not see that the client leaves
+		io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client leaves
 		close(asked)
 		<-r.Context().Done()
 	}))
@@ -408,14 +409,15 @@ func TestProxyClientGone(t *testing.T) {
 	}
 }
 
-// TestProxySessions: by the ids that a server issues, and else by a client that begins anew. What is for
-// another path passes, and is not recorded.
+// TestProxySessions proves that sessions are told apart by the ids that a server issues, or by a client that
+// initializes again. Requests for another path are forwarded and not recorded.
 func TestProxySessions(t *testing.T) {
 	for name, test := range map[string]struct {
 		web  fixtures.HTTPOptions
 		path string
 		talk func(t *testing.T, at string)
-		want map[string]string // transport, by the methods of requests in the session
+		// want maps the methods of the requests in a session to its transport.
+		want map[string]string
 	}{
 		"with ids": {fixtures.HTTPOptions{}, "/mcp", func(t *testing.T, at string) {
 			a, _ := sendRequest(t, http.MethodPost, at, initializeLine)
@@ -469,7 +471,7 @@ func TestProxySessions(t *testing.T) {
 	}
 }
 
-// sentMethods are the methods of what the client has sent in a session.
+// sentMethods returns the methods of the client's messages in a session.
 func sentMethods(r *trace.Session) string {
 	var methods []string
 	for _, said := range r.Lines {
@@ -481,7 +483,7 @@ func sentMethods(r *trace.Session) string {
 	return strings.Join(methods, " ")
 }
 
-// TestProxyWrongPath: who records the wrong path is told.
+// TestProxyWrongPath proves that the operator is told when no request is for the recorded path.
 func TestProxyWrongPath(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 	for paths, want := range map[string]string{
@@ -498,7 +500,7 @@ func TestProxyWrongPath(t *testing.T) {
 	}
 }
 
-// TestProxyResumedSession: a session that began before it was recorded is written down, and not judged.
+// TestProxyResumedSession proves that a session that began before the recording is recorded and not judged.
 func TestProxyResumedSession(t *testing.T) {
 	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.HTTPOptions{}, fixtures.Fault{}))
 	defer server.Close()
@@ -511,7 +513,7 @@ func TestProxyResumedSession(t *testing.T) {
 	}
 }
 
-// TestProxySSE: over HTTP+SSE a session is the stream and what is posted to its endpoint.
+// TestProxySSE proves that over HTTP+SSE a session is the stream together with the requests to its endpoint.
 func TestProxySSE(t *testing.T) {
 	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.HTTPOptions{SSE: true}, fixtures.Fault{}))
 	defer server.Close()
@@ -546,7 +548,8 @@ func TestProxySSE(t *testing.T) {
 	}
 }
 
-// TestHTTPRecordSecretsAreRedacted: what clients carry in headers is redacted, wherever the server repeats it.
+// TestHTTPRecordSecretsAreRedacted proves that secrets in the headers of clients are redacted wherever the server
+// repeats them.
 func TestHTTPRecordSecretsAreRedacted(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -2,15 +2,17 @@ package recorder
 
 import "bytes"
 
-// lineSplitter takes lines out of a stream, of each as much as a record keeps.
+// lineSplitter splits a stream into lines, each up to the limit of a record.
 type lineSplitter struct {
-	onLine func(content []byte, unended bool, left int) // left: how many bytes of it are left out
+	// onLine gets each line without its newline. unended says that the newline is missing; left counts the omitted
+	// bytes.
+	onLine func(content []byte, unended bool, left int)
 
 	line    []byte
 	omitted int
 }
 
-// write takes what comes next of the stream.
+// write takes the next part of the stream.
 func (c *lineSplitter) write(chunk []byte) {
 	for len(chunk) > 0 {
 		head, tail, ended := bytes.Cut(chunk, []byte{'\n'})
@@ -24,7 +26,7 @@ func (c *lineSplitter) write(chunk []byte) {
 	}
 }
 
-// close is the end of the stream, be it within a line.
+// close reports the last line if its newline is missing.
 func (c *lineSplitter) close() {
 	if len(c.line) > 0 {
 		c.onLine(c.line, true, c.omitted)

@@ -8,25 +8,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// roundTrip is an HTTP request that passes by, and what comes back.
+// roundTrip is an HTTP request that passes the proxy, with its response.
 type roundTrip struct {
 	sessions     *httpSessions
 	method, path string
 	header       http.Header
-	ctx          context.Context // that of the client
-	body         bodyBuffer
-	once         sync.Once // the request is noted
-	post         driver.PostInfo
-	session      *httpSession // nil: only the answer tells
-	number       int
+	// ctx is the context of the client's request.
+	ctx  context.Context
+	body bodyBuffer
+	// once makes sure that the request is recorded once.
+	once sync.Once
+	post driver.PostInfo
+	// session is the session of the request; nil means that only the response tells it.
+	session *httpSession
+	number  int
 
-	resp          *http.Response
-	hasMessage    bool // a message came on the stream
-	hasResponse   bool // a response did
-	isUndecodable bool // it is encoded in a way that a record does not know
+	resp *http.Response
+	// hasMessage says that a message arrived on the stream.
+	hasMessage bool
+	// hasResponse says that a JSON-RPC response arrived on the stream.
+	hasResponse bool
+	// isUndecodable says that the response has a content coding that the recorder cannot decode.
+	isUndecodable bool
 }
 
-// observeRequest looks at the body of the request, which is noted once it is whole.
+// observeRequest observes the body of the request, which is recorded once it is complete.
 func (t *roundTrip) observeRequest(r *http.Request) {
 	t.ctx = r.Context()
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
@@ -40,7 +46,7 @@ func (t *roundTrip) observeRequest(r *http.Request) {
 	}}
 }
 
-// recordRequest notes the request, with as much of its body as has come.
+// recordRequest records the request, with the part of its body that has arrived.
 func (t *roundTrip) recordRequest() {
 	t.once.Do(func() {
 		said, _ := t.body.content()
@@ -54,13 +60,13 @@ func (t *roundTrip) recordRequest() {
 	})
 }
 
-// recordIn notes the request as the next one of a session.
+// recordIn records the request as the next one of a session.
 func (t *roundTrip) recordIn(s *httpSession) {
 	t.session, t.number = s, t.sessions.nextNumber(s)
 	t.recordBody(driver.FromClient, &t.body, driver.HTTPInfo{Method: t.method, Path: t.path, Header: t.header})
 }
 
-// record notes a line of the exchange.
+// record records a line of the round trip.
 func (t *roundTrip) record(said driver.TraceLine, by driver.HTTPInfo) {
 	if t.session == nil {
 		t.recordIn(t.sessions.streamSession(t.path, ""))
@@ -69,7 +75,7 @@ func (t *roundTrip) record(said driver.TraceLine, by driver.HTTPInfo) {
 	t.session.add(said)
 }
 
-// recordBody notes a body.
+// recordBody records a body.
 func (t *roundTrip) recordBody(side driver.Side, body *bodyBuffer, by driver.HTTPInfo) {
 	said, whole := body.content()
 	if !whole {
@@ -78,19 +84,19 @@ func (t *roundTrip) recordBody(side driver.Side, body *bodyBuffer, by driver.HTT
 	t.record(driver.TraceLine{Side: side, Text: said, Truncated: !whole}, by)
 }
 
-// recordGap notes why what follows is not known; in any case says that all that follows of the session is meant.
+// recordGap records why messages are missing. For a POST, or with always, the gap concerns the rest of the session.
 func (t *roundTrip) recordGap(why string, always bool) {
 	t.record(driver.TraceLine{
 		Side: driver.SessionEvent, Text: []byte(why), AfterGap: always || t.method == http.MethodPost,
 	}, driver.HTTPInfo{})
 }
 
-// recordClientGone notes that the client has left before the answer was whole.
+// recordClientGone records that the client left before the response was complete.
 func (t *roundTrip) recordClientGone() {
 	t.recordGap("the client has left before its request was answered: what came of it is not known", false)
 }
 
-// recordError notes that there was no answer.
+// recordError records that there was no response.
 func (t *roundTrip) recordError(err error) {
 	t.recordRequest()
 	if t.ctx.Err() != nil {
@@ -100,17 +106,17 @@ func (t *roundTrip) recordError(err error) {
 	t.record(driver.TraceLine{Side: driver.StatusOnly}, driver.HTTPInfo{Reason: "no HTTP answer: " + err.Error()})
 }
 
-// httpInfo is what carries the answer.
+// httpInfo describes the response as a part of HTTP.
 func (t *roundTrip) httpInfo() driver.HTTPInfo {
 	return driver.HTTPInfo{StatusCode: t.resp.StatusCode, Header: t.resp.Header}
 }
 
-// observeAnswer looks at the answer while it passes.
+// observeAnswer observes the response while it passes.
 func (t *roundTrip) observeAnswer(resp *http.Response) {
 	t.recordRequest()
 	t.resp = resp
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return // what follows is no HTTP
+		return // what follows is not HTTP
 	}
 	if id := resp.Header.Get(sessionIDHeader); id != "" && t.session != nil {
 		t.sessions.setSessionID(id, t.session)
@@ -123,7 +129,7 @@ func (t *roundTrip) observeAnswer(resp *http.Response) {
 	}}
 }
 
-// endStream is the end of an event stream.
+// endStream records the end of an event stream.
 func (t *roundTrip) endStream(whole bool) {
 	waits := len(t.post.RequestIDs) > 0 && !t.hasResponse && (t.session == nil || !t.session.isSSE)
 	switch {
@@ -139,7 +145,7 @@ func (t *roundTrip) endStream(whole bool) {
 	}
 }
 
-// recordEvent notes what an event of the stream brings.
+// recordEvent records the message of an event.
 func (t *roundTrip) recordEvent(e driver.StreamEvent) {
 	if t.session == nil {
 		t.assignSession(e)
@@ -154,7 +160,7 @@ func (t *roundTrip) recordEvent(e driver.StreamEvent) {
 	t.record(driver.TraceLine{Side: driver.FromServer, Text: message}, by)
 }
 
-// assignSession tells by its first event of which session a stream is.
+// assignSession finds the session that a stream belongs to by its first event.
 func (t *roundTrip) assignSession(e driver.StreamEvent) {
 	endpoint := ""
 	if e.Type == "endpoint" {
@@ -163,12 +169,12 @@ func (t *roundTrip) assignSession(e driver.StreamEvent) {
 	t.recordIn(t.sessions.streamSession(t.path, endpoint))
 }
 
-// recordTooLong notes that a stream is looked at no more.
+// recordTooLong records that the rest of a stream is not recorded.
 func (t *roundTrip) recordTooLong() {
 	t.recordGap("what follows on the stream is left out: an event is longer than a record keeps", true)
 }
 
-// endBody is the end of an answer that is no stream.
+// endBody records the end of a response that is not an event stream.
 func (t *roundTrip) endBody(body *bodyBuffer, whole bool) {
 	body.finish(whole && !t.isUndecodable)
 	said, _ := body.content()

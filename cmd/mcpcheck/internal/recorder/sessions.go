@@ -13,36 +13,47 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// httpSessions tells the sessions apart that pass by over HTTP: by the id that the server has issued, over HTTP+SSE by
-// the endpoint that it has named. What has neither is of one session, until a client begins anew or uses an id again.
+// httpSessions assigns requests to sessions: by the session id that the server issued or, over HTTP+SSE, by the
+// endpoint that it named. All requests without either belong to one session, until a client initializes again or reuses
+// a request id.
 type httpSessions struct {
-	path   string // of the URL that is recorded
+	// path is the path of the URL that is recorded.
+	path   string
 	writer *traceWriter
 
-	mu             sync.Mutex
-	secrets        redact.Secrets
-	initialSecrets int                     // how many of them are given at the beginning
-	byID           map[string]*httpSession // by the id
-	byEndpoint     map[string]*httpSession // by path and query
-	keys           []string                // of the keys of both, for the oldest to be forgotten
-	withoutID      *httpSession            // without an id
-	roundTrips     int
-	otherPath      string // path of the first request that was for another one
+	mu      sync.Mutex
+	secrets redact.Secrets
+	// initialSecrets is how many of the secrets were given at the start.
+	initialSecrets int
+	// byID are the sessions by their ids.
+	byID map[string]*httpSession
+	// byEndpoint are the sessions by path and query of their endpoints.
+	byEndpoint map[string]*httpSession
+	// keys are the keys of both maps, oldest first, so that the oldest session can be removed.
+	keys []string
+	// withoutID is the current session without an id.
+	withoutID  *httpSession
+	roundTrips int
+	// otherPath is the path of the first request for another path than that of the URL.
+	otherPath string
 }
 
-// httpSession is one session.
+// httpSession is one session over HTTP.
 type httpSession struct {
 	*sessionLog
-	isSSE      bool            // over HTTP+SSE
-	roundTrips int             // that were begun
-	requestIDs map[string]bool // ids of requests, of the one without an id of its own
+	// isSSE says that the transport is HTTP+SSE.
+	isSSE bool
+	// roundTrips is how many round trips have begun.
+	roundTrips int
+	// requestIDs are the JSON-RPC ids of requests, for a session without an id.
+	requestIDs map[string]bool
 }
 
-// Bounds of what is remembered of those who pass by.
+// These limits bound the memory that clients of the proxy can use.
 const (
 	maxSessions       = 1000
 	maxRequestIDs     = 100_000
-	maxLearnedSecrets = 32 // secrets
+	maxLearnedSecrets = 32 // secrets learned from requests
 )
 
 const sessionIDHeader = "Mcp-Session-Id"
@@ -54,7 +65,7 @@ func newHTTPSessions(u *url.URL, s *traceWriter, hidden redact.Secrets) *httpSes
 	}
 }
 
-// beginRoundTrip begins a request that is recorded; nil where it is not one of the protocol's.
+// beginRoundTrip begins the record of a request; it returns nil for a request that is not for the MCP endpoint.
 func (w *httpSessions) beginRoundTrip(r *http.Request) *roundTrip {
 	w.mu.Lock()
 	endpoint, path := w.byEndpoint[r.URL.RequestURI()], r.URL.EscapedPath()
@@ -72,7 +83,7 @@ func (w *httpSessions) beginRoundTrip(r *http.Request) *roundTrip {
 		session: endpoint}
 }
 
-// notRecordedReason says why nothing was recorded, if requests came that were not for the URL; empty otherwise.
+// notRecordedReason says why nothing was recorded although requests arrived; it is empty when there is no reason.
 func (w *httpSessions) notRecordedReason() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +94,7 @@ func (w *httpSessions) notRecordedReason() string {
 		w.path, w.otherPath)
 }
 
-// addSecrets has secrets redacted that a request carries.
+// addSecrets has the secrets that a request carries redacted.
 func (w *httpSessions) addSecrets(r *http.Request) {
 	var found redact.Secrets
 	for name, values := range r.Header {
@@ -113,7 +124,7 @@ func (w *httpSessions) addSecrets(r *http.Request) {
 	w.writer.setSecrets(redact.Secrets{Texts: w.secrets.Texts})
 }
 
-// findSession is the session of a request that has a body; nil where only the answer tells.
+// findSession returns the session of a request with a body; nil means that only the response tells it.
 func (w *httpSessions) findSession(t *roundTrip, posted driver.PostInfo) *httpSession {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,12 +138,12 @@ func (w *httpSessions) findSession(t *roundTrip, posted driver.PostInfo) *httpSe
 		w.withoutID = w.openSession("http")
 		return w.withoutID.addRequestIDs(posted.RequestIDs)
 	case t.method == http.MethodGet:
-		return nil // it may be the stream of HTTP+SSE
+		return nil // it may open the stream of HTTP+SSE
 	}
 	return w.sessionWithoutID(posted.RequestIDs)
 }
 
-// sessionWithoutID is the session without an id, for requests of these ids. The caller holds mu.
+// sessionWithoutID returns the session without an id for a request with these JSON-RPC ids. The caller holds mu.
 func (w *httpSessions) sessionWithoutID(ids []json.RawMessage) *httpSession {
 	if w.withoutID == nil || w.withoutID.hasRequestID(ids) {
 		w.withoutID = w.openSession("http")
@@ -146,7 +157,7 @@ func (w *httpSessions) openSession(transport string) *httpSession {
 	}
 }
 
-// openResumedSession is a session that began before it was recorded, which cannot be judged.
+// openResumedSession returns a session that began before the recording, which cannot be judged.
 func (w *httpSessions) openResumedSession() *httpSession {
 	const why = "the session began before it was recorded"
 	s := w.openSession("http")
@@ -154,7 +165,7 @@ func (w *httpSessions) openResumedSession() *httpSession {
 	return s
 }
 
-// hasRequestID reports whether the session has used one of the ids, or too many of them.
+// hasRequestID reports whether the session has used one of the ids, or too many ids to tell.
 func (s *httpSession) hasRequestID(ids []json.RawMessage) bool {
 	return len(s.requestIDs) > maxRequestIDs ||
 		slices.ContainsFunc(ids, func(id json.RawMessage) bool { return s.requestIDs[driver.IDKey(id)] })
@@ -167,7 +178,7 @@ func (s *httpSession) addRequestIDs(ids []json.RawMessage) *httpSession {
 	return s
 }
 
-// addSession keeps a session under a key. Of very many the oldest is forgotten. The caller holds mu.
+// addSession stores a session under a key, and removes the oldest session beyond the limit. The caller holds mu.
 func (w *httpSessions) addSession(in map[string]*httpSession, key string, s *httpSession) *httpSession {
 	if in[key] == nil {
 		w.keys = append(w.keys, key)
@@ -181,7 +192,7 @@ func (w *httpSessions) addSession(in map[string]*httpSession, key string, s *htt
 	return s
 }
 
-// setSessionID gives a session the id that the server has issued.
+// setSessionID stores the id that the server issued for a session.
 func (w *httpSessions) setSessionID(id string, s *httpSession) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -193,7 +204,7 @@ func (w *httpSessions) setSessionID(id string, s *httpSession) {
 	}
 }
 
-// nextNumber is that of the next trip in the session.
+// nextNumber returns the number of the next round trip in a session.
 func (w *httpSessions) nextNumber(s *httpSession) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,8 +212,8 @@ func (w *httpSessions) nextNumber(s *httpSession) int {
 	return s.roundTrips
 }
 
-// streamSession is the session of a stream that was opened without an id: one of its own over HTTP+SSE, whose first
-// event names the endpoint, relative to where the stream is.
+// streamSession returns the session of a stream that was opened without a session id: over HTTP+SSE a new one, whose
+// first event names the endpoint, relative to the URL of the stream.
 func (w *httpSessions) streamSession(at, endpoint string) *httpSession {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,12 +1,12 @@
-// Package recorder stands between a client and its server, and writes down what they say.
+// Package recorder records the messages between a client and its server.
 //
-// Stdio runs the server between the streams of this process, HTTP is a proxy in the server's place. Either way what
-// passes is not changed and not held up: the traceWriter (writer.go) takes lines from those who talk and writes them
-// beside them, and where it cannot follow it leaves lines out and says so in the trace. Over HTTP a request with its
-// response is a roundTrip, and httpSessions finds out to which session each belongs: by the ids that a server issues,
-// by the stream, or else by a client that begins anew.
+// Stdio runs the server between the streams of this process; HTTP is a proxy in front of the server. Both forward
+// everything unchanged and without delay: a goroutine of traceWriter (writer.go) writes the lines, and when it cannot
+// keep up, lines are omitted and the trace says so. Over HTTP a request with its response is a roundTrip, and
+// httpSessions finds the session it belongs to: by the session id that the server issued, by the stream, or by a client
+// that initializes again.
 //
-// The trace is that of package trace, without secrets, and is read by mcpcheck judge.
+// The result is a trace of package trace, without secrets, which mcpcheck judge reads.
 package recorder
 
 import (
@@ -25,7 +25,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Stdio runs a server between this process's streams, and writes down what passes.
+// Stdio runs a server between the streams of this process, and records the messages in the file out.
 func Stdio(command []string, out string) error {
 	if err := process.LookUp(command, ""); err != nil {
 		return err
@@ -39,8 +39,8 @@ func Stdio(command []string, out string) error {
 	hidden.AddCommand(command)
 	hidden.AddInherited(os.Environ())
 	defer driver.StartGuard(process.GuardCommand)()
-	defer driver.KillOrphans() // what the server leaves behind
-	runtime.LockOSThread()     // the server dies with the thread that has started it
+	defer driver.KillOrphans() // processes that the server has left
+	runtime.LockOSThread()     // the server ends with the thread that started it
 	server := exec.Command(command[0], command[1:]...)
 	server.Stderr, server.Env = os.Stderr, driver.WithRunMarker(os.Environ())
 	server.SysProcAttr = process.Attr()
@@ -84,7 +84,7 @@ func Stdio(command []string, out string) error {
 	return nil
 }
 
-// openTraceFile opens a file to which sessions are added.
+// openTraceFile opens a file to append sessions to it.
 func openTraceFile(name string) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -93,7 +93,7 @@ func openTraceFile(name string) (*os.File, error) {
 	return file, nil
 }
 
-// processExitCode is the status of a process as a shell has it.
+// processExitCode returns the exit code of a process as a shell reports it.
 func processExitCode(err error) int {
 	var exited *exec.ExitError
 	switch {

@@ -18,39 +18,46 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Bounds of what a record keeps. What goes beyond is passed on as it is, and the record says that it is left out.
+// These limits bound what a record keeps. Everything beyond them is forwarded too, and the record says that it is
+// omitted.
 const (
 	maxLineBytes   = 16 << 20 // bytes of a line
 	maxQueuedBytes = 32 << 20 // bytes that are not written yet
-	lineOverhead   = 200      // bytes that a line takes in the queue beside its text
+	lineOverhead   = 200      // bytes that a queued line uses in addition to its text
 )
 
-// traceWriter writes sessions down beside those who talk, who never wait for it.
+// traceWriter writes sessions in its own goroutine, so that client and server never wait for it.
 type traceWriter struct {
-	enc          *json.Encoder
-	redactor     redact.Redactor // of the one that writes
-	target       report.TargetInfo
-	done         chan error
-	sessionCount atomic.Int64 // sessions
+	enc *json.Encoder
+	// redactor is used by writeQueue alone.
+	redactor redact.Redactor
+	target   report.TargetInfo
+	done     chan error
+	// sessionCount is the number of sessions so far.
+	sessionCount atomic.Int64
 
 	mu           sync.Mutex
 	queueChanged *sync.Cond
 	queue        []queueItem
-	queuedBytes  int                  // bytes of the queue, and of what is being written
-	truncated    map[*sessionLog]bool // that have left something out, and not said so
-	closed       bool
+	// queuedBytes counts the bytes in the queue, and those being written.
+	queuedBytes int
+	// truncated are the sessions with omitted lines that no line mentions yet.
+	truncated map[*sessionLog]bool
+	closed    bool
 }
 
-// sessionLog are what is written down of one session.
+// sessionLog records one session.
 type sessionLog struct {
-	writer       *traceWriter
-	session      string
-	opened       time.Time
-	omittedLines int  // lines that were left out since the last one that was not
-	inputEnded   bool // the client has ended its stream
+	writer  *traceWriter
+	session string
+	opened  time.Time
+	// omittedLines is the number of lines that were omitted since the last recorded one.
+	omittedLines int
+	// inputEnded says that the client has closed its stream.
+	inputEnded bool
 }
 
-// queueItem is a line that is to be written, the head of a session, or secrets that are redacted from then on.
+// queueItem is a line to write, the header of a session, or secrets that are redacted in everything after it.
 type queueItem struct {
 	log     *sessionLog
 	head    *trace.Header
@@ -86,14 +93,14 @@ func (s *traceWriter) openSession(transport string) *sessionLog {
 	return m
 }
 
-// setSecrets has secrets redacted in all that is noted from now on.
+// setSecrets replaces the secrets that are redacted in everything recorded from now on.
 func (s *traceWriter) setSecrets(hidden redact.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.enqueue(queueItem{secrets: &hidden})
 }
 
-// enqueue queues a line. The caller holds mu.
+// enqueue queues an item. The caller holds mu.
 func (s *traceWriter) enqueue(n queueItem) {
 	s.queue = append(s.queue, n)
 	s.queuedBytes += n.size()
@@ -102,7 +109,7 @@ func (s *traceWriter) enqueue(n queueItem) {
 
 func (n queueItem) size() int { return len(n.line.Text) + lineOverhead }
 
-// add keeps a line to be written.
+// add queues a line, or counts it as omitted when the queue is full.
 func (m *sessionLog) add(said driver.TraceLine) {
 	s := m.writer
 	s.mu.Lock()
@@ -118,7 +125,7 @@ func (m *sessionLog) add(said driver.TraceLine) {
 	s.enqueue(n)
 }
 
-// addOmittedLines says how many lines are left out here, if any are. The caller holds the writer's mu.
+// addOmittedLines records how many lines are missing at this place, if any. The caller holds the writer's mu.
 func (m *sessionLog) addOmittedLines() {
 	if m.omittedLines == 0 {
 		return
@@ -133,14 +140,14 @@ func (m *sessionLog) addOmittedLines() {
 	}})
 }
 
-// endInput notes that the client has ended its stream.
+// endInput records that the client has closed its stream.
 func (m *sessionLog) endInput() {
 	m.writer.mu.Lock()
 	m.inputEnded = true
 	m.writer.mu.Unlock()
 }
 
-// writeQueue writes what is queued as it comes, until all is written after flush. After an error it only takes it.
+// writeQueue writes queued items until the writer is closed and the queue is empty. After an error it discards them.
 func (s *traceWriter) writeQueue() (failed error) {
 	for {
 		s.mu.Lock()
@@ -170,7 +177,7 @@ func (s *traceWriter) writeQueue() (failed error) {
 	}
 }
 
-// flush waits until all is written.
+// flush closes the queue and waits until everything is written.
 func (s *traceWriter) flush() error {
 	s.mu.Lock()
 	for m := range s.truncated {
@@ -182,20 +189,20 @@ func (s *traceWriter) flush() error {
 	return <-s.done
 }
 
-// finish waits until all is written, and says when not all is.
+// finish does the same, and reports an error on stderr.
 func (s *traceWriter) finish(stderr io.Writer) {
 	if err := s.flush(); err != nil {
 		fmt.Fprintln(stderr, "mcpcheck: not all was recorded:", err)
 	}
 }
 
-// copyStream passes on what comes, byte for byte and at once, and notes the lines in it.
+// copyStream forwards a stream unchanged and without delay, and records its lines.
 func (m *sessionLog) copyStream(side driver.Side, to io.Writer, from io.Reader) {
 	chunk := make([]byte, 64<<10)
 	l := lineSplitter{onLine: func(content []byte, unended bool, left int) { m.addLine(side, content, unended, left) }}
 	for {
 		n, err := from.Read(chunk)
-		l.write(chunk[:n]) // before it is passed on: so what it brings comes after it
+		l.write(chunk[:n]) // before forwarding, so that its response is recorded later
 		if n > 0 {
 			if _, failed := to.Write(chunk[:n]); failed != nil {
 				break
@@ -208,7 +215,7 @@ func (m *sessionLog) copyStream(side driver.Side, to io.Writer, from io.Reader) 
 	l.close()
 }
 
-// addLine notes a line of a stream, of which so many bytes are left out.
+// addLine records a line of a stream. left counts its omitted bytes; unended says that its newline is missing.
 func (m *sessionLog) addLine(side driver.Side, content []byte, unended bool, left int) {
 	if left == 0 {
 		m.add(driver.TraceLine{Side: side, Text: content, Incomplete: unended})

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// traceLines are the lines of the only session in a trace, each as it is shown, with its marks.
+// traceLines returns the lines of the only session in a trace, each as shown formats it, with its flags.
 func traceLines(t *testing.T, recording io.Reader, shown func(driver.TraceLine) string) (lines []string) {
 	t.Helper()
 	sessions, err := trace.Read(recording)
@@ -36,13 +36,13 @@ func traceLines(t *testing.T, recording io.Reader, shown func(driver.TraceLine) 
 	return lines
 }
 
-// shortenLine is a line of which the beginning says what it is.
+// shortenLine returns the beginning of a line, which is enough to identify it.
 func shortenLine(said driver.TraceLine) string {
 	return fmt.Sprintf("%.40s (%d)", said.Text, len(said.Text))
 }
 
-// TestRecordLineLimit: of a line as much is kept as a record keeps, and the record says so; what is passed on is
-// what came.
+// TestRecordLineLimit proves that a record keeps a line up to a limit and says so, and that the whole line is
+// forwarded.
 func TestRecordLineLimit(t *testing.T) {
 	dots := func(n int) string { return strings.Repeat(".", n) }
 	for name, test := range map[string]struct {
@@ -78,11 +78,12 @@ func TestRecordLineLimit(t *testing.T) {
 	}
 }
 
-// TestRecordQueueLimit: what comes faster than it can be written is left out, and the record says how many lines.
+// TestRecordQueueLimit proves that lines that arrive faster than they can be written are omitted, and that the record
+// says how many.
 func TestRecordQueueLimit(t *testing.T) {
 	const size = 1 << 20
 	line := strings.Repeat(".", size-1) + "\n"
-	reader, writer := io.Pipe() // nothing is written while nobody reads
+	reader, writer := io.Pipe() // nothing is written until someone reads
 	s := newTraceWriter(writer, report.TargetInfo{}, (&redact.Secrets{}).Redactor())
 	session := s.openSession("stdio")
 	session.copyStream(driver.FromServer, io.Discard, strings.NewReader(strings.Repeat(line, 2*maxQueuedBytes/size)))

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// SecretNamePattern matches the names under which people keep secrets: of variables, flags and headers.
+// SecretNamePattern matches names that are usual for secrets: of variables, flags and headers.
 var SecretNamePattern = regexp.MustCompile(`(?i)token|secret|passw(or)?d|passphrase|credential|bearer|authorization|` +
 	`(api|access|private|auth)[-_]?key|[-_](key|pat|pwd)$|^key$`)
 
-// AddCommand makes secrets of the values in a command line whose names say that they are: --api-key VALUE,
+// AddCommand makes secrets of the values in a command whose names say that they are secret: --api-key VALUE,
 // --token=VALUE, API_KEY=VALUE, 'Authorization: Bearer VALUE'.
 func (s *Secrets) AddCommand(command []string) {
 	for i, word := range command {
@@ -39,8 +39,9 @@ func (s *Secrets) AddWords(value string) {
 	}
 }
 
-// AddInherited makes secrets of the values that the server inherits from the environment of mcpcheck under names that
-// say that they are. A short one may be a common word, in whose place nothing could be read any more.
+// AddInherited makes secrets of those variables in mcpcheck's environment, which the server inherits, whose names say
+// that they are secret. It skips short values: one may be a common word, and redacting it would make reports
+// unreadable.
 func (s *Secrets) AddInherited(environ []string) {
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
@@ -53,7 +54,7 @@ func (s *Secrets) AddInherited(environ []string) {
 	}
 }
 
-// minInheritedLength is how long an inherited value must be to be redacted.
+// minInheritedLength is the least length in bytes of an inherited value that is redacted.
 const minInheritedLength = 8
 
 // addURLPassword makes a secret of the password in a URL.

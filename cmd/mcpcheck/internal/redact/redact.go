@@ -1,13 +1,13 @@
-// Package redact takes secrets out of all that mcpcheck shows.
+// Package redact removes secrets from everything that mcpcheck shows.
 //
-// Secrets collects what the operator gave and nobody else may read: values of headers and variables, passwords in URLs,
-// and what stands in a command or in the environment under a name that says that it is one (named.go). All are
-// collected before anything is shown. Then Redactor finds each of them in every form in which it may appear, as in JSON
-// or in a URL, whole or shortened, and puts Placeholder in its place: in texts, in results with their evidence, in what
-// a server says of itself.
+// Secrets collects what the operator gave in confidence: values of headers and variables, passwords in URLs, and parts
+// of a command or of the environment whose names say that they are secret (named.go). All are collected before anything
+// is shown. Redactor then finds each of them in every form in which it may appear, as in JSON or in a URL, complete or
+// shortened, and replaces it by Placeholder: in texts, in results with their evidence, in what a server says about
+// itself.
 //
-// A word that stands everywhere anyway is no secret, and neither is a short value: to redact it would only make the
-// evidence wrong.
+// A word that occurs everywhere is not a secret, and neither is a short value: redacting it would only falsify the
+// evidence.
 package redact
 
 import (
@@ -24,17 +24,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Secrets are what the operator gave and nobody else may read. All are collected before anything is shown.
+// Secrets are values that the operator gave in confidence. All are collected before anything is shown.
 type Secrets struct{ Texts []string }
 
-// Add makes a value a secret, unless it is a word that stands everywhere anyway.
+// Add makes a value a secret, unless it is short or public; see isPublicValue.
 func (s *Secrets) Add(value string) {
 	if len(value) >= minSecretLength && !isPublicValue(value) {
 		s.Texts = append(s.Texts, value)
 	}
 }
 
-// AddURL makes secrets of the password in a URL and of the values in its query, where many services want their keys.
+// AddURL makes secrets of the password in a URL and of the values in its query, where many services expect their keys.
 func (s *Secrets) AddURL(said string) {
 	u, err := url.Parse(strings.ReplaceAll(said, PortPlaceholder, "1"))
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Secrets) AddURL(said string) {
 	if password, has := u.User.Password(); has {
 		name := u.User.Username()
 		s.Add(password)
-		s.Add(strings.TrimPrefix(u.User.String(), url.User(name).String()+":")) // as it stands there
-		s.Add(base64.StdEncoding.EncodeToString([]byte(name + ":" + password))) // in the header Authorization
+		s.Add(strings.TrimPrefix(u.User.String(), url.User(name).String()+":")) // as the URL encodes it
+		s.Add(base64.StdEncoding.EncodeToString([]byte(name + ":" + password))) // as in the header Authorization
 	}
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		_, value, _ := strings.Cut(pair, "=")
@@ -57,8 +57,8 @@ func (s *Secrets) AddURL(said string) {
 	}
 }
 
-// isPublicValue reports whether a value is plainly no secret: to redact it would only make the evidence wrong. It is a
-// number, a boolean, the name or address of this machine, a word of the trade or of the protocol.
+// isPublicValue reports whether a value is clearly not a secret, so that redacting it would only falsify the evidence:
+// a number, a boolean, the name or address of the local host, a word of the protocol.
 func isPublicValue(value string) bool {
 	words := []string{
 		"true", "false", "null", "none", "http", "https", "stdio", "streamable", "streamablehttp",
@@ -69,15 +69,15 @@ func isPublicValue(value string) bool {
 		schemas.IsWord(value) || driver.IsLoopback(value) || value == "0.0.0.0" || value == PortPlaceholder
 }
 
-// minNumberLength is how long a number must be to be a secret.
+// minNumberLength is the least length in digits of a number that is a secret.
 const minNumberLength = 8
 
-// minSecretLength is how long a value must be to be redacted; a shorter one stands everywhere by accident.
+// minSecretLength is the least length in bytes of a secret; a shorter value occurs everywhere by accident.
 const minSecretLength = 4
 
-// Redactor makes what finds these secrets.
+// Redactor returns the redactor of these secrets.
 func (s *Secrets) Redactor() Redactor {
-	// one may begin with another
+	// A longer secret is replaced first, since it may begin with a shorter one.
 	texts := slices.SortedFunc(slices.Values(s.Texts), func(a, b string) int { return len(b) - len(a) })
 	var whole, cut []string
 	for _, said := range texts {
@@ -89,11 +89,10 @@ func (s *Secrets) Redactor() Redactor {
 	return Redactor{strings.NewReplacer(append(whole, cut...)...)}
 }
 
-// Placeholder stands in the place of a secret.
+// Placeholder replaces a secret.
 const Placeholder = "[redacted]"
 
-// encodedForms are the forms of a secret: as it is given, as in JSON, as in JSON that may stand in HTML, and as in a
-// URL.
+// encodedForms returns a secret as it is given, as in JSON, as in JSON that is embedded in HTML, and as in a URL.
 func encodedForms(secret string) []string {
 	escaped, _ := json.Marshal(secret)
 	within := func(quotes []byte) string { return string(quotes[1 : len(quotes)-1]) }
@@ -104,7 +103,7 @@ func encodedForms(secret string) []string {
 	return slices.Compact(forms)
 }
 
-// shortenedForms are what is left of a secret where a text was shortened, each with what is shown in its place.
+// shortenedForms returns what remains of a secret in a text that was shortened, in pairs with the replacement.
 func shortenedForms(secret string) (pairs []string) {
 	for n := min(len(secret)-1, maxShortenedLength); n >= minSecretLength; n-- {
 		head, tail := secret[:n], secret[len(secret)-n:]
@@ -114,14 +113,16 @@ func shortenedForms(secret string) (pairs []string) {
 	return pairs
 }
 
-// maxShortenedLength bounds what is looked for of a secret that was cut.
+// maxShortenedLength is the length in bytes up to which parts of a shortened secret are searched for.
 const maxShortenedLength = 200
 
-// Redactor takes secrets out of all that is shown.
+// Redactor replaces secrets in everything that is shown. The zero value is not usable; see Secrets.Redactor.
 type Redactor struct{ replacer *strings.Replacer }
 
+// Text redacts a text.
 func (r Redactor) Text(said string) string { return r.replacer.Replace(said) }
 
+// Texts redacts each of several texts.
 func (r Redactor) Texts(texts []string) (out []string) {
 	for _, said := range texts {
 		out = append(out, r.Text(said))
@@ -129,7 +130,7 @@ func (r Redactor) Texts(texts []string) (out []string) {
 	return out
 }
 
-// Server redacts how the server names itself.
+// Server redacts what a server says about itself.
 func (r Redactor) Server(info report.ServerInfo) report.ServerInfo {
 	info.Name, info.Version = r.Text(info.Name), r.Text(info.Version)
 	info.Capabilities, info.DiscoverError = r.Texts(info.Capabilities), r.Text(info.DiscoverError)
@@ -153,5 +154,5 @@ func (r Redactor) Result(result report.Result) report.Result {
 	return result
 }
 
-// PortPlaceholder stands for a free port.
+// PortPlaceholder is replaced by a free port in commands and URLs.
 const PortPlaceholder = "{port}"

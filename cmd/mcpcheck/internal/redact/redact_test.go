@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestRedactor: a secret is taken out in every form in which it may be shown, and what is left of it where a text was
-// shortened.
+// TestRedactor proves that a secret is redacted in every form in which it may be shown, and also what remains of it in
+// a shortened text.
 func TestRedactor(t *testing.T) {
 	var s Secrets
 	for _, secret := range []string{"open sesame&\"x\"", "open sesame&", "true", "80", "abc", "localhost", "{port}",
@@ -43,7 +43,8 @@ func TestRedactor(t *testing.T) {
 	}
 }
 
-// TestRedactorOfResults: all that a server may have said is redacted, and what was given stays as it is.
+// TestRedactorOfResults proves that all texts of a result that may come from the server are redacted, and that the
+// argument stays unchanged.
 func TestRedactorOfResults(t *testing.T) {
 	s := Secrets{Texts: []string{"s3cr3t"}}
 	result := func(secret string) report.Result {
@@ -57,7 +58,7 @@ func TestRedactorOfResults(t *testing.T) {
 		t.Errorf("result, - wanted, + got:\n%s", diff)
 	}
 	if diff := cmp.Diff(result("s3cr3t"), given); diff != "" {
-		t.Errorf("the result that was given has changed:\n%s", diff)
+		t.Errorf("the argument has changed:\n%s", diff)
 	}
 	info := s.Redactor().Server(report.ServerInfo{
 		Name: "s3cr3t server", Version: "1-s3cr3t", Capabilities: []string{"s3cr3t", "tools"}, Tools: 2,
@@ -75,7 +76,7 @@ func TestRedactorOfResults(t *testing.T) {
 	}
 }
 
-// TestNamedSecrets: what stands behind a name that says that it is a secret is one.
+// TestNamedSecrets proves that a value is a secret when its name says so.
 func TestNamedSecrets(t *testing.T) {
 	for _, c := range []struct {
 		command []string
@@ -92,7 +93,7 @@ func TestNamedSecrets(t *testing.T) {
 		{command: []string{"node", "tokenize.js", "monkey"}},
 		{env: "STRIPE_SECRET=abcdefgh", want: []string{"abcdefgh"}},
 		{env: "AWS_ACCESS_KEY_ID=abcdefgh", want: []string{"abcdefgh"}},
-		{env: "SORT_KEY=name"}, // short: a word
+		{env: "SORT_KEY=name"}, // too short to be redacted
 		{env: "PRIMARY_KEY=description"},
 		{env: "PWD=/home/someone"},
 		{env: "KEYBOARD=some layout"},

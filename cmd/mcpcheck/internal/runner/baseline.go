@@ -17,7 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// UpdateBaseline judges a server as Run does, and writes what came of it to the baseline in place of reports.
+// UpdateBaseline tests a server as Run does, and writes its failures to the baseline in place of reports.
 func UpdateBaseline(cmd *cobra.Command, f config.Flags) error {
 	file, err := hosts.ReadConfig(f)
 	if err != nil {
@@ -36,7 +36,7 @@ func UpdateBaseline(cmd *cobra.Command, f config.Flags) error {
 	if err != nil {
 		return err
 	}
-	var account bytes.Buffer // shown only of a server that could not be tested
+	var account bytes.Buffer // printed only for a server that could not be tested
 	told := NewConsoleSinks(v, t, &account, cmd.ErrOrStderr())
 	rep, err := newServerRun(v, t, known, told).run()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// JudgeTraces judges the sessions in files.
+// JudgeTraces judges the sessions in trace files.
 func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
 	profile, err := catalogue.ParseProfile(f.FileKeys.Profile)
 	if err != nil {
@@ -79,7 +79,8 @@ func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
 	return told.writeReport(rep)
 }
 
-// replayTraces are the sessions in files, and where their clients broke the protocol. All have to be of one transport.
+// replayTraces returns the sessions in trace files, and what their clients did wrong. All sessions must have one
+// transport.
 func replayTraces(paths []string) (first trace.Header, sessions []*driver.Session, faults []string, err error) {
 	for _, name := range paths {
 		file, err := os.Open(name)

@@ -24,37 +24,42 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// lastRun is what is remembered of the runs of a server, for --last-failed and explain --last: what failed when it was
-// last tested.
+// lastRun is what mcpcheck stores about the runs of a server, for --last-failed and explain --last: each check that
+// failed when it was last tested.
 type lastRun struct {
-	Version int           `json:"version"` // of the format
-	Ended   time.Time     `json:"ended"`
-	Failed  []failedCheck `json:"failed"`
+	// Version is the version of the file format.
+	Version int `json:"version"`
+	// Ended is the time at which the last run ended.
+	Ended  time.Time     `json:"ended"`
+	Failed []failedCheck `json:"failed"`
 }
 
 // failedCheck is a check that failed.
 type failedCheck struct {
-	ID               string   `json:"id"`
-	TriggeredBy      []string `json:"provokedBy,omitempty"` // checks without which a watch may see nothing
-	Blocked          bool     `json:"blocked,omitempty"`    // in the last run
-	OnlyInconclusive bool     `json:"undecided,omitempty"`  // and blocked by that alone
+	ID string `json:"id"`
+	// TriggeredBy are the ids of checks that cause the messages which a watch observes.
+	TriggeredBy []string `json:"provokedBy,omitempty"`
+	// Blocked says that the result counted against the exit code of the last run.
+	Blocked bool `json:"blocked,omitempty"`
+	// OnlyInconclusive says that it did so only because it was inconclusive.
+	OnlyInconclusive bool `json:"undecided,omitempty"`
 }
 
 const (
 	lastRunVersion  = 2
 	maxLastRunBytes = 1 << 20
-	maxLastRuns     = 200 // files; older ones are forgotten
+	maxLastRuns     = 200 // files; older ones are removed
 )
 
-// addReport takes in what a run came to: what was not judged in it stays as it was, but for what blocked, which this
-// run alone decides.
+// addReport updates the failures with the results of a run. Checks that were not judged in it stay as they were, except
+// that Blocked always refers to this run.
 func (l *lastRun) addReport(r report.Report) {
 	judged, open, failed := map[string]bool{}, map[string]bool{}, map[string]failedCheck{}
 	for _, x := range r.Results {
 		fails := x.Verdict == catalogue.Fail || x.Verdict == catalogue.Error
 		switch {
-		case x.Area() == "advice" && !x.Gates && (r.Options == nil || !r.Options.Advice): // is not shown
-		case x.Reason == report.NotTried: // by a quick run
+		case x.Area() == "advice" && !x.Gates && (r.Options == nil || !r.Options.Advice): // not shown
+		case x.Reason == report.NotTried: // skipped by a quick run
 		case fails || x.Gates:
 			was, again := failed[x.ID]
 			failed[x.ID] = failedCheck{
@@ -80,7 +85,7 @@ func (l *lastRun) addReport(r report.Report) {
 	}
 }
 
-// lastRunFile is the file in which the last run of a target is remembered; empty where this user has no place for it.
+// lastRunFile returns the file that stores the last run of a target; it is empty when the user has no cache directory.
 func lastRunFile(t *target.Target) string {
 	all := lastRunDir()
 	dir, err := filepath.Abs(cmp.Or(t.Dir, "."))
@@ -91,7 +96,7 @@ func lastRunFile(t *target.Target) string {
 	return filepath.Join(all, hex.EncodeToString(key[:16])+".json")
 }
 
-// lastRunDir is the directory of the files in which runs are remembered; empty where this user has no place for them.
+// lastRunDir returns the directory of these files; it is empty when the user has no cache directory.
 func lastRunDir() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -100,10 +105,10 @@ func lastRunDir() string {
 	return filepath.Join(cache, "mcpcheck", "last-run")
 }
 
-// loadLastRun is what is remembered of a target; nil: nothing.
+// loadLastRun returns the last run of a target; nil means that none is stored.
 func loadLastRun(t *target.Target) *lastRun { return readLastRun(lastRunFile(t)) }
 
-// readLastRun is the last run that a file has; nil: none.
+// readLastRun returns the last run in a file; nil means that there is none.
 func readLastRun(name string) *lastRun {
 	said, err := files.ReadAtMost(name, maxLastRunBytes)
 	last := &lastRun{}
@@ -113,7 +118,7 @@ func readLastRun(name string) *lastRun {
 	return last
 }
 
-// latestRun is the run that ended last, of all that are remembered; nil: none is.
+// latestRun returns the run that ended last, of any target; nil means that none is stored.
 func latestRun() (last *lastRun) {
 	entries, _ := os.ReadDir(lastRunDir())
 	for _, entry := range entries {
@@ -125,7 +130,8 @@ func latestRun() (last *lastRun) {
 	return last
 }
 
-// BlockedInLastRun are the checks that blocked in the run that ended last, of any server. It says which run that is.
+// BlockedInLastRun returns the checks that counted against the exit code in the run that ended last, of any server. It
+// prints which run that is.
 func BlockedInLastRun(stderr io.Writer) (ids []string, err error) {
 	last := latestRun()
 	if last == nil {
@@ -144,7 +150,7 @@ func BlockedInLastRun(stderr io.Writer) (ids []string, err error) {
 	return ids, nil
 }
 
-// saveLastRun keeps what a run came to. It is a help, and no more: where it cannot be written, nothing is kept.
+// saveLastRun stores the failures of a run. The file is only a convenience, so errors are ignored.
 func saveLastRun(t *target.Target, r report.Report) {
 	name := lastRunFile(t)
 	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
@@ -179,8 +185,8 @@ func pruneFiles(dir string, keep int) {
 	}
 }
 
-// restrictToLastFailed narrows the values to what failed in the last run of the target, if --last-failed asks for that,
-// and says so. Where nothing is known to have failed, all is run that is selected.
+// restrictToLastFailed restricts the options to what failed in the last run of the target, if --last-failed asks for
+// that, and says so. When no failure is known, everything selected runs.
 func restrictToLastFailed(v *config.Options, t *target.Target, stderr io.Writer) error {
 	if !v.Flags.IsGiven("last-failed") {
 		return nil
@@ -204,7 +210,8 @@ func restrictToLastFailed(v *config.Options, t *target.Target, stderr io.Writer)
 	return err
 }
 
-// loadLastFailed is the last run: of the report that is named or, without one, of the target as it is remembered.
+// loadLastFailed returns the last run: that of the report that --last-failed names, or else the stored one of the
+// target.
 func loadLastFailed(l config.LastFailedFlag, t *target.Target) (*lastRun, error) {
 	if l == config.NoReportName {
 		return loadLastRun(t), nil
@@ -221,7 +228,7 @@ func loadLastFailed(l config.LastFailedFlag, t *target.Target) (*lastRun, error)
 	return last, nil
 }
 
-// selectedIDs are those of the checks that are selected.
+// selectedIDs returns the ids of those failed checks that the options select.
 func selectedIDs(v *config.Options, failed []failedCheck) (ids []string) {
 	for _, f := range failed {
 		if r, known := suites.Find(f.ID); known && suites.HasCheck(r) && v.Selector(r) {
@@ -231,7 +238,7 @@ func selectedIDs(v *config.Options, failed []failedCheck) (ids []string) {
 	return ids
 }
 
-// restrictTo selects nothing but what failed, of what is selected, and what provoked that.
+// restrictTo selects only the selected checks that failed, and the checks that trigger them.
 func restrictTo(v *config.Options, failed []failedCheck) (err error) {
 	ids := selectedIDs(v, failed)
 	for _, f := range failed {

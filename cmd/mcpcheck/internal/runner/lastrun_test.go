@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// TestLastRun: what fails is remembered until it is seen to pass, or not to apply.
+// TestLastRun proves that a failure is stored until the check passes or does not apply.
 func TestLastRun(t *testing.T) {
 	result := func(id string, v catalogue.Verdict) report.Result { return report.Result{ID: id, Verdict: v} }
 	fails, passes := result("ping/a", catalogue.Fail), result("ping/a", catalogue.Pass)
@@ -62,7 +62,7 @@ func TestLastRun(t *testing.T) {
 	}
 }
 
-// TestPruneFiles: of many files the oldest go.
+// TestPruneFiles proves that the oldest of too many files are removed.
 func TestPruneFiles(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {

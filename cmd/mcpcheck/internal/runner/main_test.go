@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// TestMain makes the program of these tests the guard of their runs, as mcpcheck guard is: a run starts its own program
-// again with that command, which would else run all tests again.
+// TestMain lets the test binary be the guard of its runs, like mcpcheck guard: a run starts its own executable with
+// that command, which would otherwise run all tests again.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == process.GuardCommand {
 		signal.Ignore(process.TerminationSignals()...)

@@ -23,7 +23,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// MergeReports merges the reports in files and tells what comes of it.
+// MergeReports merges the reports in files and reports the result as a run does.
 func MergeReports(cmd *cobra.Command, paths []string, known string, f config.Flags) error {
 	reports, err := ReadReports(paths)
 	if err != nil {
@@ -51,7 +51,7 @@ func MergeReports(cmd *cobra.Command, paths []string, known string, f config.Fla
 	return told.writeReport(merged)
 }
 
-// optionsFromReport are what the run of a report was asked for, and what is asked for now.
+// optionsFromReport returns the options of the run that a report is of, with the output that the flags now ask for.
 func optionsFromReport(f config.Flags, r report.Report) config.Options {
 	v := config.Options{File: config.File{Protocol: config.ProtocolAuto}, Flags: f}
 	v.ReportFiles, v.ReportDir = f.Report.MergeWith(f.IsGiven, config.ReportFiles{})
@@ -67,7 +67,7 @@ func optionsFromReport(f config.Flags, r report.Report) config.Options {
 	v.Protocol, v.File.Name = o.Protocol, o.Configuration
 	asked := o.Protocol
 	if config.ValidateProtocol(asked) != nil {
-		asked = config.ProtocolAll // the runs asked for one each
+		asked = config.ProtocolAll // the runs asked for one revision each
 	}
 	v.Flags.SelectionArgs = nonDefaultFlags("only", strings.Join(o.Only, ","), "", "protocol", asked,
 		config.ProtocolAuto)
@@ -79,7 +79,8 @@ func optionsFromReport(f config.Flags, r report.Report) config.Options {
 	return v
 }
 
-// nonDefaultFlags are flags that do not have their default value, of triples of a name, its value and the default.
+// nonDefaultFlags returns those flags that do not have their default value. The arguments are triples of name, value
+// and default.
 func nonDefaultFlags(triples ...string) (words []string) {
 	for t := range slices.Chunk(triples, 3) {
 		if t[1] != "" && t[1] != t[2] {
@@ -89,7 +90,7 @@ func nonDefaultFlags(triples ...string) (words []string) {
 	return words
 }
 
-// targetFromReport is the target of a report, as far as that shows it.
+// targetFromReport returns the target of a report, as far as the report describes it.
 func targetFromReport(r report.Report) *target.Target {
 	var none redact.Secrets
 	t := &target.Target{Redactor: none.Redactor(), Info: r.Target}
@@ -97,7 +98,7 @@ func targetFromReport(r report.Report) *target.Target {
 	return t
 }
 
-// writeMergedResults tells the results of a run that is over.
+// writeMergedResults writes the results of merged runs.
 func (a *Sinks) writeMergedResults(r report.Report) {
 	whole := r.Revisions
 	for i, judged := range whole {
@@ -116,14 +117,14 @@ func (a *Sinks) writeMergedResults(r report.Report) {
 	}
 }
 
-// clearNotTested takes back what a report says of its results alone: that is said of all results now.
+// clearNotTested removes what a report says about its own results being too few; that is decided again for all results.
 func clearNotTested(r *report.Report) {
 	if r.Problem != "" && r.Problem == notTestedReason(r.Results) {
 		r.Problem = ""
 	}
 }
 
-// addMergedStaleEntries adds to a merged report which entries of its baseline do not hold any more.
+// addMergedStaleEntries adds to a merged report the entries of its baseline that no longer apply.
 func addMergedStaleEntries(r *report.Report, file string) error {
 	if r.Baseline == nil || r.Problem != "" || len(r.Results) == 0 || r.Options == nil || r.Options.Set != nil {
 		return nil
@@ -142,7 +143,7 @@ func addMergedStaleEntries(r *report.Report, file string) error {
 	return nil
 }
 
-// decideMergedExitCode decides the exit code of a merged report as serverRun.decideExitCode does of a run.
+// decideMergedExitCode decides the exit code of a merged report in the way serverRun.decideExitCode does that of a run.
 func decideMergedExitCode(r *report.Report, reports []report.NamedReport) {
 	r.ExitCode = r.Counts.ExitCode()
 	for _, part := range reports {
@@ -180,5 +181,5 @@ func ReadReports(paths []string) (reports []report.NamedReport, err error) {
 	return reports, nil
 }
 
-// MaxReportBytes bounds what is read of a JSON report or a page: the longest that are known have a tenth of it.
+// MaxReportBytes is the size limit of a JSON report or a page; the largest known ones have a tenth of it.
 const MaxReportBytes = 64 << 20

@@ -13,21 +13,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// repeatCommand is the command that tries one check again, to the same verdict. A watch is run with what provoked it,
-// which may be the whole run.
+// repeatCommand returns the command that runs one check again with the same verdict. A watch runs together with the
+// checks that trigger it, which may be the whole run.
 func repeatCommand(v config.Options, t *target.Target, r report.Result) string {
 	words := []string{"mcpcheck", "run"}
 	if !slices.Contains(r.TriggeredBy, check.WholeRun) {
 		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.TriggeredBy...), ","))
 	}
-	if v.Protocol != config.ProtocolAuto { // of all revisions, only this one
+	if v.Protocol != config.ProtocolAuto { // of all revisions, only the one of the result
 		words = append(words, "--protocol", r.Revision)
 	}
 	words = append(words, v.Flags.RepeatedArgs...)
 	return text.Shell(append(words, t.ServerArgs(v)...)...)
 }
 
-// nextSteps are the one or two commands that help after a run, the first before all.
+// nextSteps returns one or two commands that help after a run, the most useful first.
 func nextSteps(v config.Options, t *target.Target, r report.Report) []string {
 	command := func(words ...string) string {
 		return text.Shell(slices.Concat([]string{"mcpcheck"}, words, t.ServerArgs(v))...)
@@ -55,7 +55,7 @@ func nextSteps(v config.Options, t *target.Target, r report.Report) []string {
 	case r.ExitCode != report.ExitConforms || !live || inCI:
 		return nil
 	case v.Flags.Demo:
-		return []string{"mcpcheck run -- COMMAND"} // a server of the user's own
+		return []string{"mcpcheck run -- COMMAND"} // the user's own server
 	}
 	barred := func(u report.UncalledTool) bool { return u.Forbidden }
 	for _, c := range r.Coverage {
@@ -69,8 +69,8 @@ func nextSteps(v config.Options, t *target.Target, r report.Report) []string {
 	return nil
 }
 
-// setVariableCommand is the command that gives a server the variable that it asks for in its last words; none when it
-// asks for none that is not set.
+// setVariableCommand returns the command that sets the environment variable which the server's last output asks for; it
+// is nil unless that asks for a variable that is not set.
 func setVariableCommand(v config.Options, t *target.Target, r report.Report) []string {
 	name := reporters.MissingVariable(r.Problem)
 	set := func(pair string) bool { return strings.HasPrefix(pair, name+"=") }

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// TestRepeatCommand: the command that tries a check again has what its verdict, and whether that gates, depend on.
+// TestRepeatCommand proves that the command has all flags that affect the verdict, or whether it gates.
 func TestRepeatCommand(t *testing.T) {
 	const only = "mcpcheck run --only ping/prompt"
 	for line, want := range map[string]string{
@@ -52,7 +52,7 @@ func TestRepeatCommand(t *testing.T) {
 	}
 }
 
-// TestNextSteps: what is to be done next is judged as the run was, and is a command that can be given there.
+// TestNextSteps proves that the suggested commands use the options of the run, and can be entered as they are.
 func TestNextSteps(t *testing.T) {
 	blocks := report.Result{ID: "tools/blocks", Verdict: catalogue.Fail, Level: catalogue.Should, Gates: true}
 	worse := report.Result{ID: "tools/worse", Verdict: catalogue.Fail, Level: catalogue.Must, Gates: true}

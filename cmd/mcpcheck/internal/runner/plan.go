@@ -16,17 +16,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// planInfo is what would be run. Members are added, and none is removed.
+// planInfo is the plan of a run as JSON. Members are added, and none is removed.
 type planInfo struct {
-	Revision string            `json:"revision"`
-	Checks   []plannedCheck    `json:"checks"`
-	Problem  string            `json:"problem,omitempty"` // why there are none
-	Skipped  []plannedSkip     `json:"leftOut,omitempty"` // by the configuration or --skip
-	Calls    report.CallPolicy `json:"calls"`             // the policy
-	Tools    []plannedTool     `json:"tools,omitempty"`
+	Revision string         `json:"revision"`
+	Checks   []plannedCheck `json:"checks"`
+	// Problem is why there are no checks; it is empty when there are.
+	Problem string `json:"problem,omitempty"`
+	// Skipped are selectors of the configuration or of --skip, with the checks that they exclude.
+	Skipped []plannedSkip `json:"leftOut,omitempty"`
+	// Calls is the policy for tool calls.
+	Calls report.CallPolicy `json:"calls"`
+	Tools []plannedTool     `json:"tools,omitempty"`
 }
 
-// plannedCheck is a check that would be run, or of which is known beforehand what it comes to.
+// plannedCheck is a check that would run, or one whose verdict is known without running it.
 type plannedCheck struct {
 	ID         string            `json:"id"`
 	Level      catalogue.Level   `json:"level"`
@@ -35,21 +38,24 @@ type plannedCheck struct {
 	Reason     string            `json:"reason,omitempty"`
 }
 
-// plannedSkip is checks that are left out.
+// plannedSkip is an entry of skip with the number of checks that it excludes.
 type plannedSkip struct {
 	report.Exclusion
 	Checks int `json:"checks"`
 }
 
-// plannedTool is what a tool would be called with.
+// plannedTool says how a tool would be called.
 type plannedTool struct {
-	Name    string `json:"name"`
-	Valid   bool   `json:"valid"`         // arguments that its schema allows
-	Invalid bool   `json:"invalid"`       // arguments that its schema forbids
-	Reason  string `json:"why,omitempty"` // not, where one of them is false
+	Name string `json:"name"`
+	// Valid says that it would be called with arguments that its schema allows.
+	Valid bool `json:"valid"`
+	// Invalid says that it would be called with arguments that its schema forbids.
+	Invalid bool `json:"invalid"`
+	// Reason is why Valid or Invalid is false.
+	Reason string `json:"why,omitempty"`
 }
 
-// writePlan says what would be run, and what tools would be called with.
+// writePlan writes which checks would run, and how tools would be called.
 func (j *serverRun) writePlan(w io.Writer) error {
 	ctx, leave := j.target.Lifetime(j.Budget)
 	defer leave()
@@ -77,7 +83,7 @@ func (j *serverRun) writePlan(w io.Writer) error {
 	})
 }
 
-// newPlan is the plan for a server.
+// newPlan returns the plan for a server.
 func (j *serverRun) newPlan(server *check.Server) planInfo {
 	p := planInfo{Revision: server.Revision, Skipped: j.skippedChecks(server), Calls: j.CallPolicy}
 	for _, c := range j.Cases(server) {
@@ -97,19 +103,19 @@ func (j *serverRun) newPlan(server *check.Server) planInfo {
 	return p
 }
 
-// skippedChecks are the checks for a server that the configuration leaves out.
+// skippedChecks returns the entries of skip, with the number of checks that each excludes on this server.
 func (j *serverRun) skippedChecks(server *check.Server) (gaps []plannedSkip) {
 	for _, o := range j.report.Options.Skip {
 		left, err := config.SelectChecks([]string{o.Check}, nil)
 		if err != nil {
-			continue // it was found to be good before
+			continue // it was validated before
 		}
 		gaps = append(gaps, plannedSkip{o, len(config.PlannedCases(j.BuiltCatalogue(), server, left))})
 	}
 	return gaps
 }
 
-// writeJSONFiles writes the plan as JSON; the file - is stdout.
+// writeJSONFiles writes the plan as JSON; the path - means stdout.
 func (p planInfo) writeJSONFiles(paths []string, stdout io.Writer) error {
 	var content bytes.Buffer
 	if err := text.WriteJSON(&content, p); err != nil {

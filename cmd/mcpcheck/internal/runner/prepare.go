@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Run judges a server and tells what came of it.
+// Run tests a server and reports the results.
 func Run(cmd *cobra.Command, f config.Flags) error {
 	if f.Watch {
 		return watch(cmd, f)
@@ -23,16 +23,16 @@ func Run(cmd *cobra.Command, f config.Flags) error {
 	return err
 }
 
-// prepare makes a run, in steps that baseline and init share: the options are resolved (package config), and the server
-// is found (package target); what is left is to run the checks (runner.go) and to report (sinks.go). All that is wrong
-// with its use is found before anything is started. alter may change what is asked for; nil leaves it.
+// prepare makes a run, for Run and the commands that share its steps: it resolves the options (package config) and the
+// server (package target), and opens the reports (sinks.go). It finds errors of usage before anything is started.
+// alter, unless it is nil, may change the options.
 func prepare(cmd *cobra.Command, f config.Flags, alter func(*config.Options) error) (*serverRun, error) {
 	file, err := hosts.ReadConfig(f)
 	if err != nil {
 		return nil, err
 	}
 	if f.ParentPipe != nil {
-		file.Reports = config.ReportFiles{} // those of a fleet's member are the fleet's
+		file.Reports = config.ReportFiles{} // the fleet writes its own reports
 	}
 	v, err := config.Resolve(f, file)
 	if err != nil {
@@ -51,7 +51,7 @@ func prepare(cmd *cobra.Command, f config.Flags, alter func(*config.Options) err
 		return nil, err
 	}
 	t.ParentPipe = f.ParentPipe
-	t.NotifySignals() // from the first file on
+	t.NotifySignals() // before the first file is created
 	var known baseline.File
 	if v.Baseline != "" {
 		if known, err = baseline.Read(v.Baseline); err != nil {
@@ -65,7 +65,7 @@ func prepare(cmd *cobra.Command, f config.Flags, alter func(*config.Options) err
 	return newServerRun(v, t, known, told), nil
 }
 
-// execute carries the run out and reports what came of it, or only plans it.
+// execute runs the checks and reports the results, or writes the plan only.
 func (j *serverRun) execute(cmd *cobra.Command) (report.Report, error) {
 	if j.Flags.Plan {
 		return j.report, j.writePlan(cmd.OutOrStdout())

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// newSinks is an audience of people and reports. Every file is opened, so that one that cannot be written is found
-// now.
+// newSinks returns sinks for the console and for reports. It opens every file, so that one that cannot be written is
+// found before the run.
 func newSinks(v config.Options, t *target.Target, stdout, stderr io.Writer) (*Sinks, error) {
 	annotate, err := v.Flags.Report.WantsAnnotations()
 	if err != nil {
@@ -40,7 +40,7 @@ func newSinks(v config.Options, t *target.Target, stdout, stderr io.Writer) (*Si
 	return a, nil
 }
 
-// openReports opens the reports of all formats. One may be for stdout.
+// openReports opens the reports of all formats. One of them may go to stdout.
 func openReports(v config.Options, place reporters.Location, stdout io.Writer) (
 	opened []reporters.Reporter, onStdout bool, err error,
 ) {
@@ -65,9 +65,9 @@ func openReports(v config.Options, place reporters.Location, stdout io.Writer) (
 	return slices.Concat(opened, all), onStdout, err
 }
 
-// validateReportFiles refuses reports that would replace each other in one file, or follow each other on stdout.
+// validateReportFiles returns an error for reports that would overwrite each other in one file, or be mixed on stdout.
 func validateReportFiles(reports map[string][]string) error {
-	writes := map[string]string{} // the flag, by its file
+	writes := map[string]string{} // the flag that a file is for
 	for _, format := range reporters.Formats {
 		for _, path := range reports[format.Name] {
 			file, flag := path, "--"+format.Name

@@ -1,15 +1,14 @@
-// Package runner runs the checks on a server, and reports what comes of it.
+// Package runner runs the checks on a server and reports the results.
 //
-// Run is mcpcheck run. It resolves what is asked for (packages config and target), tests the server in each revision,
-// and writes the reports; everything that goes into them passes addResult, where secrets are redacted and the baseline
-// is compared. The commands beside it share its parts: watch.go tests again when files change, baseline.go writes
-// failures into a baseline, plan.go only says what would be run, judge.go takes sessions from traces, merge.go results
-// from reports.
+// Run is mcpcheck run. It resolves the options (packages config and target), tests the server in each revision, and
+// writes the reports. Every result passes addResult, which redacts secrets and compares with the baseline. The other
+// commands share its parts: watch.go tests again when files change, baseline.go writes failures into a baseline,
+// plan.go writes what would run, judge.go takes sessions from traces, merge.go takes results from reports.
 //
-// Sinks are who is told: the console, and files. lastrun.go keeps what failed in the last run on this machine, for
-// --last-failed, explain --last and watch. nextsteps.go has the commands that help after a run.
+// Sinks receives the results: the console, and report files. lastrun.go stores what failed in the last run on this
+// machine, for --last-failed, explain --last and watch. nextsteps.go suggests commands after a run.
 //
-// The verdicts are not decided here but in package check; the exit code is (decideExitCode).
+// Package check decides the verdicts; this package decides the exit code (decideExitCode).
 package runner
 
 import (
@@ -36,20 +35,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/specs"
 )
 
-// serverRun is a run: the server is judged in every revision that is asked for. What comes of it is told as it comes,
-// and gathered in the report.
+// serverRun is a run: it tests the server in every requested revision, writes each result when it arrives, and collects
+// all in the report.
 type serverRun struct {
 	config.Options
-	target             *target.Target
-	baseline           baseline.File
-	sinks              *Sinks
-	beforeReport       func(report.Report) // is called before the report is told; nil: nothing is
-	report             report.Report
-	started            time.Time
-	revisions          []string          // revisions, or auto
-	discoverError      string            // when all revisions are wanted, what Server.Undiscovered says
-	sessions           []*driver.Session // for the trace
-	applicableRevision string            // the revision in which selected checks apply, when none do in the one judged
+	target   *target.Target
+	baseline baseline.File
+	sinks    *Sinks
+	// beforeReport is called before the report is written, unless it is nil.
+	beforeReport func(report.Report)
+	report       report.Report
+	started      time.Time
+	// revisions are the requested revisions, or ProtocolAuto alone.
+	revisions []string
+	// discoverError is the value of Server.DiscoverError when all revisions are requested.
+	discoverError string
+	// sessions are those for the trace.
+	sessions []*driver.Session
+	// applicableRevision is a revision in which selected checks apply, when none apply in the revision that was tested.
+	applicableRevision string
 }
 
 func newServerRun(v config.Options, t *target.Target, known baseline.File, told *Sinks) *serverRun {
@@ -60,11 +64,11 @@ func newServerRun(v config.Options, t *target.Target, known baseline.File, told 
 	}}
 }
 
-// run judges the server. It fails if the server cannot be started at all; everything else is said by the report.
+// run tests the server. The error is that the server cannot be started at all; the report has everything else.
 func (j *serverRun) run() (report.Report, error) {
 	ctx, leave := j.target.Lifetime(j.Budget)
 	defer leave()
-	go suites.Implemented() // while the server starts
+	go suites.Implemented() // parses the catalogue while the server starts
 	j.started = time.Now()
 	j.target.ResolveLauncher(ctx, j.sinks)
 	defer j.target.ReportLauncherCost(j.sinks)
@@ -135,8 +139,8 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 	return nil
 }
 
-// findOtherRevision is the newest revision that the server speaks in which selected checks apply; empty when there is
-// none.
+// findOtherRevision returns the newest revision that the server supports and in which selected checks apply; it is
+// empty when there is none.
 func (j *serverRun) findOtherRevision(server *check.Server) string {
 	for _, revision := range slices.Backward(server.Revisions) {
 		other := &check.Server{Transport: server.Transport, Revision: revision}
@@ -147,11 +151,11 @@ func (j *serverRun) findOtherRevision(server *check.Server) string {
 	return ""
 }
 
-// errRevisionNotAccepted is that of a revision that the server does not accept, when all are asked for: to speak fewer
-// is not a failure.
+// errRevisionNotAccepted is the error of a revision that the server does not accept when all are requested. That is not
+// a failure of the server.
 var errRevisionNotAccepted = errors.New("the server does not accept the revision")
 
-// resolveRevisions settles which revisions the server is asked for one after the other.
+// resolveRevisions decides which revisions are requested from the server, one after the other.
 func (j *serverRun) resolveRevisions(ctx context.Context) (err error) {
 	j.revisions = []string{j.Protocol}
 	if j.Protocol == config.ProtocolAll {
@@ -160,7 +164,7 @@ func (j *serverRun) resolveRevisions(ctx context.Context) (err error) {
 	return err
 }
 
-// discover learns what the server is when it is asked for a revision, as Target.Discover does.
+// discover connects to the server with a revision, as Target.Discover does, and finds out what it offers.
 func (j *serverRun) discover(ctx context.Context, revision string) (discovery.Found, error) {
 	found, err := j.target.Discover(ctx, revision, j.sinks)
 	server := found.Server
@@ -178,7 +182,7 @@ func (j *serverRun) discover(ctx context.Context, revision string) (discovery.Fo
 	return found, fmt.Errorf("the server does not accept %s; it offers %s", revision, server.Revision)
 }
 
-// showStart tells what will come.
+// showStart prints the server and the areas that are going to be tested.
 func (j *serverRun) showStart(server *check.Server, plan []check.Case) {
 	server.DiscoverError = cmp.Or(server.DiscoverError, j.discoverError)
 	j.report.Server = j.target.Redactor.Server(server.Info())
@@ -194,7 +198,7 @@ func (j *serverRun) showStart(server *check.Server, plan []check.Case) {
 	j.sinks.console.Areas(server.Revision, areaCounts(plan, func(c check.Case) string { return c.Area() }))
 }
 
-// warnOfUnsafeTools names the tools that are going to be called though they are not read-only.
+// warnOfUnsafeTools warns that tools are going to be called that are not read-only.
 func (j *serverRun) warnOfUnsafeTools(tools []check.M) {
 	var names []string
 	for _, tool := range tools {
@@ -208,7 +212,7 @@ func (j *serverRun) warnOfUnsafeTools(tools []check.M) {
 	}
 }
 
-// areaCounts are the areas of what stands in the order of the catalogue.
+// areaCounts returns the areas of items, with their numbers. The items are in the order of the catalogue.
 func areaCounts[V any](all []V, area func(V) string) (areas []reporters.Area) {
 	for _, x := range all {
 		if n := len(areas); n == 0 || areas[n-1].Name != area(x) {
@@ -219,8 +223,8 @@ func areaCounts[V any](all []V, area func(V) string) (areas []reporters.Area) {
 	return areas
 }
 
-// addResult is where every result passes, once: its secrets are redacted, it is held back where its check is tentative,
-// it is compared with the baseline, and it goes into the report. The result that is left may be told.
+// addResult processes every result, once: it redacts secrets, demotes a failure of a tentative check, compares with the
+// baseline, and adds the result to the report. It returns the result that may be shown.
 func (j *serverRun) addResult(r report.Result) report.Result {
 	r = j.target.Redactor.Result(r)
 	j.DemoteTentative(&r)
@@ -235,7 +239,7 @@ func (j *serverRun) addResult(r report.Result) report.Result {
 	return r
 }
 
-// sortByPlan puts results into the order of the plan.
+// sortByPlan sorts results into the order of the plan.
 func sortByPlan(plan []check.Case, results []report.Result) {
 	order := map[string]int{}
 	for i, c := range plan {
@@ -244,7 +248,8 @@ func sortByPlan(plan []check.Case, results []report.Result) {
 	slices.SortStableFunc(results, func(a, b report.Result) int { return cmp.Compare(order[a.ID], order[b.ID]) })
 }
 
-// addUntestable reports a server that could not be talked to: one root cause, and what depends on it inconclusive.
+// addUntestable reports a server that mcpcheck could not communicate with: one check has the cause, and all that depend
+// on it are inconclusive.
 func (j *serverRun) addUntestable(server *check.Server, err error) {
 	j.report.Problem, j.report.ExitCode = j.target.ErrorText(err), report.ExitUntestable
 	server.Failure = err.Error()
@@ -255,8 +260,8 @@ func (j *serverRun) addUntestable(server *check.Server, err error) {
 	j.addCoverage(server, before, check.RunOutcome{})
 }
 
-// addCoverage adds to the report how much of the server's revision the results judge, from the one of that index on,
-// and what the outcome says of which tools were called.
+// addCoverage adds to the report which requirements of the server's revision the results cover, beginning with the
+// result at index from, and which tools were called.
 func (j *serverRun) addCoverage(server *check.Server, from int, o check.RunOutcome) {
 	c := check.NewCoverage(j.CoveredCatalogue(), suites.Checks(), server, j.Selector, j.report.Results[from:])
 	c.InvalidCalls = o.InvalidCalls
@@ -287,17 +292,18 @@ func (j *serverRun) decideExitCode(ctx context.Context) {
 		}
 	case r.Problem == "" && len(r.Revisions) == 0:
 		r.Problem, r.ExitCode = "the server accepts no handshake revision", report.ExitUntestable
-	case r.Problem == "" && len(r.Results) == 0 && j.Shard != nil: // the others have some
+	case r.Problem == "" && len(r.Results) == 0 && j.Shard != nil: // other shards have some
 	case r.Problem == "" && len(r.Results) == 0:
 		r.Problem, r.ExitCode = nothingAppliesText(j.applicableRevision), report.ExitUntestable
 	case r.Problem != "" && r.ExitCode == report.ExitConforms:
-		r.ExitCode = report.ExitUntestable // the run did not come to its end
+		r.ExitCode = report.ExitUntestable // the run was not completed
 	case r.ExitCode == report.ExitConforms:
 		setNotTested(r)
 	}
 }
 
-// nothingAppliesText says that there is nothing to check, and in which revision there would be; empty: in none.
+// nothingAppliesText says that there is nothing to check, and in which revision, elsewhere, there would be; empty means
+// none.
 func nothingAppliesText(elsewhere string) string {
 	said := "there is nothing to check: no selected check applies to this revision"
 	if elsewhere != "" {
@@ -307,14 +313,14 @@ func nothingAppliesText(elsewhere string) string {
 	return said
 }
 
-// setNotTested says that a server was not tested of which nothing could be tried, or many MUSTs not for one cause.
+// setNotTested marks a server as not tested when no check had a verdict, or many MUSTs had none for the same cause.
 func setNotTested(r *report.Report) {
 	if r.Problem = notTestedReason(r.Results); r.Problem != "" {
 		r.ExitCode = report.ExitUntestable
 	}
 }
 
-// notTestedReason is why results do not tell of a server; empty when they do.
+// notTestedReason returns why results say nothing about a server; it is empty when they do.
 func notTestedReason(results []report.Result) string {
 	if cause := report.NoVerdictCause(results); cause != "" {
 		return "nothing could be tried: " + cause
@@ -324,11 +330,11 @@ func notTestedReason(results []report.Result) string {
 	return ""
 }
 
-// isGatingFail reports whether a result stands and gates, however the run ended.
+// isGatingFail reports whether a result is a failure that gates.
 func isGatingFail(r report.Result) bool { return r.Verdict == catalogue.Fail && r.Gates }
 
-// addStaleEntries adds to the report which entries of the baseline do not hold any more. A run that did not come to its
-// end does not tell, and neither does a part of one.
+// addStaleEntries adds to the report the entries of the baseline that no longer apply. An incomplete or partial run
+// cannot tell.
 func (j *serverRun) addStaleEntries(ctx context.Context) {
 	r := &j.report
 	if j.baseline.Name == "" {

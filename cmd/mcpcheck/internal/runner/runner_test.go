@@ -22,14 +22,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// resultReporter is a reporter that keeps what it is told.
+// resultReporter is a reporter that collects results.
 type resultReporter struct{ results []report.Result }
 
 func (l *resultReporter) Result(r report.Result)   { l.results = append(l.results, r) }
 func (l *resultReporter) Done(report.Report) error { return nil }
 
-// runFaultyServer judges the built-in server with a fault, in this process, with some flags. The word jsonrpc, which is
-// in every message, is a secret.
+// runFaultyServer tests the built-in server with a fault, in this process. The word jsonrpc, which every message
+// contains, is a secret.
 func runFaultyServer(t *testing.T, line, fault string, known baseline.File) (*resultReporter, report.Report) {
 	t.Helper()
 	v, err := config.Resolve(configtest.ParseFlags(t, line+" -- server"), config.File{})
@@ -54,8 +54,8 @@ func runFaultyServer(t *testing.T, line, fault string, known baseline.File) (*re
 	return heard, rep
 }
 
-// TestResultsAreReportedOnce: every result is told once, as it then stands in the report, without secrets and compared
-// with the baseline.
+// TestResultsAreReportedOnce proves that every result is reported once, as the report has it: without secrets and
+// compared with the baseline.
 func TestResultsAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	const fault = "ping/empty-result"
@@ -69,7 +69,7 @@ func TestResultsAreReportedOnce(t *testing.T) {
 	told := slices.SortedFunc(slices.Values(heard.results), byID)
 	reported := slices.SortedFunc(slices.Values(rep.Results), byID)
 	if diff := cmp.Diff(reported, told); diff != "" || len(told) == 0 {
-		t.Errorf("%d results told; report (-) and told (+) differ:\n%s", len(told), diff)
+		t.Errorf("%d results reported; the report (-) and the reporter (+) differ:\n%s", len(told), diff)
 	}
 	content, err := json.Marshal(rep)
 	if err != nil {

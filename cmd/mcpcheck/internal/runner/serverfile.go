@@ -7,8 +7,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// readServerFile is the content of server.json in a directory, with which a server is published, up to a byte beyond
-// check.MaxServerFile; nil when there is no such file. Anything else of that name, which may block, is left alone.
+// readServerFile returns the content of the server.json in a directory, with which a server is published; nil means
+// that there is none. It reads one byte more than check.MaxServerFile at most. It opens only regular files, since
+// others may block.
 func readServerFile(dir string) []byte {
 	name := filepath.Join(dir, "server.json")
 	if !files.IsRegular(name) {

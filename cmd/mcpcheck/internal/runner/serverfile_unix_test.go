@@ -11,14 +11,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// Only a file is read, and of a long one no more than shows that it is too long.
+// TestReadServerFile proves that only a regular file is read, and a long one only until it is known to be too long.
 func TestReadServerFile(t *testing.T) {
 	write := func(length int) func(string) error {
 		return func(name string) error { return os.WriteFile(name, make([]byte, length), 0o600) }
 	}
 	tests := map[string]struct {
-		lay  func(name string) error
-		want int
+		create func(name string) error
+		want   int
 	}{
 		"nothing":     {func(string) error { return nil }, 0},
 		"a file":      {write(12), 12},
@@ -29,7 +29,7 @@ func TestReadServerFile(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := tt.lay(filepath.Join(dir, "server.json")); err != nil {
+			if err := tt.create(filepath.Join(dir, "server.json")); err != nil {
 				t.Fatal(err)
 			}
 			if got := len(readServerFile(dir)); got != tt.want {

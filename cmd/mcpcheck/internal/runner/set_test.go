@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// writeSetFile is a set with these entries, in a file.
+// writeSetFile writes a requirement set with these entries to a file.
 func writeSetFile(t *testing.T, entries ...catalogue.SetEntry) (name string) {
 	t.Helper()
 	wanted := func(r *catalogue.Requirement) *catalogue.SetEntry {
@@ -45,8 +45,8 @@ func writeSetFile(t *testing.T, entries ...catalogue.SetEntry) (name string) {
 	return name
 }
 
-// TestRunWithSet: of a set only its requirements are judged, at its levels; what is tentative in it does not gate but
-// with --tentative=gate.
+// TestRunWithSet proves that a run with a requirement set judges only its requirements, at its levels, and that
+// tentative ones gate only with --tentative=gate.
 func TestRunWithSet(t *testing.T) {
 	const id = "ping/empty-result"
 	for name, test := range map[string]struct {

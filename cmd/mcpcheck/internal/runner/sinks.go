@@ -19,17 +19,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Sinks is who is told of a run: people at the console, and reports.
+// Sinks receives the results of a run: the console and the report files.
 type Sinks struct {
-	out, stderr io.Writer // out is the console's
-	isTerminal  bool      // out shows progress
-	quiet       bool
-	redactor    redact.Redactor
-	console     *reporters.Console
-	reporters   []reporters.Reporter // the console is the first
+	// out is the console's output; stderr is for progress when out is not a terminal.
+	out, stderr io.Writer
+	// isTerminal says that out is a terminal, which shows progress.
+	isTerminal bool
+	quiet      bool
+	redactor   redact.Redactor
+	console    *reporters.Console
+	// reporters are all reporters; the console is the first.
+	reporters []reporters.Reporter
 }
 
-// NewConsoleSinks is an audience of people alone.
+// NewConsoleSinks returns sinks for the console alone.
 func NewConsoleSinks(v config.Options, t *target.Target, out, stderr io.Writer) *Sinks {
 	onTerminal, width := terminal.Info(out)
 	console := reporters.NewConsole(reporters.ConsoleOptions{
@@ -44,8 +47,8 @@ func NewConsoleSinks(v config.Options, t *target.Target, out, stderr io.Writer) 
 	}
 }
 
-// withProgramPath is a command of mcpcheck for the shell that has called this process: by the path of the program, such
-// as ./mcpcheck in a clone, where it is not on the PATH.
+// withProgramPath returns a command of mcpcheck that works in the user's shell: with the path of the program, such as
+// ./mcpcheck in a clone, unless it is on the PATH.
 func withProgramPath(command string) string {
 	_, notFound := exec.LookPath("mcpcheck")
 	args, is := strings.CutPrefix(command, "mcpcheck ")
@@ -55,14 +58,14 @@ func withProgramPath(command string) string {
 	return text.Shell(os.Args[0]) + " " + args
 }
 
-// writeResult tells a result. It has to be redacted, and compared with the baseline.
+// writeResult writes a result, which has to be redacted and compared with the baseline already.
 func (a *Sinks) writeResult(r report.Result) {
 	for _, reporter := range a.reporters {
 		reporter.Result(r)
 	}
 }
 
-// writeReport tells the whole report, and returns the exit code that it asks for.
+// writeReport writes the whole report, and returns its exit code as an error.
 func (a *Sinks) writeReport(rep report.Report) error {
 	var failed error
 	for _, reporter := range a.reporters {
@@ -77,27 +80,27 @@ func (a *Sinks) writeReport(rep report.Report) error {
 	return nil
 }
 
-// PrintNotice says one line beside what is reported.
+// PrintNotice prints one line that is not a part of the report.
 func (a *Sinks) PrintNotice(line string) {
 	if !a.quiet {
 		fmt.Fprintln(a.stderr, "mcpcheck:", reporters.PrintableLine(a.redactor.Text(line)))
 	}
 }
 
-// How often it is said how far a run has come: on a terminal, where the line is rewritten, and elsewhere.
+// These intervals say how often progress is shown: on a terminal, where the line is rewritten, and elsewhere.
 const (
 	terminalInterval = time.Second
 	pipeInterval     = 10 * time.Second
 )
 
-// ShowWaiting says that something is waited for, and for how long at most. The returned function ends it.
+// ShowWaiting shows what the run waits for, and for how long at most. The returned function ends that.
 func (a *Sinks) ShowWaiting(what string, most time.Duration) (arrived func()) {
 	return a.showStatus(time.Now(), func(passed string) string {
 		return fmt.Sprintf("%s · waiting for %s, up to %v", passed, what, most)
 	})
 }
 
-// progressSource is how far a run has come, as check.RunProgress knows it.
+// progressSource is the progress of a run, as check.RunProgress has it.
 type progressSource interface {
 	Completed() int
 	Area() string
@@ -105,8 +108,9 @@ type progressSource interface {
 	Waiting() string
 }
 
-// showProgress says how far a run of so many cases has come that began at a time: which area of checks it is about,
-// what it waits for, and from which server. Where it is one of several, of says which. The returned function ends it.
+// showProgress shows the progress of a run that began at a time: how many of its cases are done, the area of the
+// current checks, what it waits for, and the server. When there are several revisions, of names the current one. The
+// returned function ends that.
 func (a *Sinks) showProgress(
 	begin time.Time, of string, cases int, server report.ServerInfo, p progressSource,
 ) (ended func()) {
@@ -131,8 +135,8 @@ func (a *Sinks) showProgress(
 	})
 }
 
-// showStatus shows a line again and again, made of the time that has passed since the beginning: on a terminal in place
-// of the one before, elsewhere on stderr. The returned function ends it, and leaves nothing on the terminal.
+// showStatus repeatedly shows a line that depends on the time since the beginning: on a terminal in place of the
+// previous one, elsewhere on stderr. The returned function ends that and clears the line on a terminal.
 func (a *Sinks) showStatus(begin time.Time, line func(passed string) string) (end func()) {
 	if a.quiet {
 		return func() {}

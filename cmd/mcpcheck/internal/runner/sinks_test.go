@@ -20,11 +20,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// colorPattern are what changes the colours of a terminal.
+// colorPattern matches escape sequences for colours.
 var colorPattern = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// screenText is what a terminal shows in the end of what was written to it: a carriage return goes back to the
-// beginning of the line.
+// screenText returns what a terminal shows after a text was written to it: \r moves to the beginning of the line.
 func screenText(written string) string {
 	var lines []string
 	for line := range strings.SplitSeq(colorPattern.ReplaceAllString(written, ""), "\n") {
@@ -47,7 +46,7 @@ func screenText(written string) string {
 	return strings.Join(lines, "\n")
 }
 
-// syncBuffer is what was written, for who reads it while more comes.
+// syncBuffer is a buffer that may be read while it is written.
 type syncBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -65,7 +64,7 @@ func (s *syncBuffer) String() string {
 	return s.text.String()
 }
 
-// toolProgress is how far a run has come that waits for a tool.
+// toolProgress is the progress of a run that waits for a tool.
 type toolProgress struct{}
 
 func (toolProgress) Completed() int   { return 7 }
@@ -73,14 +72,14 @@ func (toolProgress) Area() string     { return "tools" }
 func (toolProgress) Starting() string { return "" }
 func (toolProgress) Waiting() string  { return "tools/call slow" }
 
-// startProgress is how far a run has come that waits for a process to start.
+// startProgress is the progress of a run that waits for a process to start.
 type startProgress struct{ toolProgress }
 
 func (startProgress) Starting() string { return "process 18, 5.1 s each" }
 func (startProgress) Waiting() string  { return "initialize" }
 
-// While a run waits it is said how far it has come: on a terminal each second in one place, in a pipe every ten
-// seconds, and with -q not at all. In the end nothing of it is left on the screen.
+// TestShowProgress proves that a waiting run shows its progress: on a terminal every second in the same line, in a pipe
+// every ten seconds, and with -q never. In the end the line is cleared.
 func TestShowProgress(t *testing.T) {
 	asked := func(what string) func(a *Sinks) (end func()) {
 		return func(a *Sinks) (end func()) { return a.ShowWaiting("the answer to "+what, time.Minute) }
@@ -103,8 +102,10 @@ func TestShowProgress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options reporters.ConsoleOptions
 		shows   func(*Sinks) (end func())
-		screen  string // after 14.5 seconds
-		stderr  string // in the end, after 25
+		// screen is what the terminal shows after 14.5 seconds.
+		screen string
+		// stderr is the whole output after 25 seconds.
+		stderr string
 	}{
 		"a run on a terminal": {onTerminal, run, "0/233 · 14 s", ""},
 		"what it waits for": {
@@ -158,10 +159,10 @@ func TestShowProgress(t *testing.T) {
 	}
 }
 
-// TestWithProgramPath: commands to copy name the program as it was called, unless its name is enough.
+// TestWithProgramPath proves that suggested commands name the program as it was called, unless its name is enough.
 func TestWithProgramPath(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("a program has another name there")
+		t.Skip("a program has another name on this system")
 	}
 	before := os.Args[0]
 	t.Cleanup(func() { os.Args[0] = before })

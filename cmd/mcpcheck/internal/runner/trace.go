@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// traceReporter writes the trace of a run, as a reporter of it.
+// traceReporter is a reporter that writes the trace of a run.
 type traceReporter struct{ *serverRun }
 
 func (traceReporter) Result(report.Result) {}
@@ -25,8 +25,8 @@ func (t traceReporter) Done(rep report.Report) error {
 	return nil
 }
 
-// addTraceReporter has a trace written, if one is wanted. A file that cannot be written is found before anything is
-// started.
+// addTraceReporter adds the reporter of the trace, if the user asked for one. A file that cannot be written is an error
+// now, before anything is started.
 func (j *serverRun) addTraceReporter() error {
 	if j.Flags.Trace == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// validateNames finds what mcpcheck.yaml says of something that is not on this server.
+// validateNames returns an error when mcpcheck.yaml names something that the server does not have.
 func (j *serverRun) validateNames(ctx context.Context, server *check.Server) error {
 	if err := j.validateExamples(ctx, server); err != nil {
 		return err
@@ -23,11 +23,11 @@ func (j *serverRun) validateNames(ctx context.Context, server *check.Server) err
 	return j.validateProtectedState(server)
 }
 
-// validateProtectedState finds a name under protected-state that nothing has of what the server lists, and no template
-// may have.
+// validateProtectedState returns an error for a name under protected-state that nothing in the server's lists has, and
+// no resource template may match.
 func (j *serverRun) validateProtectedState(server *check.Server) error {
 	if server.Failure != "" || !server.HasAllTools {
-		return nil // what it lists is not known
+		return nil // its lists are not known
 	}
 	have := slices.Concat(
 		stringMembers(server.Tools, "name"), stringMembers(server.Prompts, "name"), stringMembers(server.Resources,
@@ -44,7 +44,7 @@ func (j *serverRun) validateProtectedState(server *check.Server) error {
 	return nil
 }
 
-// stringMembers are the names that objects have in a member.
+// stringMembers returns the strings that objects have in a member.
 func stringMembers(objects []check.M, member string) (names []string) {
 	for _, object := range objects {
 		if name, isText := object[member].(string); isText {
@@ -54,12 +54,12 @@ func stringMembers(objects []check.M, member string) (names []string) {
 	return names
 }
 
-// validateExamples finds example arguments in mcpcheck.yaml that are not for this server: for a tool that it does not
-// list, with a property that the tool does not have, or that its inputSchema does not allow. What fails for them would
-// be held against the server.
+// validateExamples returns an error for example arguments in mcpcheck.yaml that do not fit this server: for a tool that
+// it does not list, with a property that the tool does not have, or not allowed by its inputSchema. Failures caused by
+// them would count against the server.
 func (j *serverRun) validateExamples(ctx context.Context, server *check.Server) error {
 	if server.Failure != "" {
-		return nil // what it lists is not known
+		return nil // its lists are not known
 	}
 	tools := map[string]check.M{}
 	add := func(all []check.M) {
@@ -78,7 +78,7 @@ func (j *serverRun) validateExamples(ctx context.Context, server *check.Server) 
 		tool, listed := tools[name]
 		switch {
 		case !listed && !server.HasAllTools:
-			continue // it may be in what could not be read
+			continue // it may be in a part of the list that could not be read
 		case !listed:
 			return exit.Usagef("%s: the server lists no tool %q%s", j.Location("arguments", name), name,
 				text.NearestOrAll(name, slices.Sorted(maps.Keys(tools))))
@@ -90,7 +90,7 @@ func (j *serverRun) validateExamples(ctx context.Context, server *check.Server) 
 	return nil
 }
 
-// validateExample finds what is wrong with the example arguments for a tool.
+// validateExample returns an error for example arguments that do not fit a tool.
 func (j *serverRun) validateExample(name string, tool check.M, revision string) error {
 	schema, _ := tool["inputSchema"].(check.M)
 	properties, _ := schema["properties"].(check.M)
@@ -104,9 +104,9 @@ func (j *serverRun) validateExample(name string, tool check.M, revision string) 
 	}
 	compiled, err := schemas.Compile(tool["inputSchema"], revision)
 	if err != nil {
-		return nil // checks say so
+		return nil // checks report invalid schemas
 	}
-	var limit *schemas.LimitError // there is no verdict
+	var limit *schemas.LimitError // then the arguments are not decided
 	if err := compiled.Validate(j.Arguments[name]); err != nil && !errors.As(err, &limit) {
 		return exit.Usagef("%s: the inputSchema of the tool %s does not allow these: %w",
 			j.Location("arguments", name), name, err)
@@ -114,7 +114,7 @@ func (j *serverRun) validateExample(name string, tool check.M, revision string) 
 	return nil
 }
 
-// allowsOtherProperties reports whether a schema speaks of properties elsewhere than in its own list of them.
+// allowsOtherProperties reports whether a schema has keywords that allow properties outside its own list.
 func allowsOtherProperties(schema check.M) bool {
 	return slices.ContainsFunc([]string{
 		"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames",

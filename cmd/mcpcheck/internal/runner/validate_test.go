@@ -11,15 +11,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// TestValidateExamples: example arguments are refused only where the server has said all that there is to say of the
+// TestValidateExamples proves that example arguments are refused only if the server has listed everything about the
 // tool.
 func TestValidateExamples(t *testing.T) {
 	const plain = `{"type": "object", "properties": {"kind": {"type": "string"}}}`
 	for name, c := range map[string]struct {
-		schema   string // of the tool do; empty: the server lists none
-		part     bool   // of the list could not be read
+		// schema is the inputSchema of the tool do; empty means that the server lists no tools.
+		schema string
+		// part says that a part of the list could not be read.
+		part     bool
 		examples check.M
-		want     string // in the error; empty: there is none
+		// want is a part of the error; empty means that there is none.
+		want string
 	}{
 		"good":                    {schema: plain, examples: check.M{"kind": "a"}},
 		"no such tool":            {want: `no tool "do"`},
@@ -63,12 +66,12 @@ func TestValidateExamples(t *testing.T) {
 	}
 }
 
-// TestValidateProtectedState: a name whose state is to be protected is refused where the server has said all that there
-// is.
+// TestValidateProtectedState proves that a name is refused only if the server has listed everything.
 func TestValidateProtectedState(t *testing.T) {
 	for name, c := range map[string]struct {
 		server check.Server
-		want   string // in the error; empty: there is none
+		// want is a part of the error; empty means that there is none.
+		want string
 	}{
 		"a tool":     {server: check.Server{HasAllTools: true, Tools: []check.M{{"name": "a:do"}}}},
 		"a prompt":   {server: check.Server{HasAllTools: true, Prompts: []check.M{{"name": "a:do"}}}},
@@ -96,7 +99,7 @@ func TestValidateProtectedState(t *testing.T) {
 	}
 }
 
-// withMembers is a schema with further members.
+// withMembers returns a schema with additional members.
 func withMembers(schema, members string) string {
 	return strings.TrimSuffix(schema, "}") + ", " + members + "}"
 }

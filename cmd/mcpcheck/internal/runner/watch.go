@@ -20,24 +20,27 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// watcher judges a server again and again.
+// watcher tests a server repeatedly.
 type watcher struct {
-	cmd              *cobra.Command
-	flags            config.Flags
-	files            *watchedFiles
-	lastReport       *report.Report // the last one that came to its end; nil: there is none
-	lastRun          lastRun        // what they came to
-	changedDuringRun []string       // files that changed while the last run went on
+	cmd   *cobra.Command
+	flags config.Flags
+	files *watchedFiles
+	// lastReport is the last report of a complete run; nil means that there is none.
+	lastReport *report.Report
+	// lastRun holds the failures of the runs so far.
+	lastRun lastRun
+	// changedDuringRun are the files that changed during the last run.
+	changedDuringRun []string
 }
 
-// errWatchInterrupted is how a watch ends: the operator does it.
+// errWatchInterrupted is the error that every watch ends with, since only the operator ends it.
 var errWatchInterrupted = exit.Status(report.ExitInterrupted)
 
-// errNothingBlocked says that nothing is to be run before all.
+// errNothingBlocked says that no check has to run before the others.
 var errNothingBlocked = errors.New("nothing blocked")
 
-// watch judges a server, and again whenever its files change, until the operator ends it. What is wrong with its
-// use is an error at the beginning; later it is told, and mended in the files.
+// watch tests a server, and again whenever its files change, until the operator ends it. Wrong usage is an error the
+// first time; later it is printed, since the operator can fix it in the files.
 func watch(cmd *cobra.Command, f config.Flags) error {
 	ctx, listen := process.InterruptContext(nil)
 	listen()
@@ -65,11 +68,11 @@ func watch(cmd *cobra.Command, f config.Flags) error {
 	return errWatchInterrupted
 }
 
-// keepOptions leaves what is asked for.
+// keepOptions leaves the options unchanged.
 func keepOptions(*config.Options) error { return nil }
 
-// runRound judges the server once: first what blocked the last time, then all. From the second time on it tells what
-// has changed, and what still blocks. An error is about how it is used.
+// runRound tests the server once: first the checks that blocked in the previous round, then all. From the second round
+// on it prints what has changed, and what still blocks. An error is of wrong usage.
 func (w *watcher) runRound() error {
 	if err := w.runOnce(w.selectBlocked, nil); err != nil && !errors.Is(err, errNothingBlocked) {
 		return err
@@ -77,14 +80,14 @@ func (w *watcher) runRound() error {
 	return w.runOnce(w.selectAll, w.reportChanges)
 }
 
-// runOnce judges the server, and has concluded look at the report before that is told. What the server comes to is no
-// error here.
+// runOnce tests the server, and calls concluded with the report before that is written. A failing server is not an
+// error.
 func (w *watcher) runOnce(alter func(*config.Options) error, concluded func(report.Report)) error {
 	j, err := prepare(w.cmd, w.flags, alter)
 	if err != nil {
 		return err
 	}
-	if paths, err := j.newWatchedFiles(); err == nil { // mcpcheck.yaml may name others now
+	if paths, err := j.newWatchedFiles(); err == nil { // mcpcheck.yaml may name other files now
 		w.files = paths
 	}
 	j.beforeReport = concluded
@@ -99,14 +102,13 @@ func (w *watcher) runOnce(alter func(*config.Options) error, concluded func(repo
 	return err
 }
 
-// selectAll leaves what is asked for, and from the second time on has only what blocks told.
+// selectAll selects what the user asked for, and from the second round on shows only what blocks.
 func (w *watcher) selectAll(v *config.Options) error {
 	v.Flags.OnlyBlocking = w.lastReport != nil && v.Flags.Verbose == 0
 	return nil
 }
 
-// reportChanges tells what has changed since the last run that came to its end, on a clear screen, and remembers this
-// one.
+// reportChanges prints what has changed since the last complete run, on a cleared screen, and stores the report.
 func (w *watcher) reportChanges(rep report.Report) {
 	w.lastRun.addReport(rep)
 	if rep.Problem != "" {
@@ -119,7 +121,7 @@ func (w *watcher) reportChanges(rep report.Report) {
 	w.lastReport = &rep
 }
 
-// selectBlocked selects what blocked, to be told before all else and as briefly as quiet does.
+// selectBlocked selects the checks that blocked, which run first and with as little output as --quiet has.
 func (w *watcher) selectBlocked(v *config.Options) error {
 	blocked := slices.DeleteFunc(slices.Clone(w.lastRun.Failed), func(f failedCheck) bool { return !f.Blocked })
 	v.ReportFiles, v.ReportDir, v.Flags.Trace = nil, "", ""
@@ -132,8 +134,8 @@ func (w *watcher) selectBlocked(v *config.Options) error {
 	return restrictTo(v, blocked)
 }
 
-// awaitChange waits for a change, and names it. What changed while the run went on counts, but not twice in a row: then
-// the server writes it itself, as it seems, and would be judged for ever.
+// awaitChange waits for a change, and returns the name of the file. A change during the run counts too, but not twice
+// in a row: then the server probably writes the file itself, and the loop would never end.
 func (w *watcher) awaitChange(ctx context.Context, before fileSnapshot) (why string) {
 	now, _ := w.files.snapshot()
 	meanwhile := now.changedSince(before)
@@ -159,7 +161,7 @@ func (w *watchedFiles) limitText(seen fileSnapshot) string {
 	return " and no more; name those that count with --watch-path"
 }
 
-// fileNameList are files by their names.
+// fileNameList returns the names of files on one line.
 func fileNameList(paths []string) string {
 	const most = 3
 	names := text.Map(paths[:min(most, len(paths))], filepath.Base)
@@ -169,7 +171,7 @@ func fileNameList(paths []string) string {
 	return reporters.PrintableLine(strings.Join(names, ", "))
 }
 
-// clearScreen begins a round on a clear screen, and says what has changed.
+// clearScreen clears the screen for a new round, and prints what has changed.
 func (w *watcher) clearScreen(why string) {
 	out := w.cmd.OutOrStdout()
 	if isTerminal, _ := terminal.Info(out); isTerminal {
@@ -180,7 +182,7 @@ func (w *watcher) clearScreen(why string) {
 	}
 }
 
-// printNotice tells the operator what is going on.
+// printNotice prints a notice for the operator.
 func (w *watcher) printNotice(content string) {
 	if !w.flags.Quiet {
 		fmt.Fprintln(w.cmd.ErrOrStderr(), "mcpcheck:", text.OneLine(content))

@@ -15,22 +15,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters/files"
 )
 
-// watchedFiles are the files whose change has a server judged again. They are looked at again and again: that needs no
-// more than a stat of each, and is the same on every system and file system, also where the kernel tells of no change,
-// as in containers and on network drives.
+// watchedFiles are the files whose change starts another run. They are polled: that takes only a stat of each, and
+// works the same on every system and file system, including containers and network drives, where change notifications
+// are missing.
 type watchedFiles struct {
-	roots   []string        // files, and directories with what is below them
-	ignored map[string]bool // what mcpcheck itself writes
+	// roots are files, and directories with everything below them.
+	roots []string
+	// ignored are the paths of files that mcpcheck itself writes.
+	ignored map[string]bool
 }
 
 const (
-	maxWatchedFiles = 5000 // files
+	maxWatchedFiles = 5000
 	pollInterval    = 300 * time.Millisecond
 )
 
-// newWatchedFiles are the files of the server that is judged: those that --watch-path names or, without it, a program
-// of its own that the command starts, and scripts that the command names, with their directories. mcpcheck.yaml and the
-// baseline belong to them.
+// newWatchedFiles returns the files of the tested server: those of --watch-path or, without it, the user's own program
+// that the command starts, and the scripts that the command names, with their directories. mcpcheck.yaml and the
+// baseline are always among them.
 func (j *serverRun) newWatchedFiles() (*watchedFiles, error) {
 	w := &watchedFiles{ignored: map[string]bool{}}
 	for _, file := range slices.Concat(slices.Collect(maps.Values(j.ReportFiles))...) {
@@ -62,8 +64,8 @@ func (j *serverRun) newWatchedFiles() (*watchedFiles, error) {
 	return w, nil
 }
 
-// commandFiles are the files of a server that its command names, relative to a directory: a program alone, and a script
-// with its directory, in which is what it needs.
+// commandFiles returns the files of a server that its command names, relative to a directory: only the file for a
+// program, and the directory as well for a script, since it contains what the script needs.
 func commandFiles(command []string, dir string) (roots []string) {
 	for i, word := range command {
 		file := word
@@ -71,7 +73,7 @@ func commandFiles(command []string, dir string) (roots []string) {
 			file = filepath.Join(dir, file)
 		}
 		if !files.IsRegular(file) || i == 0 && !strings.ContainsRune(word, os.PathSeparator) {
-			continue // a program that is looked up
+			continue // a program on the PATH
 		}
 		if root := files.Abs(file); isBinary(root) {
 			roots = append(roots, root)
@@ -83,24 +85,23 @@ func commandFiles(command []string, dir string) (roots []string) {
 	return slices.Compact(roots)
 }
 
-// isBinary reports whether a file is something that was built, and not a text.
+// isBinary reports whether a file is an executable rather than a text.
 func isBinary(name string) bool {
 	head, err := files.ReadAtMost(name, 512)
 	return err == nil && slices.Contains(head, 0)
 }
 
-// fileSnapshot is how files look at a moment: when each was changed, and its size.
+// fileSnapshot is the state of files at one time: the modification time and size of each, by path.
 type fileSnapshot map[string]string
 
-// snapshot looks at the files. missing reports whether one is not there that is to be, as while a server is being
-// built.
+// snapshot returns the state of the files. missing reports that a root does not exist, as during a build.
 func (w *watchedFiles) snapshot() (seen fileSnapshot, missing bool) {
 	seen = fileSnapshot{}
 	for _, root := range w.roots {
 		missing = missing || files.IsMissing(root)
 		from := root
 		if files.IsDir(root) {
-			from += string(os.PathSeparator) // what a link points to
+			from += string(os.PathSeparator) // follow a symbolic link
 		}
 		filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
 			switch {
@@ -123,8 +124,8 @@ func (w *watchedFiles) snapshot() (seen fileSnapshot, missing bool) {
 	return seen, missing
 }
 
-// isIgnored reports whether something is none of the server's own files: a hidden directory, modules of others, what an
-// editor keeps beside a file.
+// isIgnored reports whether a file does not belong to the server itself: a hidden directory, installed modules, an
+// editor's temporary file.
 func isIgnored(entry fs.DirEntry) bool {
 	name := entry.Name()
 	hidden := strings.HasPrefix(name, ".")
@@ -134,7 +135,7 @@ func isIgnored(entry fs.DirEntry) bool {
 	return strings.HasSuffix(name, "~") || hidden && strings.HasPrefix(filepath.Ext(name), ".sw")
 }
 
-// changedSince are the files that look otherwise than before.
+// changedSince returns the files whose state differs from an earlier one.
 func (now fileSnapshot) changedSince(before fileSnapshot) (changed []string) {
 	for name, how := range now {
 		if before[name] != how {
@@ -150,8 +151,8 @@ func (now fileSnapshot) changedSince(before fileSnapshot) (changed []string) {
 	return changed
 }
 
-// awaitChange waits until files look otherwise than before, and then for that to be over: a build changes one after the
-// other. Nothing has changed when the context ends.
+// awaitChange waits until files have changed and then until they stop changing, since a build writes one after the
+// other. It returns nil when the context ends.
 func (w *watchedFiles) awaitChange(ctx context.Context, before fileSnapshot) (changed []string) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

@@ -15,7 +15,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// TestCommandFiles: a program is watched alone, a script with its directory, and what is looked up not at all.
+// TestCommandFiles proves that only the file of a program is watched, the directory of a script, and nothing for a
+// program on the PATH.
 func TestCommandFiles(t *testing.T) {
 	dir := makeFiles(t, map[string]string{
 		"bin/server": "\x7fELF\x00", "run.sh": "#!/bin/sh\n", "dist/index.js": "1", "node": "\x00", "data/a.txt": "a",
@@ -41,7 +42,8 @@ func TestCommandFiles(t *testing.T) {
 	}
 }
 
-// TestAwaitChange: a change is seen once it is over, of all files but those that are aside or mcpcheck's own.
+// TestAwaitChange proves that a change is reported once it is over, and that ignored files and mcpcheck's own do not
+// count.
 func TestAwaitChange(t *testing.T) {
 	type step func(dir string)
 	put := func(name, content string) step {
@@ -49,7 +51,7 @@ func TestAwaitChange(t *testing.T) {
 	}
 	remove := func(name string) step { return func(dir string) { os.RemoveAll(filepath.Join(dir, name)) } }
 	for name, test := range map[string]struct {
-		steps []step // one after each look
+		steps []step // one after each poll
 		want  []string
 	}{
 		"a change":            {[]step{put("dist/index.js", "22")}, []string{"index.js"}},
@@ -82,7 +84,7 @@ func TestAwaitChange(t *testing.T) {
 				before, _ := w.snapshot()
 				seen := make(chan []string)
 				go func() { seen <- w.awaitChange(ctx, before) }()
-				time.Sleep(pollInterval / 2) // of the bubble's clock: between two looks
+				time.Sleep(pollInterval / 2) // in synthetic time: between two polls
 				for _, do := range test.steps {
 					do(dir)
 					time.Sleep(pollInterval)
@@ -99,8 +101,7 @@ func TestAwaitChange(t *testing.T) {
 	}
 }
 
-// TestChangesDuringRun: what changes in two runs in a row is the server's own doing, and does not have it judged for
-// ever.
+// TestChangesDuringRun proves that a file which changes during two runs in a row does not cause another run.
 func TestChangesDuringRun(t *testing.T) {
 	dir := makeFiles(t, map[string]string{"server.log": "", "server.js": ""})
 	var said strings.Builder
@@ -126,7 +127,7 @@ func TestChangesDuringRun(t *testing.T) {
 	}
 }
 
-// makeFiles makes files with these contents in a new directory.
+// makeFiles creates files with these contents in a new directory.
 func makeFiles(t *testing.T, contents map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -16,8 +16,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// resolveAddress finds the address that the values mean: that of the built-in server, of a server in the file of a
-// host, or the one that they give. What the file of a host draws from the environment becomes a secret.
+// resolveAddress returns the address that the options mean: that of the built-in server, of a server in a host's file,
+// or the one that they contain. Values that a host's file takes from the environment become secrets.
 func resolveAddress(v config.Options, s *redact.Secrets, stderr io.Writer) (config.Address, error) {
 	a := config.Address{
 		Command: v.Command, URL: v.URL, SSEURL: v.Flags.Remote.SSEURL,
@@ -42,7 +42,7 @@ func resolveAddress(v config.Options, s *redact.Secrets, stderr io.Writer) (conf
 	return a, nil
 }
 
-// withFreePort puts a free port in the place of {port}.
+// withFreePort replaces {port} by a free port.
 func withFreePort(a config.Address) (config.Address, error) {
 	all := slices.Concat([]string{a.URL, a.SSEURL}, a.Command, a.Env)
 	if !strings.Contains(strings.Join(all, " "), redact.PortPlaceholder) {
@@ -61,14 +61,14 @@ func withFreePort(a config.Address) (config.Address, error) {
 	return a, nil
 }
 
-// reservedPorts keeps the sockets that claim the ports of freePort until the program ends.
+// reservedPorts holds the sockets that reserve the ports of freePort until the program ends.
 var reservedPorts struct {
 	sync.Mutex
 	all []net.PacketConn
 }
 
-// freePort is a port of the loopback interface that nobody listens on. Its number over UDP claims it: a server takes
-// its time before it listens, and another run must not choose the same port meanwhile.
+// freePort returns a free TCP port of the loopback interface. It reserves the number by a UDP socket: a server takes
+// time until it listens, and another run must not choose the same port meanwhile.
 func freePort() (port string, err error) {
 	const tries = 20
 	for range tries {
@@ -89,7 +89,7 @@ func freePort() (port string, err error) {
 	return "", err
 }
 
-// ServerArgs are the flags of mcpcheck run that reach the server again, without secrets.
+// ServerArgs returns the flags of mcpcheck run that select the same server, without secrets.
 func (t *Target) ServerArgs(v config.Options) (words []string) {
 	if v.Cwd != "" {
 		words = append(words, "--cwd", v.Cwd)

@@ -16,21 +16,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// httpCredentials is what a server over HTTP is shown to let mcpcheck in: headers, and the tokens of the checks of
-// authorization. Their values are secrets.
+// httpCredentials are the headers that mcpcheck sends to a server over HTTP, and the tokens of the authorization
+// checks. All values are secrets.
 type httpCredentials struct {
-	header  http.Header // of every request
+	// header is sent with every request.
+	header  http.Header
 	tokens  check.Credentials
 	secrets *redact.Secrets
 }
 
-// readCredentials finds what the values and the address of a server give.
+// readCredentials returns the credentials that the options and the address contain.
 func readCredentials(v config.Options, a config.Address, s *redact.Secrets) (httpCredentials, error) {
 	s.AddURL(a.URL)
 	s.AddURL(a.SSEURL)
 	x := httpCredentials{header: http.Header{}, secrets: s}
 	x.tokens.MayContactIssuer = v.Flags.Remote.ContactIssuer
-	err := cmp.Or( // the first
+	err := cmp.Or( // the first error
 		x.readHeaders(a.Headers),
 		x.readHeadersFromEnv(v.Flags.Remote.HeaderEnv),
 		x.readBearerToken(v),
@@ -60,7 +61,7 @@ func (a *httpCredentials) readHeaders(headers []string) error {
 func (a *httpCredentials) readHeadersFromEnv(pairs []string) error {
 	for _, pair := range pairs {
 		name, variable, _ := strings.Cut(pair, "=")
-		if !httpguts.ValidHeaderFieldName(name) || !config.IsVariableName(variable) { // which may be a secret
+		if !httpguts.ValidHeaderFieldName(name) || !config.IsVariableName(variable) { // not quoted: it may be a secret
 			return exit.Usagef("--header-env wants NAME=VARIABLE, the variable that holds the value of the header %q",
 				name)
 		}
@@ -79,7 +80,7 @@ func (a *httpCredentials) readHeadersFromEnv(pairs []string) error {
 	return nil
 }
 
-// validateHeaderName is an error of use for a header that belongs to the transport.
+// validateHeaderName returns an error of usage for a header that the transport sets.
 func validateHeaderName(flag, name string) error {
 	if name = http.CanonicalHeaderKey(name); slices.Contains(config.ReservedHeaders, name) {
 		return exit.Usagef("%s cannot set %s, which mcpcheck sets for each request", flag, name)
@@ -87,7 +88,7 @@ func validateHeaderName(flag, name string) error {
 	return nil
 }
 
-// readBearerToken reads the token of every request. A header that was given wins over one that mcpcheck.yaml names.
+// readBearerToken reads the token of every request. A header that was given takes precedence over mcpcheck.yaml.
 func (a *httpCredentials) readBearerToken(v config.Options) error {
 	given, has := v.Flags.IsGiven("bearer-env"), a.header.Get("Authorization") != ""
 	if v.BearerEnv == "" || has && !given {
@@ -104,8 +105,8 @@ func (a *httpCredentials) readBearerToken(v config.Options) error {
 	return nil
 }
 
-// readConfigHeaders reads the headers whose values stand in environment variables, by mcpcheck.yaml, but those that are
-// given.
+// readConfigHeaders reads the headers of mcpcheck.yaml, whose values are in environment variables. Headers that were
+// given take precedence.
 func (a *httpCredentials) readConfigHeaders(c config.File) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		if a.header.Get(name) != "" {
@@ -120,7 +121,7 @@ func (a *httpCredentials) readConfigHeaders(c config.File) error {
 	return nil
 }
 
-// readTokens reads the tokens of the checks of authorization, given as KIND=VARIABLE.
+// readTokens reads the tokens of the authorization checks, which are given as KIND=VARIABLE.
 func (a *httpCredentials) readTokens(pairs []string) error {
 	c := &a.tokens
 	kinds := map[string]*string{
@@ -143,7 +144,8 @@ func (a *httpCredentials) readTokens(pairs []string) error {
 	return nil
 }
 
-// readVariable is the value of an environment variable that something asks for.
+// readVariable returns the value of an environment variable. The origin, for the error, is the flag or key that names
+// it.
 func (a *httpCredentials) readVariable(origin, name string) (string, error) {
 	value := strings.TrimSpace(os.Getenv(name))
 	switch {
@@ -156,7 +158,7 @@ func (a *httpCredentials) readVariable(origin, name string) (string, error) {
 	return value, nil
 }
 
-// addHeader adds a header.
+// addHeader adds a header and makes its value a secret.
 func (a *httpCredentials) addHeader(name, value string) {
 	a.header.Add(name, value)
 	a.secrets.Add(value)

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
 )
 
-// TestForgedTokensAreRedacted: what checks make of the ordinary token tells nearly all of it.
+// TestForgedTokensAreRedacted proves that tokens derived from the ordinary one are redacted, since they contain most of
+// it.
 func TestForgedTokensAreRedacted(t *testing.T) {
 	a := httpCredentials{header: http.Header{}, secrets: &redact.Secrets{}}
 	a.addHeader("Authorization", "Bearer e30.e30claims.signature")
@@ -22,7 +23,8 @@ func TestForgedTokensAreRedacted(t *testing.T) {
 	}
 }
 
-// TestReadCredentials: headers that are given win over those of mcpcheck.yaml, and all values are secrets.
+// TestReadCredentials proves that headers that are given take precedence over mcpcheck.yaml, and that all values are
+// secrets.
 func TestReadCredentials(t *testing.T) {
 	for _, variable := range []string{"FILE", "BEARER", "FLAG", "SECOND"} {
 		t.Setenv(variable, "s3cr3t-"+variable)
@@ -30,7 +32,8 @@ func TestReadCredentials(t *testing.T) {
 	const key, bearer = "headers: {X-Key: FILE}\n", "bearer-env: BEARER\n"
 	for _, test := range []struct {
 		line, file string
-		want       string // headers and tokens, or the error
+		// want are the headers and tokens, or the error.
+		want string
 	}{
 		{"", key + bearer, "X-Key: s3cr3t-FILE, Authorization: Bearer s3cr3t-BEARER, token s3cr3t-BEARER"},
 		{"--header x-key:s3cr3t-given", key, "X-Key: s3cr3t-given"},
@@ -73,7 +76,7 @@ func TestReadCredentials(t *testing.T) {
 	}
 }
 
-// describeCredentials is what credentials hold.
+// describeCredentials returns credentials as a text.
 func describeCredentials(x httpCredentials) string {
 	var parts []string
 	for _, part := range []struct{ name, value string }{

@@ -20,13 +20,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// A launcher looks a package up, fetches it where it is not there, and then runs its program, each time. A run starts
-// many processes: it has the launcher start one, and learns from that which program it runs. Where that is certain, all
-// others are this program, with the arguments and the environment that the launcher gives it.
+// A launcher such as npx finds a package, downloads it if necessary, and runs its program, every time. A run starts
+// many processes, so it starts one with the launcher and finds out from that which program the launcher runs. If that
+// is certain, all others are started directly, with the arguments and the environment that the launcher gives the
+// program.
 
-// launcher is a command that is one, with what to give in its place.
+// launcher is a command that is a launcher.
 type launcher struct {
-	words       []string // that it begins with
+	// words are the words that the command begins with.
+	words []string
+	// replacement says what to use instead of the launcher.
 	replacement string
 }
 
@@ -53,8 +56,8 @@ var launchers = []launcher{
 	{[]string{"podman", "run"}, replaceContainer},
 }
 
-// findLauncher is the launcher that a command begins with, whatever options it has; nil when that is none. What only
-// starts another command, as env and cmd /c do, is looked through.
+// findLauncher returns the launcher that a command begins with, ignoring options; nil means that it is not a launcher.
+// It skips commands that only start another one, such as env and cmd /c.
 func findLauncher(command []string) *launcher {
 	_, command = unwrapCommand(command)
 	if len(command) == 0 {
@@ -70,12 +73,12 @@ func findLauncher(command []string) *launcher {
 	return nil
 }
 
-// commandName is the name of a command's program, without what Windows adds to it.
+// commandName returns the name of a command's program, without the extension that it has on Windows.
 func commandName(command []string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(command[0]), ".exe"), ".cmd")
 }
 
-// unwrapCommand is the command that another one starts, with what that adds to the environment.
+// unwrapCommand returns the command that another one starts, and the variables that are set for it.
 func unwrapCommand(command []string) (env, inner []string) {
 	if len(command) < 2 {
 		return nil, command
@@ -95,8 +98,8 @@ func unwrapCommand(command []string) (env, inner []string) {
 
 var isAssignment = regexp.MustCompile(`^[A-Za-z_]\w*=`).MatchString
 
-// findShellLauncher is the launcher that the script of a shell begins with, as in sh -c 'npx weather'; nil when that is
-// none. What else the script does nobody knows.
+// findShellLauncher returns the launcher that the script of a shell begins with, as in sh -c 'npx weather'; nil means
+// that there is none. It ignores the rest of the script.
 func findShellLauncher(command []string) *launcher {
 	if len(command) != 3 || command[1] != "-c" || !slices.Contains([]string{"sh", "bash", "zsh"},
 		commandName(command)) {
@@ -106,17 +109,17 @@ func findShellLauncher(command []string) *launcher {
 	if len(words) > 0 && words[0] == "exec" {
 		words = words[1:]
 	}
-	return findLauncher(append([]string{"env"}, words...)) // assignments may stand before it
+	return findLauncher(append([]string{"env"}, words...)) // the script may begin with assignments
 }
 
 func (l *launcher) String() string { return strings.Join(l.words, " ") }
 
-// fetchTimeout is how long a launcher may take for its first start, in which it fetches what it runs.
+// fetchTimeout is how long the first start with a launcher may take, which includes the download.
 const fetchTimeout = time.Minute
 
-// ResolveLauncher starts the server once where its command is a launcher, so that everything is there that this
-// fetches, and finds out which program it runs. A second start shows whether it is that: the server names itself as
-// before.
+// ResolveLauncher starts the server once when its command is a launcher, so that everything is downloaded, and finds
+// out which program the launcher runs. A second start, without the launcher, verifies that: the server must have the
+// same name.
 func (t *Target) ResolveLauncher(ctx context.Context, told Notifier) {
 	l := findLauncher(t.Command)
 	if l == nil || t.DriverTarget.Site != nil || t.quick {
@@ -147,8 +150,8 @@ func (t *Target) ResolveLauncher(ctx context.Context, told Notifier) {
 	told.PrintNotice(fmt.Sprintf("%s runs %s: further processes are started by that", l, text.Shell(runs.Argv...)))
 }
 
-// serverIdentity starts a server and returns what it says that it is; empty when it does not, or writes something else
-// as well, which would be lost.
+// serverIdentity starts a server and returns its name and version; it is empty when the server does not start, or
+// writes something else as well, which would be lost.
 func serverIdentity(ctx context.Context, reach driver.Target) string {
 	s, err := driver.Start(ctx, reach, driver.Options{})
 	if err != nil {
@@ -167,10 +170,12 @@ func serverIdentity(ctx context.Context, reach driver.Target) string {
 //go:embed launcher.cjs
 var launcherScript []byte
 
-// processDirVariable names the directory in which Node processes tell what they run.
+// processDirVariable is the environment variable with the directory in which launcher.cjs writes what a Node process
+// runs.
 const processDirVariable = "MCPCHECK_LAUNCHED"
 
-// processReportEnv is the environment in which Node processes tell it, with the options that they have there anyway.
+// processReportEnv returns the environment variables that make Node processes load launcher.cjs, in addition to their
+// options in env.
 func processReportEnv(dir string, env []string) []string {
 	script := filepath.Join(dir, "launcher.cjs")
 	if os.WriteFile(script, launcherScript, 0o600) != nil {
@@ -186,7 +191,7 @@ func processReportEnv(dir string, env []string) []string {
 	return []string{processDirVariable + "=" + dir, require}
 }
 
-// nodeProcess is a Node process as it tells of itself.
+// nodeProcess describes a Node process; launcher.cjs writes it.
 type nodeProcess struct {
 	Script string            `json:"script"`
 	Argv   []string          `json:"argv"`
@@ -198,14 +203,14 @@ type nodeProcess struct {
 var launcherScriptPattern = regexp.MustCompile(
 	`^(npm|npx|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?(-[0-9][0-9a-z.-]*)?(\.[cm]?js)?$`)
 
-// Bounds of what processes tell: a server that is tested could write there as well.
+// These limits bound what is read, since a tested server could write to the directory as well.
 const (
 	maxProcessFiles     = 32
 	maxProcessFileBytes = 1 << 20
 )
 
-// findLaunchedProcess is the one process apart from those of the launcher that has told of itself, in the working
-// directory of the server; known is false when there are several, or none.
+// findLaunchedProcess returns the one process in the server's working directory that is not the launcher's own; known
+// is false when there are several, or none.
 func findLaunchedProcess(dir, cwd string) (runs nodeProcess, known bool) {
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	if len(paths) > maxProcessFiles {
@@ -225,8 +230,8 @@ func findLaunchedProcess(dir, cwd string) (runs nodeProcess, known bool) {
 	return runs, n == 1 && files.IsSame(runs.Cwd, files.Abs(cwd))
 }
 
-// readNodeProcess is what a process has told in a file; told is false when that is not a whole one. Other files than
-// regular ones are not opened: a pipe would never end.
+// readNodeProcess reads the description of a process; told is false when the file is not complete. It opens only
+// regular files: a pipe would block.
 func readNodeProcess(file string) (l nodeProcess, told bool) {
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() {
@@ -237,7 +242,7 @@ func readNodeProcess(file string) (l nodeProcess, told bool) {
 	return l, told
 }
 
-// changedEnv is what the launcher has changed in the environment.
+// changedEnv returns the variables that the launcher has changed or added.
 func (l nodeProcess) changedEnv() (pairs []string) {
 	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
 		if value, given := os.LookupEnv(name); !given || value != l.Env[name] {
@@ -247,7 +252,7 @@ func (l nodeProcess) changedEnv() (pairs []string) {
 	return pairs
 }
 
-// ReportLauncherCost says where the time went of a run whose processes were started by a launcher each.
+// ReportLauncherCost prints how much time a run has lost to a launcher that started each process.
 func (t *Target) ReportLauncherCost(told Notifier) {
 	l := cmp.Or(findLauncher(t.Command), findShellLauncher(t.Command))
 	if l == nil || t.skipsLauncher {
@@ -258,7 +263,7 @@ func (t *Target) ReportLauncherCost(told Notifier) {
 	}
 }
 
-// costText says what so many starts have cost, and what to give in place of the launcher; empty where that is little.
+// costText says what the starts have cost, and what to use instead of the launcher; it is empty when the cost is small.
 func (l *launcher) costText(starts int, each time.Duration) string {
 	if starts < 2 || each < time.Second {
 		return ""

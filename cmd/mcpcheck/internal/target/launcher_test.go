@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters/files"
 )
 
-// A launcher is known by its words, whatever options stand between them.
+// TestFindLauncher proves that a launcher is found by its words, with options between them.
 func TestFindLauncher(t *testing.T) {
 	for command, want := range map[string]string{
 		"npx -y weather":                   "npx",
@@ -53,7 +53,7 @@ func TestFindLauncher(t *testing.T) {
 	}
 }
 
-// In the script of a shell it is known by the first words.
+// TestFindShellLauncher proves that a launcher is found at the beginning of a shell's script.
 func TestFindShellLauncher(t *testing.T) {
 	for script, want := range map[string]string{
 		"npx -y weather":           "npx",
@@ -75,7 +75,8 @@ func TestFindShellLauncher(t *testing.T) {
 	}
 }
 
-// What a launcher runs is certain where one process apart from its own tells of itself, in the directory of the server.
+// TestFindLaunchedProcess proves that the program is known only if exactly one process in the server's directory is not
+// the launcher's own.
 func TestFindLaunchedProcess(t *testing.T) {
 	here := files.Abs("")
 	const (
@@ -114,7 +115,7 @@ func TestFindLaunchedProcess(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, certain := findLaunchedProcess(dir, ""); certain {
-				t.Error("what is no regular file is taken for one")
+				t.Error("a file that is not regular was accepted")
 			}
 			if known != tt.known || known && runs.Argv[2] != "a b" {
 				t.Errorf("got %v, %v", runs, known)
@@ -123,7 +124,8 @@ func TestFindLaunchedProcess(t *testing.T) {
 	}
 }
 
-// Node's own options come before ours: those of --env before those of the environment.
+// TestProcessReportEnv proves that Node's own options, first those of --env and then those of the environment, come
+// before that of mcpcheck.
 func TestProcessReportEnv(t *testing.T) {
 	t.Setenv("NODE_OPTIONS", "--inherited")
 	for options, env := range map[string][]string{"--inherited": {"A=b"}, "--given": {"A=b", "NODE_OPTIONS=--given"}} {
@@ -134,7 +136,7 @@ func TestProcessReportEnv(t *testing.T) {
 	}
 }
 
-// A launcher that costs much time is named with that, and with what to give in its place.
+// TestLauncherCost proves that an expensive launcher is named with its cost and a replacement.
 func TestLauncherCost(t *testing.T) {
 	for _, tt := range []struct {
 		command string

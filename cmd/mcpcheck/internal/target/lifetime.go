@@ -17,7 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// NotifySignals listens to the operator from now on, if it does not yet.
+// NotifySignals handles the signals of the operator from now on, if it does not yet.
 func (t *Target) NotifySignals() {
 	if t.interruptCtx == nil {
 		ctx, listen := process.InterruptContext(t.ParentPipe)
@@ -26,31 +26,32 @@ func (t *Target) NotifySignals() {
 	}
 }
 
-// Lifetime begins the time that mcpcheck spends with a server. It ends by itself when the budget is spent, or with the
-// first Ctrl-C: the cause of the context says which. leave ends it, and leaves nothing running.
+// Lifetime begins the time that mcpcheck spends with a server. The context ends when the budget is spent or at the
+// first Ctrl-C, and its cause says which. leave ends all processes.
 func (t *Target) Lifetime(budget time.Duration) (ctx context.Context, leave func()) {
 	t.NotifySignals()
 	spent := fmt.Errorf("the run took longer than %v (--budget)", budget)
 	ctx, cancel := context.WithTimeoutCause(t.interruptCtx, budget, spent)
-	dismiss := func() {}
+	stopGuard := func() {}
 	if len(t.Command) > 0 {
-		dismiss = driver.StartGuard(process.GuardCommand)
+		stopGuard = driver.StartGuard(process.GuardCommand)
 	}
 	return ctx, func() {
 		if site := t.DriverTarget.Site; site != nil {
-			site.Close(t.DriverTarget.Limits) // before cancel, which kills
+			site.Close(t.DriverTarget.Limits) // before cancel, which kills the process
 		}
 		cancel()
 		driver.KillOrphans()
-		dismiss()
+		stopGuard()
 	}
 }
 
-// flushTimeout is how long reports may take once the operator has ended the run: a report may go to a
-// pipe that nobody reads.
+// flushTimeout is how long reports may take after the operator has ended the run: a report may go to a pipe that nobody
+// reads.
 const flushTimeout = 5 * time.Second
 
-// FlushReports has the reports written, for so long at most once the operator has ended the run.
+// FlushReports calls tell, which writes the reports, and waits for it until flushTimeout after the operator has ended
+// the run.
 func (t *Target) FlushReports(stderr io.Writer, tell func() error) error {
 	told := make(chan struct{})
 	defer close(told)
@@ -65,9 +66,9 @@ func (t *Target) FlushReports(stderr io.Writer, tell func() error) error {
 	return tell()
 }
 
-// Discover starts the server and learns what it is when it is asked for a revision, or for the newest one: auto.
-// Without a server, it could not be started; with a server and an error, it could not be talked to. Only without an
-// error there are sessions, which are the caller's.
+// Discover starts the server, connects with a revision (or the newest one, for ProtocolAuto), and finds out what the
+// server offers. When found.Server is nil, the server could not be started; with a server and an error, it could not be
+// connected to. Only without an error there are sessions, which the caller has to close.
 func (t *Target) Discover(ctx context.Context, revision string, told Notifier) (found discovery.Found, err error) {
 	arrived := t.showWaiting(told, revision)
 	found, err = discovery.Find(ctx, t.DriverTarget, strings.TrimPrefix(revision, config.ProtocolAuto),
@@ -89,8 +90,8 @@ func (t *Target) Discover(ctx context.Context, revision string, told Notifier) (
 	return found, err
 }
 
-// AcceptedRevisions are the revisions that the server is asked for when all are wanted. undiscovered is as
-// discovery.Revisions has it.
+// AcceptedRevisions returns the revisions to request from the server when all are requested. undiscovered is that of
+// discovery.Revisions.
 func (t *Target) AcceptedRevisions(
 	ctx context.Context, told Notifier,
 ) (revisions []string, undiscovered string, err error) {
@@ -103,7 +104,7 @@ func (t *Target) AcceptedRevisions(
 	return revisions, undiscovered, nil
 }
 
-// showWaiting tells that the server is asked for a revision, or in both eras: auto; arrived ends that.
+// showWaiting shows that mcpcheck waits for the response to the first request; arrived ends that.
 func (t *Target) showWaiting(told Notifier, revision string) (arrived func()) {
 	what := "the answer to " + connectMethod(revision)
 	if t.URL != "" {
@@ -112,13 +113,15 @@ func (t *Target) showWaiting(told Notifier, revision string) (arrived func()) {
 	return told.ShowWaiting(what, t.DriverTarget.Limits.StartTimeout)
 }
 
-// Notifier tells people what a target is doing.
+// Notifier shows people what a target is doing.
 type Notifier interface {
+	// ShowWaiting shows what is waited for, and for how long at most; arrived ends that.
 	ShowWaiting(what string, most time.Duration) (arrived func())
+	// PrintNotice prints one line.
 	PrintNotice(line string)
 }
 
-// connectMethod is what a server is asked first for a revision, or for auto.
+// connectMethod returns the method of the first request for a revision, or for ProtocolAuto.
 func connectMethod(revision string) string {
 	switch {
 	case revision == config.ProtocolAuto:

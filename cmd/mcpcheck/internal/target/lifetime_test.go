@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// waitingText is a notifier that keeps what is waited for.
+// waitingText is a Notifier that keeps what is waited for.
 type waitingText struct{ what string }
 
 func (w *waitingText) ShowWaiting(what string, most time.Duration) (arrived func()) {
@@ -18,7 +18,7 @@ func (w *waitingText) ShowWaiting(what string, most time.Duration) (arrived func
 
 func (*waitingText) PrintNotice(string) {}
 
-// TestShowWaiting: while a server starts it is said what it was asked.
+// TestShowWaiting proves that the method of the first request is shown while a server starts.
 func TestShowWaiting(t *testing.T) {
 	awaited := Target{DriverTarget: driver.Target{Limits: driver.Limits{StartTimeout: time.Minute}}}
 	for revision, want := range map[string]string{

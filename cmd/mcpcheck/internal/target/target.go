@@ -1,13 +1,13 @@
-// Package target reaches the server that is tested.
+// Package target connects to the server that is tested.
 //
-// Resolve makes a Target of the options: where the server is (address.go), what it is shown over HTTP to let mcpcheck
-// in (credentials.go), and the parameters of package driver. All that is wrong with how a server is reached is found
-// there, before anything is started. Lifetime begins and ends the time that is spent with it and listens to the
-// operator; Discover learns what the server is. A launcher such as npx is looked through (launcher.go), so that further
-// processes are started without it.
+// Resolve makes a Target of the options: where the server is (address.go), the credentials for a server over HTTP
+// (credentials.go), and the parameters of package driver. It finds every error in how the server is reached before
+// anything is started. Lifetime begins and ends the time that mcpcheck spends with the server, and handles the
+// operator's signals; Discover finds out what the server offers. Further processes of a server that is started by a
+// launcher such as npx are started without it (launcher.go).
 //
-// Whoever uses it is told by a Notifier what is waited for. Errors are put into words by ErrorText, with a hint at the
-// remedy, and without secrets.
+// A Notifier shows what is waited for. ErrorText puts errors into words, with a hint at the remedy, and without
+// secrets.
 package target
 
 import (
@@ -35,20 +35,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Target is the server that is looked at, found to be within reach as far as that can be told without starting it.
+// Target is the server that is tested. Its address is valid as far as that can be decided without starting the server.
 type Target struct {
 	config.Address
-	DriverTarget  driver.Target
-	Credentials   check.Credentials
-	Redactor      redact.Redactor
-	Info          report.TargetInfo // the address as reports show it
-	quick         bool              // it is reached by one session
-	skipsLauncher bool              // what its launcher runs is started without it
-	ParentPipe    io.Reader         // with which the run ends; nil: there is none
-	interruptCtx  context.Context   // ends when the operator does not want it any more; see NotifySignals
+	DriverTarget driver.Target
+	Credentials  check.Credentials
+	Redactor     redact.Redactor
+	// Info is the address as reports show it.
+	Info report.TargetInfo
+	// quick says that only one session is used.
+	quick bool
+	// skipsLauncher says that processes are started without the launcher.
+	skipsLauncher bool
+	// ParentPipe is a pipe at whose end the run ends; nil means that there is none.
+	ParentPipe io.Reader
+	// interruptCtx ends when the operator interrupts the run; see NotifySignals.
+	interruptCtx context.Context
 }
 
-// Resolve finds the server that is asked for, and all that is wrong with how it is reached.
+// Resolve returns the target of the options, or an error of usage.
 func Resolve(v config.Options, stderr io.Writer) (*Target, error) {
 	if err := process.ValidateWorkingDir(); err != nil {
 		return nil, err
@@ -88,10 +93,10 @@ func Resolve(v config.Options, stderr io.Writer) (*Target, error) {
 	return t, err
 }
 
-// MaxWireBytes is how many bytes of all wires are kept at a time.
+// MaxWireBytes is how many bytes of recorded messages are kept in memory, for all sessions together.
 const MaxWireBytes = 16 << 20
 
-// setUpStdio makes the target of a command.
+// setUpStdio sets up the target of a command.
 func (t *Target) setUpStdio(v config.Options, s *redact.Secrets) error {
 	t.Redactor = s.Redactor()
 	if v.Flags.NeedsURL() {
@@ -103,16 +108,16 @@ func (t *Target) setUpStdio(v config.Options, s *redact.Secrets) error {
 	return process.LookUp(t.Command, t.Dir)
 }
 
-// markerSecret is the value of a variable in the environment of the server that is named like a secret: none may log
+// markerSecret is the value of a variable in the server's environment that has the name of a secret. No server may log
 // it.
 const markerSecret = "mcpcheck-planted-8f2c41d97b"
 
-// WithMarkerSecret adds it to the environment.
+// WithMarkerSecret adds the variable with the marker secret to an environment.
 func WithMarkerSecret(env []string) []string {
 	return append(slices.Clone(env), "MCPCHECK_API_KEY="+markerSecret)
 }
 
-// setUpHTTP makes the target of a URL, and of the command that serves it if there is one.
+// setUpHTTP sets up the target of a URL, and of the command that serves it if there is one.
 func (t *Target) setUpHTTP(v config.Options, s *redact.Secrets) error {
 	access, err := readCredentials(v, t.Address, s)
 	if t.Redactor = s.Redactor(); err != nil {
@@ -150,7 +155,7 @@ func (t *Target) setUpHTTP(v config.Options, s *redact.Secrets) error {
 	return process.LookUp(t.Command, t.Dir)
 }
 
-// readCACert reads certificates that are trusted beside those of the system.
+// readCACert reads certificates that are trusted in addition to those of the system.
 func readCACert(file string) (pem []byte, err error) {
 	if file == "" {
 		return nil, nil
@@ -164,7 +169,7 @@ func readCACert(file string) (pem []byte, err error) {
 	return pem, nil
 }
 
-// ErrorText is why the target could not be talked to, with what to do about it.
+// ErrorText describes why mcpcheck could not communicate with the target, and what to do about it.
 func (t *Target) ErrorText(err error) string {
 	said := check.ExplainAll(err).Error()
 	if hint := t.hint(err); hint != "" {
@@ -173,7 +178,7 @@ func (t *Target) ErrorText(err error) string {
 	return t.Redactor.Text(said)
 }
 
-// hint says what to do about an error of a server; empty when nobody knows, or the error says it.
+// hint says what to do about an error of a server; it is empty when that is unknown, or the error says it.
 func (t *Target) hint(err error) string {
 	var death *driver.SessionEndError
 	var none *discovery.UnsupportedRevisionError
@@ -209,10 +214,10 @@ func (t *Target) hint(err error) string {
 	return ""
 }
 
-// isConnectionLost reports whether a connection was closed or reset before there was an answer.
+// isConnectionLost reports whether a connection was closed or reset before the response.
 func isConnectionLost(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// maxCACertBytes bounds what is read of certificates: those of a system take a quarter of a MiB.
+// maxCACertBytes is the size limit of a certificate file; the bundle of a system has a quarter of a MiB.
 const maxCACertBytes = 8 << 20

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
 )
 
-// TestServerArgs: the flags that reach a server again name it as it was named, without secrets, and without what
-// mcpcheck.yaml gives by itself.
+// TestServerArgs proves that the flags for a server name it as the user did, without secrets, and without what
+// mcpcheck.yaml contains anyway.
 func TestServerArgs(t *testing.T) {
 	s := redact.Secrets{Texts: []string{"s3cr3t"}}
 	file := configtest.ParseFile(t, "env: {A: b}\nheaders: {X-File: FILE}\nbearer-env: FILE\n")
@@ -45,8 +45,8 @@ func TestServerArgs(t *testing.T) {
 	}
 }
 
-// TestResolveAddress: what flags give of the environment and of headers wins over the entry of a host, and
-// mcpcheck.yaml says nothing of its server.
+// TestResolveAddress proves that environment and headers from flags take precedence over the entry of a host, and that
+// mcpcheck.yaml does not affect a host's server.
 func TestResolveAddress(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PROGRAM", "s3cr3t-program")
@@ -86,12 +86,12 @@ func TestResolveAddress(t *testing.T) {
 			t.Errorf("%s, - wanted, + got:\n%s", line, diff)
 		}
 		if shown := s.Redactor().Text("s3cr3t-program"); got.URL == "" && shown != redact.Placeholder {
-			t.Errorf("%s: what came out of the environment is shown: %s", line, shown)
+			t.Errorf("%s: a value from the environment is shown: %s", line, shown)
 		}
 	}
 }
 
-// TestWithFreePort: a free port is filled in wherever {port} stands, the same everywhere.
+// TestWithFreePort proves that {port} is replaced everywhere by the same free port.
 func TestWithFreePort(t *testing.T) {
 	written := config.Address{
 		Command: []string{"serve", "{port}"}, URL: "http://h:{port}/", SSEURL: "http://h:{port}/sse",
@@ -112,12 +112,12 @@ func TestWithFreePort(t *testing.T) {
 	}
 	if other, err := net.ListenPacket("udp", "127.0.0.1:"+port); err == nil {
 		other.Close()
-		t.Errorf("port %s is not claimed: another run may choose it", port)
+		t.Errorf("port %s is not reserved: another run may choose it", port)
 	}
 	if written.Command[1] != redact.PortPlaceholder {
-		t.Errorf("what was written has changed: %v", written.Command)
+		t.Errorf("the written address has changed: %v", written.Command)
 	}
 	if _, err := withFreePort(config.Address{URL: "http://h:{port}/"}); err == nil {
-		t.Error("a port without a command to listen on it is taken")
+		t.Error("{port} without a command was accepted")
 	}
 }

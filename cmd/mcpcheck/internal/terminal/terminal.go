@@ -1,7 +1,8 @@
-// Package terminal tells what standard output is: a terminal or not, how wide, and with colours or without.
+// Package terminal finds out about standard output: whether it is a terminal, how wide it is, and whether it has
+// colours.
 //
 // Writer is the standard output that all commands write to. It keeps the first error, which main reports at the end, so
-// that commands that print a few lines need not look at it. The environment variables NO_COLOR, FORCE_COLOR and COLUMNS
+// that commands that print a few lines need not check it. The environment variables NO_COLOR, FORCE_COLOR and COLUMNS
 // are read here and nowhere else.
 package terminal
 
@@ -14,8 +15,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Info reports whether a writer is a terminal, and how wide its lines may be: as wide as that is, or as COLUMNS
-// says where it is none or does not tell; 0 if nothing does.
+// Info reports whether a writer is a terminal, and its width in columns: that of the terminal or, where it is unknown,
+// COLUMNS; 0 means unknown.
 func Info(w io.Writer) (isTerminal bool, width int) {
 	if o, ok := w.(*Writer); ok {
 		w = o.Writer
@@ -30,8 +31,8 @@ func Info(w io.Writer) (isTerminal bool, width int) {
 	return isTerminal, width
 }
 
-// UsesColor reports whether the console is to have colours: on a terminal, unless they are not wanted, or where they
-// are forced. (no-color.org, force-color.org)
+// UsesColor reports whether the console has colours: on a terminal unless they are unwanted, or where they are forced.
+// (no-color.org, force-color.org)
 func UsesColor(isTerminal, unwanted bool) bool {
 	force := os.Getenv("FORCE_COLOR")
 	switch {
@@ -43,7 +44,7 @@ func UsesColor(isTerminal, unwanted bool) bool {
 	return isTerminal
 }
 
-// Writer is standard output. It keeps why something could not be written, so that no command has to.
+// Writer is standard output. It keeps the first error of all writes in Err.
 type Writer struct {
 	io.Writer
 	Err error

@@ -1,9 +1,8 @@
 // Package trace reads and writes traces: the messages of sessions, as JSON Lines.
 //
-// Each session has a Header, then its Lines in their order; several sessions may be mixed. mcpcheck run --trace writes
-// one with Write, mcpcheck record line by line, and mcpcheck judge reads both. Version is that of the format: members
-// are added to it, and none is removed within a version. What is written has passed a Redactor. A trace that was cut
-// off is read up to there, and its sessions say so.
+// Each session has a Header, followed by its Lines in order; sessions may be interleaved. mcpcheck run --trace writes a
+// trace with Write, mcpcheck record writes it line by line, and mcpcheck judge reads both. Everything written has
+// passed a Redactor. A trace that was cut off is read up to that place, and its sessions say so.
 package trace
 
 import (
@@ -27,38 +26,46 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Version is that of the format of traces: JSON Lines. Each session has a head, then its lines in their order;
-// several sessions may be mixed. Members are added, and none is removed within a version.
+// Version is the version of the trace format. Members are added to it, and none is removed within a version.
 const Version = 1
 
-// Header begins a session.
+// Header is the first line of a session.
 type Header struct {
-	Trace     int                   `json:"trace"` // Version
-	Session   string                `json:"session"`
-	Tool      catalogue.ProgramInfo `json:"tool"`
-	Target    report.TargetInfo     `json:"target"`
-	Opened    time.Time             `json:"opened"`
-	Truncated bool                  `json:"lost,omitempty"` // its beginning is not kept
+	// Trace is the Version.
+	Trace   int                   `json:"trace"`
+	Session string                `json:"session"`
+	Tool    catalogue.ProgramInfo `json:"tool"`
+	Target  report.TargetInfo     `json:"target"`
+	Opened  time.Time             `json:"opened"`
+	// Truncated says that the beginning of the session is missing.
+	Truncated bool `json:"lost,omitempty"`
 }
 
-// Line is a line of the wire.
+// Line is a message of a session, or an event in it.
 type Line struct {
-	Session   string   `json:"session"`
-	Seconds   float64  `json:"at"`                 // since the session was opened
-	Direction string   `json:"direction"`          // sent, received, event, status
-	HTTP      string   `json:"http,omitempty"`     // what carried it, as driver.Carriage has it
-	Exchange  int      `json:"exchange,omitempty"` // the HTTP request that it is, or answers: a number in the session
-	Text      string   `json:"text"`               // as it was, without the newline
-	Base64    string   `json:"base64,omitempty"`   // in place of text, of bytes that are not UTF-8
-	Flags     []string `json:"flags,omitempty"`
+	Session string `json:"session"`
+	// Seconds is the time since the session was opened.
+	Seconds float64 `json:"at"`
+	// Direction is sent, received, event or status.
+	Direction string `json:"direction"`
+	// HTTP describes the HTTP message that the line is a part of, as driver.HTTPInfo has it.
+	HTTP string `json:"http,omitempty"`
+	// Exchange is the number of the HTTP round trip in the session.
+	Exchange int `json:"exchange,omitempty"`
+	// Text is the message as it was, without the newline.
+	Text string `json:"text"`
+	// Base64 replaces Text for bytes that are not UTF-8.
+	Base64 string `json:"base64,omitempty"`
+	// Flags are keys of lineFlags.
+	Flags []string `json:"flags,omitempty"`
 }
 
-// directions are the directions of a trace.
+// directions are the values of Line.Direction.
 var directions = map[string]driver.Side{
 	"sent": driver.FromClient, "received": driver.FromServer, "event": driver.SessionEvent, "status": driver.StatusOnly,
 }
 
-// DirectionOf is the word for a side.
+// DirectionOf returns the Direction of a side.
 func DirectionOf(side driver.Side) string {
 	for word, s := range directions {
 		if s == side {
@@ -68,7 +75,7 @@ func DirectionOf(side driver.Side) string {
 	return "event"
 }
 
-// lineFlags are what a line is beside its text, each with where a saying has it.
+// lineFlags returns the flags of a line by their names in a trace, each with its field.
 func lineFlags(s *driver.TraceLine) map[string]*bool {
 	return map[string]*bool{
 		"unended": &s.Incomplete, "after-eof": &s.AfterShutdown, "hostile": &s.AfterInvalidInput, "apart": &s.Manual,
@@ -76,7 +83,7 @@ func lineFlags(s *driver.TraceLine) map[string]*bool {
 	}
 }
 
-// NewLine is a line of a trace, without secrets.
+// NewLine returns a line of a trace, without secrets.
 func NewLine(session string, said driver.TraceLine, hide redact.Redactor) Line {
 	line := Line{
 		Session: session, Seconds: said.At.Seconds(), Direction: DirectionOf(said.Side),
@@ -97,7 +104,7 @@ func NewLine(session string, said driver.TraceLine, hide redact.Redactor) Line {
 	return line
 }
 
-// decode is what a line of a trace says.
+// decode returns the content of a line.
 func (l Line) decode() (said driver.TraceLine, err error) {
 	side, known := directions[l.Direction]
 	if !known {
@@ -116,7 +123,7 @@ func (l Line) decode() (said driver.TraceLine, err error) {
 	return said, nil
 }
 
-// Write writes all that was said in sessions.
+// Write writes all messages of sessions.
 func Write(w io.Writer, rep report.Report, sessions []*driver.Session, hide redact.Redactor) error {
 	buffered := bufio.NewWriter(w)
 	enc := json.NewEncoder(buffered)
@@ -148,7 +155,7 @@ func Write(w io.Writer, rep report.Report, sessions []*driver.Session, hide reda
 	return buffered.Flush()
 }
 
-// splitMessages are the lines in what a frame says: over stdio several may be written at once.
+// splitMessages returns the lines in the text of a frame: over stdio one write may contain several.
 func splitMessages(f *driver.Frame, content []byte) [][]byte {
 	if f.Side == driver.FromClient && f.RoundTrip == nil {
 		return bytes.Split(content, []byte{'\n'})
@@ -156,7 +163,7 @@ func splitMessages(f *driver.Frame, content []byte) [][]byte {
 	return [][]byte{content}
 }
 
-// addHTTPInfo adds to what a frame says what carried it over HTTP. Of a status, the body is what was said.
+// addHTTPInfo adds the HTTP message that carried a frame. The text of a status line is its body.
 func addHTTPInfo(f *driver.Frame, said *driver.TraceLine, numbers map[*driver.RoundTrip]int) {
 	if f.RoundTrip == nil {
 		return
@@ -176,11 +183,11 @@ type Session struct {
 	Lines  []driver.TraceLine
 }
 
-// maxLineBytes bounds a line of a trace, which holds one message: the longest that is read by default, each byte
-// written as six, takes a third of it.
+// maxLineBytes is the size limit of a line, which holds one message. It is three times the longest message that is read
+// by default with each byte escaped as six.
 const maxLineBytes = 256 << 20
 
-// Read reads the sessions of a trace.
+// Read reads the sessions of a trace. A trace that is cut off is not an error.
 func Read(r io.Reader) (sessions []*Session, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLineBytes+1)
@@ -227,8 +234,8 @@ func Read(r io.Reader) (sessions []*Session, err error) {
 	return sessions, nil
 }
 
-// markTruncated says in each session that is not over that more of it may be missing: the last line of the trace is
-// half a line, as where the disk was full or the recorder was killed.
+// markTruncated marks the sessions that have not ended as possibly incomplete. The last line of the trace is cut off,
+// as when the disk was full or the recorder was killed.
 func markTruncated(sessions []*Session) {
 	for _, r := range sessions {
 		gap := driver.TraceLine{Side: driver.SessionEvent, Text: []byte("the trace is cut off here"), AfterGap: true}

@@ -1,11 +1,11 @@
 // Package yamlfile reads YAML that people write: mcpcheck.yaml, lists of servers, baselines.
 //
 // Read is strict. Its errors say in one line what is wrong, where, and what is allowed there: the keys of the type that
-// is decoded into, the nearest of them to a misspelt one, the indentation that was probably meant. What is too deep,
-// has a second document or odd tags is refused before it costs time.
+// is decoded into, the one closest to a misspelt key, the indentation that was probably meant. It refuses deep nesting,
+// a second document and unusual tags early, before they take time.
 //
-// Find and the functions beside it look into the tree of a document, for errors that name the place of a value, and for
-// numbers that have to stay as they are written.
+// Find and similar functions look into the syntax tree of a document, for errors that name the place of a value, and
+// for numbers that have to stay as they are written.
 package yamlfile
 
 import (
@@ -26,8 +26,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Read decodes a file that people write. It is strict, and its errors say in one line what is wrong, where, and
-// what is allowed there.
+// Read decodes a YAML file. The name is for errors, which say in one line what is wrong, where, and what is allowed.
 func Read(name string, said []byte, into any) (err error) {
 	if bytes.HasPrefix(said, []byte("\ufeff")) {
 		return exit.Usagef("%s: this begins with a byte order mark; save it as UTF-8 without one (BOM)", name)
@@ -36,7 +35,7 @@ func Read(name string, said []byte, into any) (err error) {
 		return exit.Usagef("%s: its lists and maps are nested more than %d deep", name, maxNesting)
 	}
 	defer func() {
-		if r := recover(); r != nil { // the library does, on odd tags
+		if r := recover(); r != nil { // the library panics for unusual tags
 			err = exit.Usagef("%s: this cannot be read as YAML; write texts, numbers, lists and maps, without tags",
 				name)
 		}
@@ -51,10 +50,10 @@ func Read(name string, said []byte, into any) (err error) {
 	return nil
 }
 
-// maxNesting bounds what is read: the library takes time and memory with the square of the depth.
+// maxNesting limits the depth, since the library takes time and memory that grow with its square.
 const maxNesting = 200
 
-// bracketDepth is how deep the brackets of a text are nested, those in strings included.
+// bracketDepth returns how deep the brackets of a text are nested, including those in strings.
 func bracketDepth(said []byte) (deepest int) {
 	depth := 0
 	for _, c := range said {
@@ -69,7 +68,7 @@ func bracketDepth(said []byte) (deepest int) {
 	return deepest
 }
 
-// ErrorText says where a text is wrong that should be a value of a type, and what is allowed there.
+// ErrorText says where a text is not a value of a type, and what is allowed there.
 func ErrorText(said []byte, t reflect.Type, err error) string {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
@@ -103,7 +102,7 @@ func ErrorText(said []byte, t reflect.Type, err error) string {
 		}
 		return fmt.Sprintf("%s: %s", TokenPosition(syntax.GetToken()), strings.TrimSpace(syntax.GetMessage()))
 	}
-	for _, key := range durationKeys(t) { // whose errors do not say where
+	for _, key := range durationKeys(t) { // the library's errors for durations have no place
 		if node := Find(FirstDocument(said), key); node != nil && !isDuration(node) {
 			return fmt.Sprintf("%s: %s is not %s", TokenPosition(node.GetToken()), key,
 				typeText(reflect.TypeFor[time.Duration]()))
@@ -112,9 +111,9 @@ func ErrorText(said []byte, t reflect.Type, err error) string {
 	return ": " + err.Error()
 }
 
-// misindentedLine is the line, counted from 1, whose indentation is what is wrong with a text, and whether there is
-// one: a value stands where it may not, in a line that is indented otherwise than the one above. Of a key that the
-// reader takes for the rest of a text, it names the line above.
+// misindentedLine returns the line, counted from 1, with the wrong indentation, and whether that is the problem: a
+// value is not allowed in its place, and its line is indented differently from the one above. For a key that the parser
+// takes for the rest of a text, the error names the line above.
 func misindentedLine(said []byte, err yaml.Error) (line int, ok bool) {
 	if !strings.Contains(err.GetMessage(), "value is not allowed in this context") {
 		return 0, false
@@ -128,7 +127,7 @@ func misindentedLine(said []byte, err yaml.Error) (line int, ok bool) {
 	return line, line > 1 && indent(line) != indent(line-1)
 }
 
-// listSuggestion is how the words of a text are written as a list, if one belongs there.
+// listSuggestion suggests how to write the words of a text as a list, if a list is expected.
 func listSuggestion(node *yaml.UnexpectedNodeTypeError) string {
 	words := strings.Fields(node.Token.Value)
 	if node.Actual != ast.StringType || node.Expected != ast.SequenceType || len(words) == 0 {
@@ -137,12 +136,12 @@ func listSuggestion(node *yaml.UnexpectedNodeTypeError) string {
 	return "; write [" + strings.Join(words, ", ") + "]"
 }
 
-// TokenPosition is where a token stands, as :line:column.
+// TokenPosition returns the place of a token as :line:column.
 func TokenPosition(t *token.Token) string {
 	return fmt.Sprintf(":%d:%d", t.Position.Line, t.Position.Column)
 }
 
-// FirstDocument is the value of the first document of a text; nil when there is none.
+// FirstDocument returns the value of the first document of a text; nil means that there is none.
 func FirstDocument(said []byte) ast.Node {
 	file, err := parser.ParseBytes(said, 0)
 	if err != nil || len(file.Docs) == 0 {
@@ -151,7 +150,7 @@ func FirstDocument(said []byte) ast.Node {
 	return file.Docs[0].Body
 }
 
-// secondDocument is the value of the second document of a text; nil when there is none.
+// secondDocument returns the value of the second document of a text; nil means that there is none.
 func secondDocument(said []byte) ast.Node {
 	file, err := parser.ParseBytes(said, 0)
 	if err != nil {
@@ -165,7 +164,7 @@ func secondDocument(said []byte) ast.Node {
 	return nil
 }
 
-// Find is the node at a path of keys and indices; nil when there is none.
+// Find returns the node at a path of keys and indices; nil means that there is none.
 func Find(node ast.Node, path ...any) ast.Node {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -182,6 +181,7 @@ func Find(node ast.Node, path ...any) ast.Node {
 	return node
 }
 
+// MapValue returns the value of a key of a map; nil means that there is none.
 func MapValue(node ast.Node, key string) ast.Node {
 	for _, pair := range MapEntries(node) {
 		if pair.Key.GetToken().Value == key {
@@ -191,7 +191,7 @@ func MapValue(node ast.Node, key string) ast.Node {
 	return nil
 }
 
-// MapEntries are the members of a map.
+// MapEntries returns the members of a map.
 func MapEntries(node ast.Node) []*ast.MappingValueNode {
 	switch node := node.(type) {
 	case *ast.MappingNode:
@@ -202,7 +202,7 @@ func MapEntries(node ast.Node) []*ast.MappingValueNode {
 	return nil
 }
 
-// enclosingType is the type of the struct that the map with that key stands for.
+// enclosingType returns the type of the struct for the map that contains a key.
 func enclosingType(node ast.Node, t reflect.Type, key *token.Token) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		if list, ok := node.(*ast.SequenceNode); ok && t.Kind() == reflect.Slice {
@@ -231,7 +231,7 @@ func firstType[T any](list []T, typeOf func(T) reflect.Type) reflect.Type {
 	return nil
 }
 
-// memberType is the type of the values under a key; nil when there are none.
+// memberType returns the type of the values under a key; nil means that there are none.
 func memberType(t reflect.Type, key string) reflect.Type {
 	switch t.Kind() {
 	case reflect.Map:
@@ -246,13 +246,13 @@ func memberType(t reflect.Type, key string) reflect.Type {
 	return nil
 }
 
-// yamlKey is the key of a field; empty when it has none.
+// yamlKey returns the key of a field; it is empty when the field has none.
 func yamlKey(field reflect.StructField) string {
 	key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 	return strings.TrimPrefix(key, "-")
 }
 
-// Keys are the keys of a struct, in its order.
+// Keys returns the keys of a struct, in its order.
 func Keys(t reflect.Type) (keys []string) {
 	for _, field := range reflect.VisibleFields(t) {
 		if key := yamlKey(field); key != "" {
@@ -262,7 +262,7 @@ func Keys(t reflect.Type) (keys []string) {
 	return keys
 }
 
-// durationKeys are the keys of a struct whose values are durations.
+// durationKeys returns the keys of a struct whose values are durations.
 func durationKeys(t reflect.Type) (keys []string) {
 	if t.Kind() != reflect.Struct {
 		return nil
@@ -275,7 +275,7 @@ func durationKeys(t reflect.Type) (keys []string) {
 	return keys
 }
 
-// isScalar reports whether a token is a value by itself, not the begin of a list or a map.
+// isScalar reports whether a token is a scalar value rather than the beginning of a list or a map.
 func isScalar(t *token.Token) bool {
 	switch t.Type {
 	case token.SequenceStartType, token.SequenceEntryType,
@@ -285,6 +285,7 @@ func isScalar(t *token.Token) bool {
 	return true
 }
 
+// IsNumber reports whether a node is a number.
 func IsNumber(node ast.Node) bool {
 	switch node.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
@@ -298,7 +299,7 @@ func isDuration(node ast.Node) bool {
 	return err == nil
 }
 
-// allowedKeysText says which keys there are, and which one was probably meant.
+// allowedKeysText says which keys are allowed, and which one was probably meant.
 func allowedKeysText(key string, t reflect.Type) string {
 	if t == nil || t.Kind() != reflect.Struct {
 		return ""
@@ -308,6 +309,7 @@ func allowedKeysText(key string, t reflect.Type) string {
 	return text.Suggestion(key, keys, "") + " (allowed: " + strings.Join(keys, ", ") + ")"
 }
 
+// NodeKindText returns the kind of a node in plain words.
 func NodeKindText(t ast.NodeType) string {
 	switch t {
 	case ast.SequenceType:
