@@ -218,7 +218,7 @@ func TestSchemaDescribesEveryMember(t *testing.T) {
 
 func TestSchemaRejects(t *testing.T) {
 	s := reportSchema(t, func(any) {})
-	for name, spoil := range map[string]func(report, result map[string]any){
+	for name, breakReport := range map[string]func(report, result map[string]any){
 		"another version":         func(r, _ map[string]any) { r["schemaVersion"] = 2 },
 		"no counts":               func(r, _ map[string]any) { delete(r, "counts") },
 		"results that are null":   func(r, _ map[string]any) { r["results"] = nil },
@@ -247,7 +247,7 @@ func TestSchemaRejects(t *testing.T) {
 			if err := json.Unmarshal(render(t, JSON, fullReport()), &doc); err != nil {
 				t.Fatal(err)
 			}
-			spoil(doc, doc["results"].([]any)[0].(map[string]any))
+			breakReport(doc, doc["results"].([]any)[0].(map[string]any))
 			if s.Validate(doc) == nil {
 				t.Error("want the schema to reject it, and it did not")
 			}

@@ -177,8 +177,8 @@ func (r FleetRow) Summary() string {
 func FleetLine(r FleetRow) string {
 	for _, o := range fleetOutcomes {
 		if o.name == r.Outcome() {
-			return o.symbol + " " + PrintableLine(shorten(r.Name,
-				markdownCell)) + "  " + PrintableLine(shorten(r.Summary(), comparisonWidth))
+			return o.symbol + " " + PrintableLine(shorten(r.Name, markdownCell)) + "  " + PrintableLine(
+				shorten(r.Summary(), comparisonWidth))
 		}
 	}
 	return PrintableLine(r.Name)

@@ -142,8 +142,8 @@ func matchingString(p *pattern, least, most, variant int) (string, bool) {
 		if !ok {
 			continue
 		}
-		for _, candidate := range []string{text, text + fitLength(plainText, least-utf8.RuneCountInString(text),
-			most)} {
+		for _, candidate := range []string{text, text + fitLength(plainText,
+			least-utf8.RuneCountInString(text), most)} {
 			if w.allows(candidate) {
 				return candidate, true
 			}

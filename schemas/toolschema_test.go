@@ -440,7 +440,7 @@ func FuzzCompile(f *testing.F) {
 
 // TestOpenDialect has schemas with different meanings in draft-07 and 2020-12, in revisions that allow both.
 func TestOpenDialect(t *testing.T) {
-	const beside = `{"type":"object","properties":{"q":{"$ref":"#/$defs/s","maxLength":3}},` +
+	const sibling = `{"type":"object","properties":{"q":{"$ref":"#/$defs/s","maxLength":3}},` +
 		`"required":["q"],"$defs":{"s":{"type":"string"}}}`
 	const older = `{"$schema":"http://json-schema.org/draft-07/schema#",`
 	tests := []struct {
@@ -448,9 +448,9 @@ func TestOpenDialect(t *testing.T) {
 		accepted         []string // by Validate
 		broken           []string // keywords of counterexamples
 	}{
-		{beside, "2025-06-18", []string{`{"q":"abcd"}`}, []string{"required", "type"}},
-		{beside, "2025-11-25", nil, []string{"required", "type", "maxLength"}},
-		{older + beside[1:], "2025-11-25", []string{`{"q":"abcd"}`}, []string{"required", "type"}},
+		{sibling, "2025-06-18", []string{`{"q":"abcd"}`}, []string{"required", "type"}},
+		{sibling, "2025-11-25", nil, []string{"required", "type", "maxLength"}},
+		{older + sibling[1:], "2025-11-25", []string{`{"q":"abcd"}`}, []string{"required", "type"}},
 		{`{"type":"object","properties":{"q":{"type":"array","prefixItems":[{"type":"string"}],"minItems":1}},` +
 			`"required":["q"]}`, "2024-11-05", []string{`{"q":[1]}`}, []string{"required", "type", "minItems"}},
 		{`{"type":"object","properties":{"a":true,"b":true},"required":["a"],"dependentRequired":{"a":["b"]}}`,

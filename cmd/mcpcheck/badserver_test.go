@@ -53,8 +53,7 @@ func badServers() map[string]func(args []string) int {
 		"never-read":   func([]string) int { return sleepForever() },
 		"late":         serveAfterFile,
 		"refuse": func([]string) int {
-			return serve(fixtures.Fault{Reply: changeReply("initialize",
-				makeError)})
+			return serve(fixtures.Fault{Reply: changeReply("initialize", makeError)})
 		},
 		"kill-itself":   killItself,
 		"close-stdout":  closeStdout,
@@ -105,8 +104,7 @@ func badServers() map[string]func(args []string) int {
 		"slow":         blockToolsList,
 		"tardy":        serveSlowly,
 		"mute-tool": func(args []string) int {
-			return serve(fixtures.Fault{Request: insteadOfValidCall(args,
-				func() {})})
+			return serve(fixtures.Fault{Request: insteadOfValidCall(args, func() {})})
 		},
 		"block":  func([]string) int { return serve(fixtures.Fault{Receive: blockOnCall(sleepForever)}) },
 		"linger": serveSlowCalls,

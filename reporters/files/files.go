@@ -58,23 +58,23 @@ func ReplaceFunc(name string, mode fs.FileMode, write func(io.Writer) error) err
 	if old != nil && !old.Mode().IsRegular() {
 		return overwrite(name, write)
 	}
-	beside := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	temporary := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	switch {
 	case err != nil && old != nil:
 		return overwrite(name, write)
 	case err != nil:
-		return renameInError(beside, name, err)
+		return renameInError(temporary, name, err)
 	}
-	defer os.Remove(beside) // unless it has become the file
+	defer os.Remove(temporary) // unless it has become the file
 	err = WriteBuffered(f, write)
 	if err == nil && old != nil {
 		err = f.Chmod(old.Mode().Perm())
 	}
 	if err = cmp.Or(err, f.Sync(), f.Close()); err != nil {
-		return renameInError(beside, name, err)
+		return renameInError(temporary, name, err)
 	}
-	if err = os.Rename(beside, name); err != nil && old != nil {
+	if err = os.Rename(temporary, name); err != nil && old != nil {
 		return overwrite(name, write)
 	}
 	return err

@@ -94,8 +94,8 @@ var parameterChecks = check.Suite{
 				return // the values are of another kind
 			}
 			for _, member := range []string{"enum", "default"} {
-				a, b := check.Show(check.Member(p.first.resolved(),
-					member)), check.Show(check.Member(p.second.resolved(), member))
+				a := check.Show(check.Member(p.first.resolved(), member))
+				b := check.Show(check.Member(p.second.resolved(), member))
 				t.Expect(b == a).To(check.BeTrue("the "+member+" of "+p.first.tool+": "+a, "%s in %s", b,
 					p.second.tool))
 			}

@@ -26,9 +26,8 @@ var resultChecks = check.Suite{
 		}
 		toolcall.RequireObserved(t, len(data), "tool has returned data", calls.Uncalled, toolcall.AnyTool)
 		toolcall.EachToolCall(t, data, func(t *check.T, c toolcall.ToolCall) {
-			t.Expect(check.HasMember(c.Tool.Value,
-				"outputSchema")).To(check.BeTrue("an outputSchema, since the tool returns data",
-				"none"))
+			t.Expect(check.HasMember(c.Tool.Value, "outputSchema")).
+				To(check.BeTrue("an outputSchema, since the tool returns data", "none"))
 		})
 	}),
 

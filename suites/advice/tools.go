@@ -63,9 +63,8 @@ var toolChecks = check.Suite{
 	"advice/tool-count": check.Probe(func(t *check.T) {
 		n := len(skipIfNoTools(t, shownTools(t)))
 		t.Note("%d tools", n)
-		t.DecidedBy(check.DiscoveryReplies(t,
-			"tools/list")).Expect(n <= 40).To(check.BeTrue("up to 40 tools, better up to 15",
-			"%d", n))
+		t.DecidedBy(check.DiscoveryReplies(t, "tools/list")).
+			Expect(n <= 40).To(check.BeTrue("up to 40 tools, better up to 15", "%d", n))
 		requireAllTools(t)
 	}),
 

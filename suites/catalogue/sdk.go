@@ -3,10 +3,11 @@ package catalogue
 import (
 	"bytes"
 	"fmt"
-	"go.yaml.in/yaml/v3"
 	"regexp"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // SDK is a library that servers use. It is recognised by texts in the server's errors, never by the name that the

@@ -2,10 +2,11 @@ package catalogue
 
 import (
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/text"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Selector decides which requirements a run tries.

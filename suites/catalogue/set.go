@@ -7,10 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/text"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // RequirementSet is a frozen list of the requirements for servers of one revision. Judging by it gives the same

@@ -1,8 +1,9 @@
 package check
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/report"
 	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // ReportUncalledTools sets the list of all tools that were not called with valid arguments, for the report.

@@ -1,9 +1,10 @@
 package check
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"strings"
 	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // TestConfirmation checks that a check that does not pass on a reused session runs again, and only the second verdict

@@ -1,9 +1,10 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/report"
-	"slices"
 )
 
 // NewCoverage returns how much of the server's revision the results of a run cover. Its Unexercised are the

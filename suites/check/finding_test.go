@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/onsi/gomega"
+
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestFindings checks that a fail separates what was expected from what was received, however it was found.

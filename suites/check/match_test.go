@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/onsi/gomega/types"
-
 	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/driver"

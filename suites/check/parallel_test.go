@@ -2,11 +2,12 @@ package check
 
 import (
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // TestParallel checks that the parts of a check run at the same time, unless only one case may run at a time.
@@ -112,8 +113,7 @@ func TestParallelIsConfirmed(t *testing.T) {
 			func(t *T) { listTools(t) }, catalogue.Pass, 2},
 		{"on a silent server", script{{method: "slow", process: 2, action: staysSilent}},
 			func(t *T) {
-				t.Expect(t.Send(t.Session(Exclusive), "slow",
-					nil, AllowSilence)).To(BeAnswered())
+				t.Expect(t.Send(t.Session(Exclusive), "slow", nil, AllowSilence)).To(BeAnswered())
 			}, catalogue.Pass, 2},
 		{"on a step that found it silent", script{{method: "slow", process: 2, action: staysSilent}},
 			func(t *T) {

@@ -1,9 +1,10 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/report"
-	"slices"
 )
 
 // Case is a check planned for one run, in one revision.

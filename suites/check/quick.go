@@ -52,8 +52,8 @@ func (t *T) scheduled(invalidInput bool) bool {
 		NeedsConfirmation(t)
 		return true
 	case invalidInput:
-		panic(stop{outcome{verdict: catalogue.Inconclusive, reason: report.NotTried, message: needsSecondSession,
-			outOfTurn: true}})
+		panic(stop{outcome{verdict: catalogue.Inconclusive,
+			reason: report.NotTried, message: needsSecondSession, outOfTurn: true}})
 	}
 	return false
 }

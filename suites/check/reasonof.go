@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"errors"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )

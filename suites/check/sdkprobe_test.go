@@ -2,12 +2,14 @@ package check
 
 import (
 	"fmt"
-	"github.com/google/go-cmp/cmp"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/report"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // TestFailWithoutFindingsHasNoDeviation checks that no SDK explains a failure without findings.

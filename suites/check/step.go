@@ -2,10 +2,11 @@ package check
 
 import (
 	"cmp"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/report"
 	"slices"
 	"sync"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // step is something that is done once and whose outcome several checks read.

@@ -1,9 +1,10 @@
 package check
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"slices"
 	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // TestTriggeredBy checks that a failing watch names the checks that triggered it, except those that it would trigger

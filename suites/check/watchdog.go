@@ -1,8 +1,9 @@
 package check
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/report"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // watchdog makes sure that every case has its result, and Wait returns, soon after the context has ended, even when a

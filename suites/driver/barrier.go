@@ -3,9 +3,10 @@ package driver
 import (
 	"encoding/json"
 	"errors"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"slices"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Barrier waits until the server has handled what it was sent since the mark: a later request has been answered and the

@@ -3,10 +3,11 @@
 package driver
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"net"
 	"net/netip"
 	"sync"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // listenAddrs returns the addresses of this machine on which a port accepts connections. Only Linux shows which process

@@ -3,12 +3,13 @@ package driver
 import (
 	"context"
 	"errors"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // HTTP implements the transports over HTTP: Streamable HTTP, where each message is a POST whose HTTP response carries
@@ -215,7 +216,7 @@ func (h *HTTP) newRoundTrip(method, url string, f *Frame) *RoundTrip {
 }
 
 // send posts a message. Messages are sent in order: the server has accepted one that needs no response before the next
-// one is sent, and a request has headStart to arrive.
+// one is sent, and a request has timing.HeadStart to arrive.
 func (h *HTTP) send(f *Frame, _ [][]byte) {
 	x := h.newRoundTrip(http.MethodPost, h.Endpoint(), f)
 	h.s.add(f)

@@ -3,10 +3,11 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // openSSEStream opens the one stream of HTTP+SSE, and waits for the event that names the endpoint.

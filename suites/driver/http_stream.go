@@ -2,12 +2,13 @@ package driver
 
 import (
 	"cmp"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // openListeningStream opens the stream for the server's own messages. HTTP+SSE has one from the beginning.

@@ -2,8 +2,9 @@ package driver
 
 import (
 	"cmp"
-	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"net/http"
+
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 )
 
 // Legacy is the era of the revisions up to 2025-11-25. A session begins with initialize and notifications/initialized,

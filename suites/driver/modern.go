@@ -2,9 +2,10 @@ package driver
 
 import (
 	"cmp"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"maps"
 	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Modern is the era of the revisions from 2026-07-28 on. It has no handshake and no session: every request names its

@@ -53,8 +53,8 @@ func TestOtherOriginGetsNoSecrets(t *testing.T) {
 		t.Errorf("the session id is %q", id)
 	}
 	foreign.Close()
-	if a := s.HTTP().Do(HTTPRequest{Method: http.MethodGet,
-		URL: foreign.URL}).AwaitEnd(); a.Err == nil || !s.IsAlive() {
+	if a := s.HTTP().Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL}).AwaitEnd(); a.Err == nil ||
+		!s.IsAlive() {
 		t.Errorf("got %v, the session is alive: %v", a, s.IsAlive())
 	}
 }

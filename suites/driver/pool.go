@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"maps"
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Pool starts the sessions of a run, lends them to checks, and ends them in the background.

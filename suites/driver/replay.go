@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // TraceLine is one line of a recorded session.

@@ -1,13 +1,13 @@
 package driver
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/text"
-
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Pending is a request that was sent.

@@ -5,10 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Send sends one message as it is, on a line of its own.

@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"io"
 	"net"
 	"net/http"
@@ -19,6 +18,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Site is a server at a URL and, if a command was given, the process that serves it. All sessions of a run share it.

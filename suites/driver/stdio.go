@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Stdio implements the transport over standard streams: each session has its own process, and messages are lines.

@@ -25,8 +25,8 @@ var formChecks = check.Suite{
 
 	flatSchemaID: check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
 		eachForm(t, w, func(t *check.T, q client.ServerRequest) {
-			t.Expect(violations(t, q,
-				flatSchemaID)).To(check.BeEmptyList[string]("fields of the kinds that forms have"))
+			t.Expect(violations(t, q, flatSchemaID)).
+				To(check.BeEmptyList[string]("fields of the kinds that forms have"))
 			for _, f := range fieldsOf(q) {
 				t.ExpectShould(f.unsupportedKeywords(t.Revision)).
 					To(check.BeEmptyList[string]("no other features of JSON Schema"),
@@ -37,8 +37,8 @@ var formChecks = check.Suite{
 
 	stringFormatID: check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
 		eachForm(t, w, func(t *check.T, q client.ServerRequest) {
-			t.Expect(violations(t, q,
-				stringFormatID)).To(check.BeEmptyList[string]("the formats email, uri, date and date-time"))
+			t.Expect(violations(t, q, stringFormatID)).
+				To(check.BeEmptyList[string]("the formats email, uri, date and date-time"))
 		})
 	}),
 

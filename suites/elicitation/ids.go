@@ -76,9 +76,9 @@ var idChecks = check.Suite{
 				check.BeEmptyList[string]("a list of elicitations of URLs, each with its id"))
 			t.Expect(len(announcedElicitations(m)) > 0).To(check.BeTrue("the elicitations that are required", "none"))
 			declared, _ := m.Session.ConnectParams["capabilities"].(check.M)
-			t.ExpectAdvice(client.HasMode(declared,
-				urlMode)).To(check.BeTrue("no such error for a client without the mode url",
-				"one for a client with the capabilities %s", check.Show(declared)))
+			t.ExpectAdvice(client.HasMode(declared, urlMode)).
+				To(check.BeTrue("no such error for a client without the mode url",
+					"one for a client with the capabilities %s", check.Show(declared)))
 		})
 	}),
 }

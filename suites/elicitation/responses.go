@@ -24,8 +24,8 @@ var responseChecks = check.Suite{
 				t.Yield("the client can be asked nothing")
 			}
 			mode := client.ModeOf(q.Params)
-			t.Expect(client.HasMode(q.ClientCapabilities(),
-				mode)).To(check.BeTrue("a mode of "+describeClient(q.ClientCapabilities()), "%s", describeMode(q)))
+			t.Expect(client.HasMode(q.ClientCapabilities(), mode)).
+				To(check.BeTrue("a mode of "+describeClient(q.ClientCapabilities()), "%s", describeMode(q)))
 		})
 	}),
 

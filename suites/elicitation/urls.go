@@ -17,8 +17,8 @@ var urlChecks = check.Suite{
 	urlSchemaID: check.WatchWithSetup(client.CollectServerRequests, func(t *check.T, w check.Wire) {
 		eachURL(t, urlElicitations(t, w), func(t *check.T, q client.ServerRequest) {
 			if !isAnnounced(q) { // elicitation/required-error-shape judges the others
-				t.Expect(violations(t, q,
-					urlSchemaID)).To(check.BeEmptyList[string]("all members that such a request has"))
+				t.Expect(violations(t, q, urlSchemaID)).
+					To(check.BeEmptyList[string]("all members that such a request has"))
 			}
 			t.Expect(urlOf(q) != nil).To(check.BeTrue("an absolute URL, with a host", "%s",
 				check.Show(check.Member(q.Params, "url"))))
@@ -120,8 +120,8 @@ func sensitiveParts(u *url.URL) (found []string) {
 	for _, sign := range []struct {
 		name string
 		of   *regexp.Regexp
-	}{{"a mail address", emailPattern}, {"a JSON web token", jwtPattern}, {"a credential by the name of its parameter",
-		credentialParamPattern}} {
+	}{{"a mail address", emailPattern}, {"a JSON web token", jwtPattern},
+		{"a credential by the name of its parameter", credentialParamPattern}} {
 		if sign.of.MatchString(u.RequestURI()) || sign.of.MatchString("#"+u.Fragment) {
 			found = append(found, sign.name)
 		}

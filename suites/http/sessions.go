@@ -210,8 +210,8 @@ func deleteSession(t *check.T) deletedSession {
 		s := t.Session(check.Process)
 		in := roundtrip.NewManualSession(t, s)
 		e.GetResponse = roundtrip.AwaitHeaders(roundtrip.Get(s, in))
-		if e.DeleteResponse = s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete,
-			Header: in}).AwaitEnd(); !e.DeleteResponse.OK() {
+		if e.DeleteResponse = s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: in}).
+			AwaitEnd(); !e.DeleteResponse.OK() {
 			return e
 		}
 		again := roundtrip.PostRequest(s, roundtrip.ManualRequest{

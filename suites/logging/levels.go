@@ -43,8 +43,8 @@ var levelChecks = check.Suite{
 	})),
 
 	"logging/set-level-missing": check.Probe(func(t *check.T) {
-		t.Expect(invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), setLevelMethod,
-			check.M{})).To(check.BeError())
+		t.Expect(invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), setLevelMethod, check.M{})).
+			To(check.BeError())
 	}),
 
 	"logging/level-respected": check.Probe(func(t *check.T) {

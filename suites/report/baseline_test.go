@@ -1,10 +1,11 @@
 package report
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // today is the current day in these tests.

@@ -30,20 +30,10 @@ const (
 	// CallsSafe permits invalid arguments for tools that are marked as read-only or not destructive or have example
 	// arguments, and valid ones for tools that are marked as read-only or have example arguments.
 	CallsSafe CallPolicy = "safe"
-)
-
-const (
 	// CallsNone permits no calls.
 	CallsNone CallPolicy = "none"
-)
-
-const (
 	// CallsInvalid is CallsSafe with invalid arguments for every tool that is not marked as destructive.
 	CallsInvalid CallPolicy = "invalid"
-)
-
-const (
-
 	// CallsAll permits all calls.
 	CallsAll CallPolicy = "all"
 )
@@ -107,9 +97,6 @@ const HowToAllowCalls = "to test them: add example arguments to mcpcheck.yaml (m
 const (
 	// MarkedDestructive is a Permission.Reason.
 	MarkedDestructive = "marked destructive"
-)
-
-const (
 	// NotMarkedSafe is a Permission.Reason.
 	NotMarkedSafe = "no readOnlyHint and no example arguments"
 )

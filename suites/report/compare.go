@@ -2,8 +2,9 @@ package report
 
 import (
 	"cmp"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // Comparison is how a run differs from an earlier one. A result is compared with the earlier result of the same

@@ -2,8 +2,9 @@ package report
 
 import (
 	"cmp"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // Coverage is how much of a revision a run has judged. Every requirement that applies in the revision over the

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 

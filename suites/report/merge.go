@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/text"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // NamedReport is a report with the name of its file.

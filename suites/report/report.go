@@ -1,8 +1,9 @@
 package report
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // Result is the outcome of one check in one revision. There is one result per requirement and revision, however many

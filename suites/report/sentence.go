@@ -1,9 +1,10 @@
 package report
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"regexp"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // RequirementText returns the requirement as a sentence without its subject: "must answer ping with an empty result

@@ -2,9 +2,10 @@ package report
 
 import (
 	"fmt"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"slices"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 )
 
 // CauseIDs are the entries that a result yields to, by their outcomes: failed, without a verdict, and not tried.
@@ -62,14 +63,8 @@ func JoinIDs(ids []string) string {
 const (
 	// SameCauseAs precedes the ids of causes in a message.
 	SameCauseAs = "same cause as "
-)
-
-const (
 	// judgesThat ends the message of a result with one cause that was not tried.
 	judgesThat = " judges that"
-)
-
-const (
 	// judgeThat ends the message of a result with several causes that were not tried.
 	judgeThat = " judge that"
 )

@@ -45,8 +45,8 @@ var subscriptionChecks = check.Suite{
 		if len(t.Server.Resources) > 0 {
 			uri, _ = t.Server.Resources[0]["uri"].(string)
 		}
-		t.Expect(invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), subscribeMethod,
-			check.M{"uri": uri})).To(check.BeError())
+		t.Expect(invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), subscribeMethod, check.M{"uri": uri})).
+			To(check.BeError())
 	}),
 
 	"resources/subscribe-missing-uri": check.Probe(func(t *check.T) {

@@ -69,7 +69,7 @@ func unmatchedToolUses(messages []check.M) (unanswered, unrequested []any) {
 	return unanswered, unrequested
 }
 
-const toolResultRequest = "request with what came of the use of tools came"
+const toolResultRequest = "request with results of tools came"
 
 // hasBlocks selects requests whose messages have blocks of one of the types.
 func hasBlocks(kinds ...string) func(client.ServerRequest) bool {

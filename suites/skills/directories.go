@@ -49,8 +49,8 @@ var directoryChecks = check.Suite{
 
 	"skills/directory-refuses-others": check.Probe(func(t *check.T) {
 		all := directoryListings(t, false)
-		t.Expect(requestInvalidByURI(t, directoryMethod,
-			all[0].uri+"/mcpcheck-no-such-directory")).To(check.BeError(errcode.InvalidParams))
+		t.Expect(requestInvalidByURI(t, directoryMethod, all[0].uri+"/mcpcheck-no-such-directory")).
+			To(check.BeError(errcode.InvalidParams))
 		t.Expect(requestInvalidByURI(t, directoryMethod,
 			all[0].skill.requireURI(t))).To(check.BeError(errcode.InvalidParams),
 			"of a file")

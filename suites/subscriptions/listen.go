@@ -62,8 +62,8 @@ var listenChecks = check.Suite{
 
 	"subscriptions/ack-subset": check.Probe(func(t *check.T) {
 		eachAcknowledged(t, func(t *check.T, u *transcript.Subscription) {
-			t.Expect(unrequestedMembers(requireFilter(t, u),
-				u.Filter)).To(check.BeEmptyList[string]("nothing but what was asked for"))
+			t.Expect(unrequestedMembers(requireFilter(t, u), u.Filter)).
+				To(check.BeEmptyList[string]("nothing but what was asked for"))
 		})
 	}),
 

@@ -52,11 +52,10 @@ var creationChecks = check.Suite{
 		plain, hint := served[0], check.M{"task": check.M{"ttl": 60_000}}
 		hinted := repeatCall(t, t.Session(), plain, taskCapabilities, hint)
 		// The outcome has to be the same when it is repeated.
-		if !isImmediateResult(hinted.Reply) && isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities,
-			nil).Reply) {
-			t.Expect(isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities,
-				hint).Reply)).To(check.BeTrue(
-				"a final result, as without the parameter task", "%s", hinted.Reply))
+		if !isImmediateResult(hinted.Reply) &&
+			isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities, nil).Reply) {
+			t.Expect(isImmediateResult(repeatCall(t, t.Session(), plain, taskCapabilities, hint).Reply)).
+				To(check.BeTrue("a final result, as without the parameter task", "%s", hinted.Reply))
 		}
 	}),
 

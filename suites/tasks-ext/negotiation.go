@@ -34,9 +34,8 @@ var negotiationChecks = check.Suite{
 	}),
 
 	"tasks-ext/no-core-capability": check.Probe(func(t *check.T) {
-		t.DecidedBy(t.Server.ConnectReply).Expect(check.Member(t.Server.Capabilities,
-			"tasks")).To(check.BeOneOf(check.Absent{}),
-			"capabilities.tasks")
+		t.DecidedBy(t.Server.ConnectReply).Expect(check.Member(t.Server.Capabilities, "tasks")).
+			To(check.BeOneOf(check.Absent{}), "capabilities.tasks")
 	}),
 
 	"tasks-ext/not-for-non-declaring": check.Probe(func(t *check.T) {

@@ -124,10 +124,8 @@ var pollingChecks = check.Suite{
 	"tasks-ext/no-related-task-meta": check.Probe(func(t *check.T) {
 		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *check.T, m snapshot) {
 			meta := protocol.MetaOf(taskResult(m))
-			t.Expect(!check.HasMember(meta,
-				taskrun.RelatedTaskKey)).To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta of the result",
-				"%s",
-				check.Show(meta)))
+			t.Expect(!check.HasMember(meta, taskrun.RelatedTaskKey)).
+				To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta of the result", "%s", check.Show(meta)))
 		})
 	}),
 

@@ -22,9 +22,8 @@ var messageChecks = check.Suite{
 			})
 		t.Judge(replies, func(t *check.T, m check.Message) {
 			meta := protocol.MetaOf(protocol.ResultOf(m))
-			t.ExpectShould(!check.HasMember(meta,
-				taskrun.RelatedTaskKey)).To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s",
-				check.Show(meta)))
+			t.ExpectShould(!check.HasMember(meta, taskrun.RelatedTaskKey)).
+				To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s", check.Show(meta)))
 		})
 	}),
 
@@ -35,9 +34,8 @@ var messageChecks = check.Suite{
 			broken := protocol.Violations(t, "tasks/status-notification", "TaskStatusNotification", m.JSON())
 			t.Expect(broken).To(check.BeEmptyList[string]("the whole task"))
 			params, _ := m.JSON()["params"].(check.M)
-			t.ExpectShould(!check.HasMember(protocol.MetaOf(params),
-				taskrun.RelatedTaskKey)).To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s",
-				check.Show(protocol.MetaOf(params))))
+			t.ExpectShould(!check.HasMember(protocol.MetaOf(params), taskrun.RelatedTaskKey)).
+				To(check.BeTrue("no "+taskrun.RelatedTaskKey+" in _meta", "%s", check.Show(protocol.MetaOf(params))))
 		})
 	}),
 

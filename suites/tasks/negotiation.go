@@ -153,9 +153,8 @@ var negotiationChecks = check.Suite{
 		if t.Server.Protected || t.Credentials.Bearer != "" {
 			t.Skip(check.NotOffered, "the server identifies clients by token")
 		}
-		t.DecidedBy(t.Server.ConnectReply).Expect(memberAt(t.Server.Capabilities, "tasks",
-			"list") == nil).To(check.BeTrue(
-			"no tasks.list where anybody may ask", "%s", check.Show(t.Server.Capabilities["tasks"])))
+		t.DecidedBy(t.Server.ConnectReply).Expect(memberAt(t.Server.Capabilities, "tasks", "list") == nil).
+			To(check.BeTrue("no tasks.list where anybody may ask", "%s", check.Show(t.Server.Capabilities["tasks"])))
 	}),
 }
 

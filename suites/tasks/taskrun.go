@@ -109,8 +109,8 @@ func (c *taskRun) send(method string, more check.M) driver.Reply {
 // requestResult sends tasks/result, which is answered when the task has ended; it is sent again after an earlier
 // response. While it waits, the server may ask for input.
 func (c *taskRun) requestResult() {
-	if c.pendingResult.ID != nil && isSilent(c.Session.AwaitFor(c.pendingResult,
-		0)) || c.resultRequests == toolcall.MaxInputRounds {
+	if c.pendingResult.ID != nil && isSilent(c.Session.AwaitFor(c.pendingResult, 0)) ||
+		c.resultRequests == toolcall.MaxInputRounds {
 		return
 	}
 	c.resultRequests++

@@ -82,9 +82,8 @@ var contentChecks = check.Suite{
 					_ := block["text"].(string)
 				return strings.TrimSpace(text) != ""
 			}
-			t.Expect(slices.ContainsFunc(contentBlocks(result),
-				explains)).To(check.BeTrue("a text that explains the error",
-				"%s", check.Show(result)))
+			t.Expect(slices.ContainsFunc(contentBlocks(result), explains)).
+				To(check.BeTrue("a text that explains the error", "%s", check.Show(result)))
 		})
 	}),
 

@@ -1,9 +1,10 @@
 package client
 
 import (
-	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"strings"
 	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // TestInteractions proves that the server requests of an exclusive call replace those of the same call among others,

@@ -119,19 +119,30 @@ func scenariosFor(judged string) []Scenario {
 
 // includes reports whether a scenario does everything that another one does.
 func (o Scenario) includes(other Scenario) bool {
-	is := func(mine, wanted bool) bool { return mine || !wanted }
-	return is(o.NewerFields, other.NewerFields) && is(o.RefuseRequests,
-		other.RefuseRequests) && is(o.UnknownCapabilities, other.UnknownCapabilities) &&
-		is(o.NoStderrReader, other.NoStderrReader) && is(o.IgnoreRequests, other.IgnoreRequests) && is(o.SilentStart,
-		other.SilentStart) && is(o.IncompleteInitialize, other.IncompleteInitialize) &&
-		is(o.PingFirst, other.PingFirst) && is(o.ListFirst, other.ListFirst) && is(o.CancelInitialize,
-		other.CancelInitialize) &&
-		is(o.CloseStdin, other.CloseStdin) && is(o.DelayInitialized,
-		other.DelayInitialized) && is(o.PingBeforeInitialized, other.PingBeforeInitialized) &&
-		is(o.ListBeforeInitialized, other.ListBeforeInitialized) && is(o.NotifyAtEnd,
-		other.NotifyAtEnd) && is(o.DeclareTasks, other.DeclareTasks) &&
-		(other.version == "" || o.version == other.version) && (other.InitializedForm == "" ||
-		o.InitializedForm == other.InitializedForm)
+	for _, pair := range [][2]bool{
+		{o.NewerFields, other.NewerFields},
+		{o.RefuseRequests, other.RefuseRequests},
+		{o.UnknownCapabilities, other.UnknownCapabilities},
+		{o.NoStderrReader, other.NoStderrReader},
+		{o.IgnoreRequests, other.IgnoreRequests},
+		{o.SilentStart, other.SilentStart},
+		{o.IncompleteInitialize, other.IncompleteInitialize},
+		{o.PingFirst, other.PingFirst},
+		{o.ListFirst, other.ListFirst},
+		{o.CancelInitialize, other.CancelInitialize},
+		{o.CloseStdin, other.CloseStdin},
+		{o.DelayInitialized, other.DelayInitialized},
+		{o.PingBeforeInitialized, other.PingBeforeInitialized},
+		{o.ListBeforeInitialized, other.ListBeforeInitialized},
+		{o.NotifyAtEnd, other.NotifyAtEnd},
+		{o.DeclareTasks, other.DeclareTasks},
+	} {
+		if does, wanted := pair[0], pair[1]; wanted && !does {
+			return false
+		}
+	}
+	return (other.version == "" || o.version == other.version) &&
+		(other.InitializedForm == "" || o.InitializedForm == other.InitializedForm)
 }
 
 // RunScenario begins a session by a scenario and returns the outcome. Unless the check is being confirmed, it may use

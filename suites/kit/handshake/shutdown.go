@@ -11,7 +11,7 @@ import (
 
 // CloseStdinResult is how a server reacted to the end of its stdin.
 type CloseStdinResult struct {
-	// ExitedByItself reports whether it exited within ExitTimeout.
+	// ExitedByItself reports whether it exited within timing.Exit.
 	ExitedByItself bool
 	// ForcedBy says which signal ended it otherwise.
 	ForcedBy string

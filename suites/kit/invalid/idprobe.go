@@ -230,11 +230,3 @@ func SkipIfRepliesToNotifications(t *check.T) {
 		t.Yield("the server replies to other notifications, too")
 	}
 }
-
-// frameBrief is the beginning of a frame, for messages; empty when f is nil.
-func frameBrief(f *driver.Frame) string {
-	if f == nil {
-		return ""
-	}
-	return f.Raw.Brief()
-}

@@ -28,8 +28,7 @@ type ClientTask struct {
 	request *driver.Frame
 }
 
-// ClientTaskPollInterval is how often a server may poll a task of the client. Such a task is kept for clientTaskTTL
-// milliseconds, and completed after pollsUntilCompleted polls.
+// A task of the client is kept for clientTaskTTL milliseconds, and completed after pollsUntilCompleted polls.
 const (
 	clientTaskTTL       = 60_000
 	pollsUntilCompleted = 2

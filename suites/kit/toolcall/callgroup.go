@@ -149,7 +149,7 @@ func (f *CallGroup) waitPastTimeout() {
 	}
 }
 
-// awaitOrPing waits for the response to a call. Once it has run for longCallTime, it sends a ping meanwhile.
+// awaitOrPing waits for the response to a call. Once it has run for timing.LongCall, it sends a ping meanwhile.
 func (f *CallGroup) awaitOrPing(c *ToolCall) {
 	if !c.isRunning() {
 		return

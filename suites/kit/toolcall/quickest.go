@@ -2,13 +2,14 @@ package toolcall
 
 import (
 	"cmp"
+	"math/bits"
+	"slices"
+	"strings"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
-	"math/bits"
-	"slices"
-	"strings"
 )
 
 // CallWithProgress is the QuickestCall for which the server reported progress.

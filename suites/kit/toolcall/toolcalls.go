@@ -365,7 +365,7 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 	}
 }
 
-// awaitListChanged reports whether the server announces within ListChangedTimeout that the list of a family changed
+// awaitListChanged reports whether the server announces within timing.ListChanged that the list of a family changed
 // since the mark.
 func awaitListChanged(s *driver.Session, mark int, family string) bool {
 	_, err := s.Wait(mark, timing.ListChanged, func(f *driver.Frame) bool {

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"hello/mistake"
 	"log"
 	"net/http"
 	"os"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"hello/mistake"
 )
 
 type person struct {

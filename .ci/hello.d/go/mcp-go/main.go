@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"hello/mistake"
 	"log"
 	"os"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
-
-	"hello/mistake"
 )
 
 type pair struct {

@@ -3,12 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"hello/mistake"
 	"log"
 
 	mcp "github.com/metoro-io/mcp-golang"
 	"github.com/metoro-io/mcp-golang/transport/stdio"
-
-	"hello/mistake"
 )
 
 // The arguments are pointers since the framework does not look for those that are missing.
