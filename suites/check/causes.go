@@ -112,7 +112,7 @@ func (e *Execution) resultWithCauses(i int, from ...int) report.Result {
 		r.SetCauses(e.causesOf(i, from, nil))
 		e.setGate(e.plan[i], &r)
 	case y.notJudged != nil:
-		if ids, _ := e.causesOf(i, from, nil).Ids(); ids == nil {
+		if ids, _ := e.causesOf(i, from, nil).IDs(); ids == nil {
 			r.Message = strings.Join(append(report.NonEmpty(r.Message), y.notJudged...), "\n")
 		}
 	case r.Verdict == catalogue.Fail:
@@ -170,7 +170,7 @@ func (e *Execution) yieldsTo(j, i int, visited map[int]bool) bool {
 
 // yieldToCause turns a fail into a skip if its causes have failed for the same reason.
 func (e *Execution) yieldToCause(i int, r *report.Result, c report.CauseIDs) {
-	causes, same := c.Ids()
+	causes, same := c.IDs()
 	if !same {
 		return
 	}

@@ -237,7 +237,7 @@ type originProbes struct {
 // sendOriginProbes sends the probes at once. Where the server has one session only, it sends one after the other.
 // Probes that are refused as busy are sent again.
 func sendOriginProbes(t *check.T) originProbes {
-	return check.Step(t, "visitors", func(t *check.T) (v originProbes) {
+	return check.Step(t, "requests with origins", func(t *check.T) (v originProbes) {
 		s := t.Session(check.Process)
 		own := roundtrip.ServerURL(t)
 		probe := func(name, host string, origin ...string) (answered func() originProbe) {
@@ -336,7 +336,7 @@ type sseOriginProbes struct {
 // sendSSEOriginProbes sends the requests at once. It posts notifications, since responses would come on the stream of
 // the session.
 func sendSSEOriginProbes(t *check.T) sseOriginProbes {
-	return check.Step(t, "old visitors", func(t *check.T) (v sseOriginProbes) {
+	return check.Step(t, "HTTP+SSE requests with origins", func(t *check.T) (v sseOriginProbes) {
 		s := t.Session()
 		done := check.RequestNoOp(t, s)
 		late := check.M{"requestId": done.Request.ID, "reason": "mcpcheck"}

@@ -37,9 +37,9 @@ func (c *CauseIDs) Join(d CauseIDs) {
 	c.NotTried = append(c.NotTried, d.NotTried...)
 }
 
-// Ids returns the ids that the result names. same is true if they are the cause, and false if they only may be since
+// IDs returns the ids that the result names. same is true if they are the cause, and false if they only may be since
 // they were not tried.
-func (c CauseIDs) Ids() (ids []string, same bool) {
+func (c CauseIDs) IDs() (ids []string, same bool) {
 	switch {
 	case c.failed != nil:
 		ids = c.failed
@@ -80,7 +80,7 @@ const MaxFindings = 5
 // SetCauses names the causes in the message of a result without a verdict. If none of them reports the violation
 // although all were tried, the check was wrong about that, and the result becomes inconclusive.
 func (r *Result) SetCauses(c CauseIDs) {
-	ids, same := c.Ids()
+	ids, same := c.IDs()
 	r.Causes = ids
 	switch named := JoinIDs(ids); {
 	case same:

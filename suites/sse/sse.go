@@ -259,7 +259,7 @@ func (c *sseClient) initialize(t *check.T) initializeResult {
 	return g
 }
 
-// Ids of manual requests: of initialize, and of no-ops.
+// IDs of manual requests: of initialize, and of no-ops.
 const (
 	initializeID    = 70101
 	pingID          = 70102

@@ -156,7 +156,7 @@ type invalidInputRun struct {
 func sendInvalidInput(t *check.T) invalidInputRun {
 	asking := requireRunsWhere(t, "task that asks for input", asksForInput)
 	slices.SortStableFunc(asking, func(a, b *taskRun) int { return b.maxInputRequests() - a.maxInputRequests() })
-	return check.Step(t, "task with strange input", func(t *check.T) invalidInputRun {
+	return check.Step(t, "task with invalid input", func(t *check.T) invalidInputRun {
 		p := invalidInputRun{taskRun: startTask(t, t.Session(check.ForInvalidInput), asking[0].ToolCall, nil)}
 		if p.pollUntilInput(); len(inputKeys(p.LastReply())) == 0 {
 			t.NoVerdict(check.Undecided, "%s asked for input before, and now told %s", p.ToolCall.Tool.Name,

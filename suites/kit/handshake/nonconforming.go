@@ -20,7 +20,7 @@ type nonconformingClient struct {
 }
 
 func probeNonconforming(t *check.T) *nonconformingClient {
-	return check.Step(t, "a stranger", func(t *check.T) *nonconformingClient {
+	return check.Step(t, "a nonconforming client", func(t *check.T) *nonconformingClient {
 		s := t.Session(check.Process)
 		s.MarkInvalidInputFromStart()
 		n := &nonconformingClient{versionProbes: probeFirstVersions(t, s)}

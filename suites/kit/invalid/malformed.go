@@ -159,7 +159,7 @@ func SkipIfUnsolicitedResponses(t *check.T, r driver.Reply) {
 	if !r.Answered() || r.IsStatusOnly() || !protocol.IsMissingID(r.Frame.ID) {
 		return
 	}
-	noisy := check.Step(t, "noise", func(t *check.T) bool {
+	noisy := check.Step(t, "unsolicited responses", func(t *check.T) bool {
 		s := t.Session()
 		mark := s.Mark()
 		check.RequestNoOp(t, s)
