@@ -61,15 +61,15 @@ func RequireNotRateLimited(t *check.T, s *driver.Session, r driver.Reply, wanted
 	}
 }
 
-// ordinaryCall is a call of a tool that was served without input or, if none was, of any tool that may be called;
-// params is nil when there is none.
+// ordinaryCall is the quickest call of a tool that was served without input or, if none was, of any tool that may be
+// called; params is nil when there is none.
 func ordinaryCall(t *check.T) (tool string, params check.M) {
-	calls := ValidCalls(t).List
-	served := func(c ToolCall) bool {
-		return c.Reply.Answered() && !c.Reply.IsFailure() && len(c.InputLoop.InputReplies) == 0
-	}
-	if at := slices.IndexFunc(calls, served); at >= 0 {
-		tool, arguments := calls[at].Tool.Name, calls[at].Arguments
+	served := slices.DeleteFunc(slices.Clone(ValidCalls(t).List), func(c ToolCall) bool {
+		return !c.Reply.Answered() || c.Reply.IsFailure() || len(c.InputLoop.InputReplies) > 0
+	})
+	if len(served) > 0 {
+		quickest := slices.MinFunc(served, CompareBySpeed)
+		tool, arguments := quickest.Tool.Name, quickest.Arguments
 		return tool, WithAllCapabilities(t, check.M{"name": tool, "arguments": arguments})
 	}
 	for _, tool := range ToolsInCallOrder(t) {
