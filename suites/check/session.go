@@ -59,6 +59,14 @@ func (t *T) Session(options ...SessionOption) *driver.Session {
 	for _, o := range options {
 		o(&r)
 	}
+	s := t.sessionFor(r)
+	if r.invalidInput {
+		s.MarkInvalidInput()
+	}
+	return s
+}
+
+func (t *T) sessionFor(r sessionRequest) *driver.Session {
 	switch {
 	case r.process != nil:
 		return t.newProcess(*r.process)
@@ -73,11 +81,7 @@ func (t *T) Session(options ...SessionOption) *driver.Session {
 	case r.exclusive:
 		return t.exclusiveSession()
 	}
-	s := t.pooledSession(r.invalidInput)
-	if r.invalidInput {
-		s.MarkInvalidInput()
-	}
-	return s
+	return t.pooledSession(r.invalidInput)
 }
 
 func (t *T) exclusiveSession() *driver.Session {

@@ -53,7 +53,6 @@ var cancelChecks = check.Suite{
 	"tasks-ext/cancelled-notification-no-effect": check.Probe(func(t *check.T) {
 		before := slowestRun(t)
 		s := before.NextSession(t, check.ForInvalidInput)
-		s.MarkInvalidInput()
 		c := startTask(t, s, before.ToolCall, nil)
 		c.CancelCall(t)
 		taskrun.FollowTasks(c)

@@ -58,7 +58,6 @@ var cancelChecks = check.Suite{
 	"tasks/notifications-cancelled-does-not-cancel": check.Probe(func(t *check.T) {
 		before := requireLastingTask(t)
 		s := before.NextSession(t, check.ForInvalidInput)
-		s.MarkInvalidInput()
 		c := startTask(t, s, before)
 		c.CancelCall(t)
 		followRuns(c)

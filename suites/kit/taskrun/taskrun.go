@@ -158,13 +158,13 @@ func (c *TaskRun) timeoutText() string {
 // taskRunner is a TaskRun, or a type of an area that has one.
 type taskRunner interface{ Run() *TaskRun }
 
-// NextSession is a session for a further task of the kind: the usual one or, where tasks take long, an exclusive one,
-// so that no other check has to wait.
-func (c *TaskRun) NextSession(t *check.T, usual ...check.SessionOption) *driver.Session {
+// NextSession returns a session for another task of the kind. Where tasks take long it is exclusive, so that no other
+// check has to wait.
+func (c *TaskRun) NextSession(t *check.T, options ...check.SessionOption) *driver.Session {
 	if c.Duration() > timing.LongTask && !t.IsConfirmation() && !t.IsQuick() {
-		return t.Session(check.Exclusive)
+		options = append(options, check.Exclusive)
 	}
-	return t.Session(usual...)
+	return t.Session(options...)
 }
 
 // Run returns the receiver; it implements taskRunner.
