@@ -67,13 +67,13 @@ func (c *scope) evidenceLines(o outcome) []report.Line {
 // lines returns the parts and then the frames, session by session. If there are several sessions, each has a number.
 func (s evidence) lines(decided []*driver.Frame) []report.Line {
 	type item struct {
-		line    report.Line
+		line    *report.Line // nil for a frame, of which only what is kept becomes a line
 		frame   *driver.Frame
 		session string
 	}
 	var all []item
-	for _, line := range s.parts {
-		all = append(all, item{line: line})
+	for i := range s.parts {
+		all = append(all, item{line: &s.parts[i]})
 	}
 	sessions := bySession(s.frames)
 	for i, frames := range sessions {
@@ -89,10 +89,15 @@ func (s evidence) lines(decided []*driver.Frame) []report.Line {
 	for _, f := range decided {
 		known[frameKeyOf(f)] = true
 	}
-	decisive := func(x item) bool { return x.line.Decisive || x.frame != nil && known[frameKeyOf(x.frame)] }
+	decisive := func(x item) bool {
+		if x.line != nil {
+			return x.line.Decisive
+		}
+		return known[frameKeyOf(x.frame)]
+	}
 	return report.KeepEnds(all, report.MaxEvidenceLines, decisive, func(x item) report.Line {
-		if x.frame == nil {
-			return x.line
+		if x.line != nil {
+			return *x.line
 		}
 		line := lineOf(x.session, x.frame)
 		line.Decisive = decisive(x)

@@ -17,7 +17,7 @@ import (
 type MemoryBudget struct {
 	limit int64
 	used  atomic.Int64
-	// decoded counts the bytes of the texts whose frames keep their decoded value.
+	// decoded counts the bytes of the texts whose frames keep their decoded value, with decodedOverhead for each.
 	decoded atomic.Int64
 }
 
@@ -43,12 +43,17 @@ func (b *MemoryBudget) add(bytes int) {
 // texts are decoded for each check that reads them.
 const maxDecoded = 8 << 20
 
+// decodedOverhead is counted for each decoded value besides the bytes of its text: the objects of a short message take
+// about a kilobyte.
+const decodedOverhead = 400
+
 // mayDecode reports whether a frame with a text of so many bytes may keep its decoded value, and counts it if so.
 func (b *MemoryBudget) mayDecode(bytes int) bool {
-	if b == nil || b.decoded.Load()+int64(bytes) > maxDecoded {
+	size := int64(bytes + decodedOverhead)
+	if b == nil || b.decoded.Load()+size > maxDecoded {
 		return b == nil
 	}
-	b.decoded.Add(int64(bytes))
+	b.decoded.Add(size)
 	return true
 }
 

@@ -89,8 +89,8 @@ type Frame struct {
 	decodeMu sync.Mutex
 	// object is what JSON returned, if the frame keeps it.
 	object M
-	// keepDecoded reports whether JSON keeps the decoded object even if the text is long.
-	keepDecoded bool
+	// decodeAnew makes JSON decode the text each time, which saves memory.
+	decodeAnew bool
 }
 
 // JSONKind says which kind of JSON value a line is.
@@ -235,17 +235,23 @@ func (f *Frame) JSON() M {
 	if f.object != nil {
 		return f.object
 	}
-	const short = 1 << 10 // decoding it does not need much memory
+	object := f.decode()
+	if !f.decodeAnew {
+		f.object = object
+	}
+	return object
+}
+
+// decode returns the decoded object. Members of long texts share memory with equal ones that were decoded lately.
+func (f *Frame) decode() M {
+	const short = 1 << 10
 	if len(f.Raw) <= short {
-		f.object, _ = Decode(f.Raw).(M)
-		return f.object
+		object, _ := Decode(f.Raw).(M)
+		return object
 	}
 	object := M{}
 	for name, member := range Members(f.TextToMaxDepth()) {
 		object[name] = recentValues.decode(member)
-	}
-	if f.keepDecoded {
-		f.object = object
 	}
 	return object
 }
