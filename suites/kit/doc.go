@@ -7,6 +7,7 @@
 //   - invalid: requests that no conforming client sends, and what the server answers
 //   - handshake: legal but unusual ways to begin and end a session
 //   - toolcall: the calls of tools, prompts and completions that several checks read
+//   - requests: a valid request, and one to refuse, for each method that the server serves
 //   - client: the client's side of sampling, roots and elicitation
 //   - taskrun: tasks that are followed to their end
 //   - kittest: messages for the tests of these packages

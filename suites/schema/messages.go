@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
@@ -67,17 +68,12 @@ var messageChecks = check.Suite{
 		t.Expect(handshake.RunScenario(t,
 			handshake.Scenario{UnknownCapabilities: true}).ConnectReply).To(check.BeResult())
 	}).InModern(check.Probe(func(t *check.T) {
-		s := t.Session()
-		eachServed(t, s, check.M{"_meta": check.M{driver.MetaCapabilities: protocol.UnknownCapabilities}},
-			func(r driver.Reply) {
-				t.Expect(r).To(check.BeResult())
-			})
+		eachServed(t, check.M{driver.MetaCapabilities: protocol.UnknownCapabilities},
+			func(t *check.T, r driver.Reply) { t.Expect(r).To(check.BeResult()) })
 	})),
 
 	"schema/request-meta-tolerated": check.Probe(func(t *check.T) {
-		eachServed(t, t.Session(), check.M{"_meta": protocol.UnknownMeta}, func(r driver.Reply) {
-			t.Expect(r).To(check.BeResult())
-		})
+		eachServed(t, protocol.UnknownMeta, func(t *check.T, r driver.Reply) { t.Expect(r).To(check.BeResult()) })
 	}),
 }
 
@@ -167,35 +163,16 @@ func hasExtension(capabilities check.M) bool {
 	return false
 }
 
-// eachServed sends requests with params that should make no difference, of each kind that the server serves without
-// params.
-func eachServed(t *check.T, s *driver.Session, params check.M, run func(r driver.Reply)) {
-	served := false
-	for _, method := range plainMethods(t, s) {
-		usual := protocol.AskFunc(t, s, method, check.M{})
-		plain := usual()
-		if plain.Result() == nil {
-			continue // the area of the method reports it
-		}
-		served = true
-		r, _ := protocol.Compare(t, protocol.SameSuccess, plain, usual, protocol.AskFunc(t, s, method, params))
-		run(r)
-	}
-	if !served {
-		t.NoVerdict(check.Undecided, "no request is served without %s either", check.Show(params))
-	}
-}
-
-// plainMethods returns the methods that the server should serve without params.
-func plainMethods(t *check.T, s *driver.Session) []string {
-	harmless, _ := s.NoOp()
-	methods := []string{harmless}
-	for _, family := range []string{"tools", "resources", "prompts"} {
-		if t.Server.Declares(family) {
-			methods = append(methods, family+"/list")
-		}
-	}
-	return methods
+// eachServed sends a request of each method that the server serves, with more members in its _meta, which should make
+// no difference, and runs a check on each reply.
+func eachServed(t *check.T, meta check.M, run func(t *check.T, r driver.Reply)) {
+	requests.EachValid(t, func(t *check.T, request requests.Request) {
+		s := t.Session()
+		usual := protocol.AskFunc(t, s, request.Method, request.Params)
+		r, _ := protocol.Compare(t, protocol.SameSuccess, request.Reply, usual,
+			protocol.AskFunc(t, s, request.Method, request.With(meta)))
+		run(t, r)
+	})
 }
 
 var (

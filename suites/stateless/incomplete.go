@@ -1,7 +1,6 @@
 package stateless
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
@@ -55,13 +55,15 @@ var incompleteChecks = check.Suite{
 	}),
 
 	"stateless/client-info-optional": check.Probe(func(t *check.T) {
-		s := t.Session()
-		if r := check.RequestNoOp(t, s); r.Result() == nil {
-			t.Yield("server/discover is not served with it either")
-		}
-		r := t.Send(s, "server/discover", check.M{"_meta": check.M{driver.MetaClient: driver.Omitted}},
-			check.AllowSilence)
-		t.Expect(r).To(check.BeResult(), "server/discover without clientInfo")
+		requests.EachValid(t, func(t *check.T, request requests.Request) {
+			s := t.Session()
+			r, _ := protocol.Compare(t, protocol.SameSuccess, request.Reply,
+				protocol.AskFunc(t, s, request.Method, request.Params), func() driver.Reply {
+					return t.Send(s, request.Method, request.With(check.M{driver.MetaClient: driver.Omitted}),
+						check.AllowSilence)
+				})
+			t.Expect(r).To(check.BeResult(), request.Method+" without clientInfo")
+		})
 	}),
 
 	"stateless/meta-wrong-types": check.Probe(func(t *check.T) {
@@ -85,34 +87,32 @@ var incompleteChecks = check.Suite{
 			}
 		}
 		s := t.Session(check.ForInvalidInput)
-		check.Each(t, declaredRequests(t), handshake.IncompleteRequest.Subject,
-			func(t *check.T, r handshake.IncompleteRequest) {
-				mark := s.Mark()
-				p := s.Request(r.Method, r.Params)
-				wait := func() driver.Reply { return invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait).Reply }
-				reply := invalid.AwaitInvalid(t, s, p, wait)
-				opened := hasOpenedSince(s, mark)
-				s.Cancel(p, "it was not to be served")
-				check.RequireServerReply(t, reply)
-				t.DecidedBy(reply).Expect(reply.Result() == nil &&
-					!opened).To(check.BeTrue("no "+r.Method+" without clientCapabilities",
-					"%s", outcome(reply, opened)))
-			})
+		others := append(requests.Refused(t), requests.ChangingSession(t)...)
+		check.Each(t, others, requests.Request.Subject, func(t *check.T, r requests.Request) {
+			mark := s.Mark()
+			p := s.Request(r.Method, r.With(check.M{driver.MetaCapabilities: driver.Omitted}))
+			wait := func() driver.Reply { return invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait).Reply }
+			reply := invalid.AwaitInvalid(t, s, p, wait)
+			opened := hasOpenedSince(s, mark)
+			s.Cancel(p, "it was not to be served")
+			check.RequireServerReply(t, reply)
+			t.DecidedBy(reply).Expect(reply.Result() == nil &&
+				!opened).To(check.BeTrue("no "+r.Method+" without clientCapabilities",
+				"%s", outcome(reply, opened)))
+		})
 	}),
 }
 
-// requestsWithoutCapabilities sends server/discover and a list request without clientCapabilities.
+// requestsWithoutCapabilities sends a request of each method that the server serves, without clientCapabilities.
 func requestsWithoutCapabilities(t *check.T) []handshake.IncompleteRequest {
+	valid := requests.Valid(t)
 	return check.Step(t, "requests without capabilities", func(t *check.T) (all []handshake.IncompleteRequest) {
 		s := t.Session(check.ForInvalidInput)
-		methods := []string{"server/discover"}
-		if list, _ := protocol.ListMethod(t); list != "" {
-			methods = append(methods, list)
-		}
-		for _, method := range methods {
-			r := invalid.TryInvalid(t, s, method, handshake.OmittedCapabilities)
-			all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities", Method: method,
-				Reply: r})
+		for _, request := range valid {
+			r := invalid.TryInvalid(t, s, request.Method,
+				request.With(check.M{driver.MetaCapabilities: driver.Omitted}))
+			all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities",
+				Method: request.Method, Reply: r})
 		}
 		return all
 	})
@@ -146,32 +146,6 @@ func requireDecided(t *check.T, r driver.Reply) {
 			"and may have treated the request as one of those: %s",
 			check.Got(r))
 	}
-}
-
-// declaredRequests returns requests of all kinds that the server declares, except those of requestsWithoutCapabilities.
-func declaredRequests(t *check.T) (all []handshake.IncompleteRequest) {
-	add := func(method string, params check.M) {
-		full := maps.Clone(handshake.OmittedCapabilities)
-		maps.Copy(full, params)
-		all = append(all, handshake.IncompleteRequest{Missing: "without clientCapabilities", Method: method,
-			Params: full})
-	}
-	lists := protocol.ListMethods(t.Server.Capabilities)
-	for _, list := range lists[min(1, len(lists)):] {
-		add(list, nil)
-	}
-	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
-		add("tools/call", check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}})
-	}
-	if t.Server.Declares("resources") {
-		add("resources/templates/list", nil)
-		add("resources/read", check.M{"uri": invalid.UnknownURI})
-	}
-	if t.Server.Declares("prompts") {
-		add("prompts/get", check.M{"name": protocol.UnknownToolName(t)})
-	}
-	add("subscriptions/listen", check.M{"notifications": check.M{}})
-	return all
 }
 
 // hasOpenedSince reports whether the server has opened a subscription stream since the mark.

@@ -63,3 +63,16 @@ func (c ToolCall) Repeat(s *driver.Session, meta check.M) driver.Pending {
 	}
 	return s.Request("tools/call", params)
 }
+
+// RepeatableCalls are the calls that succeeded without input, of tools that say that another call has no further
+// effect, ordered by CompareBySpeed.
+func RepeatableCalls(calls ToolCalls) []ToolCall {
+	repeatable := func(c ToolCall) bool {
+		annotations, _ := c.Tool.Value["annotations"].(check.M)
+		return annotations["readOnlyHint"] == true || annotations["idempotentHint"] == true
+	}
+	all := slices.DeleteFunc(slices.Clone(calls.List),
+		func(c ToolCall) bool { return !c.IsDirectSuccess() || !repeatable(c) })
+	slices.SortStableFunc(all, CompareBySpeed)
+	return all
+}

@@ -1,0 +1,198 @@
+// Package requests has one valid request for each method that a server serves. A check of something that holds for all
+// requests (envelopes, ids, headers, versions, _meta, tokens, status codes …) tries each of them, since servers have
+// routes and middlewares: what holds for tools/list may not hold for tools/call.
+//
+// Valid makes them once, from what discovery and the steps of toolcall have found, and each of them was answered with a
+// result. Refused are requests of the same methods with names that no server has: a check of refusals tries both kinds,
+// since a server may check the one before it looks at the other. Neither has effects: a tool is among them only if it
+// may be called, and says that it reads only or is idempotent.
+//
+// Contract: Valid and Refused have a fixed order by method, and depend on the server and the seed only. Requests that
+// change the session (logging/setLevel, resources/subscribe) and that open a stream (subscriptions/listen) are not
+// among them; ChangingSession has these, for checks with a session of their own.
+package requests
+
+import (
+	"maps"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+)
+
+// Request is a request with its params.
+type Request struct {
+	Method string
+	Params check.M
+	// Name is the tool, the prompt, the URI or the reference that the params name; empty for methods without one.
+	Name string
+	// Reply is how the server answered it; it is zero for Refused and ChangingSession, which are not sent yet.
+	Reply driver.Reply
+}
+
+// Subject names the request by its method, and by what it names.
+func (r Request) Subject() check.Subject {
+	s := check.Subject{Name: r.Method}
+	if r.Name != "" {
+		s.Name += " " + r.Name
+	}
+	return s
+}
+
+// With returns the params with members added to their _meta. A value of driver.Omitted removes a member that a session
+// would add.
+func (r Request) With(meta check.M) check.M {
+	params := maps.Clone(r.Params)
+	if params == nil {
+		params = check.M{}
+	}
+	own, _ := params["_meta"].(check.M)
+	all := maps.Clone(own)
+	if all == nil {
+		all = check.M{}
+	}
+	maps.Copy(all, meta)
+	params["_meta"] = all
+	return params
+}
+
+// Valid are requests that were answered with a result, one for each method that the server serves.
+func Valid(t *check.T) []Request {
+	candidates := append(plain(t), named(t)...)
+	return check.Step(t, "a request of each method", func(t *check.T) (served []Request) {
+		s := t.Session()
+		for _, r := range candidates {
+			if check.KnownUnanswered(t, r.Method) != nil || has(served, r.Method) {
+				continue
+			}
+			if r.Reply = t.Send(s, r.Method, r.Params, check.AllowSilence); r.Reply.Result() != nil &&
+				!r.Reply.IsFailure() && !toolcall.IsInputRequired(t, r.Reply) {
+				served = append(served, r)
+			}
+			if !s.IsUsable() {
+				s = t.Session()
+			}
+		}
+		return served
+	})
+}
+
+// EachValid runs a check on each of the valid requests, and ends the check when there is none.
+func EachValid(t *check.T, run func(*check.T, Request)) {
+	all := Valid(t)
+	if len(all) == 0 {
+		t.NoVerdict(check.Undecided, "no request is answered with a result")
+	}
+	check.Each(t, all, Request.Subject, run)
+}
+
+func has(all []Request, method string) bool {
+	for _, r := range all {
+		if r.Method == method {
+			return true
+		}
+	}
+	return false
+}
+
+// plain are requests without a name: of the no-op, and of each list.
+func plain(t *check.T) (all []Request) {
+	if t.IsModern() {
+		all = append(all, Request{Method: "server/discover"})
+	} else {
+		all = append(all, Request{Method: "ping"})
+	}
+	for _, list := range protocol.DeclaredLists(t) {
+		all = append(all, Request{Method: list.Method})
+	}
+	return all
+}
+
+// named are candidates for requests with a name, several of a method: the first that is served counts.
+func named(t *check.T) (all []Request) {
+	for _, tool := range repeatableCalls(t) {
+		all = append(all, Request{Method: "tools/call", Name: tool.Tool.Name, Params: toolcall.WithAllCapabilities(t,
+			check.M{"name": tool.Tool.Name, "arguments": tool.Arguments})})
+	}
+	for _, resource := range firstFew(t.Server.Resources) {
+		if uri, ok := resource["uri"].(string); ok {
+			all = append(all, Request{Method: "resources/read", Name: uri,
+				Params: toolcall.WithAllCapabilities(t, check.M{"uri": uri})})
+		}
+	}
+	if len(t.Server.Prompts) > 0 {
+		for _, prompt := range toolcall.GetPrompts(t).List {
+			if len(prompt.InputReplies) == 0 && prompt.LastReply.Result() != nil {
+				all = append(all, Request{Method: "prompts/get", Name: prompt.Prompt.Name, Params: prompt.Params})
+			}
+		}
+	}
+	if t.Server.Declares("completions") {
+		for _, completion := range toolcall.CompleteAll(t).List {
+			if completion.Reply.Result() != nil {
+				all = append(all, Request{Method: "completion/complete", Name: completion.String(),
+					Params: completion.Params(completion.Value)})
+			}
+		}
+	}
+	return all
+}
+
+// firstFew are the first items of a list: when these are not served, another check says so.
+func firstFew(items []check.M) []check.M {
+	const few = 3
+	return items[:min(few, len(items))]
+}
+
+// repeatableCalls are calls that succeeded, of tools that say that another call does no harm, the quickest first.
+func repeatableCalls(t *check.T) []toolcall.ToolCall {
+	if len(t.Server.Tools) == 0 {
+		return nil
+	}
+	return toolcall.RepeatableCalls(toolcall.ValidCalls(t))
+}
+
+// Refused are requests of the methods that the server declares, with names that it does not have. They are not sent.
+func Refused(t *check.T) (all []Request) {
+	unknownTool := protocol.UnknownToolName(t)
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
+		all = append(all, Request{Method: "tools/call", Name: unknownTool,
+			Params: check.M{"name": unknownTool, "arguments": check.M{}}})
+	}
+	if t.Server.Declares("resources") {
+		all = append(all, Request{Method: "resources/read", Name: invalid.UnknownURI,
+			Params: check.M{"uri": invalid.UnknownURI}})
+	}
+	if t.Server.Declares("prompts") {
+		name := toolcall.UnknownPromptName(t)
+		all = append(all, Request{Method: "prompts/get", Name: name, Params: check.M{"name": name}})
+	}
+	if t.Server.Declares("completions") {
+		name := toolcall.UnknownPromptName(t)
+		all = append(all, Request{Method: "completion/complete", Name: name, Params: check.M{
+			"ref": toolcall.PromptRef(name), "argument": check.M{"name": "mcpcheck", "value": ""},
+		}})
+	}
+	return all
+}
+
+// ChangingSession are valid requests that change the session or open a stream. They are not sent.
+func ChangingSession(t *check.T) (all []Request) {
+	if t.IsModern() {
+		return []Request{{Method: "subscriptions/listen", Params: check.M{"notifications": check.M{}}}}
+	}
+	if t.Server.Declares("logging") {
+		all = append(all, Request{Method: "logging/setLevel", Params: check.M{"level": "info"}})
+	}
+	if resources, _ := t.Server.Capabilities["resources"].(check.M); resources["subscribe"] == true {
+		for _, resource := range t.Server.Resources[:min(1, len(t.Server.Resources))] {
+			if uri, ok := resource["uri"].(string); ok {
+				all = append(all, Request{Method: "resources/subscribe", Name: uri, Params: check.M{"uri": uri}},
+					Request{Method: "resources/unsubscribe", Name: uri, Params: check.M{"uri": uri}})
+			}
+		}
+	}
+	return all
+}
