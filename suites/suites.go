@@ -2,8 +2,8 @@
 // try them in the package in the same directory.
 //
 // Begin with Areas, All and Checks. An entry without a check is planned; a check without an entry, or two checks for
-// one id, do not exist, which tests ensure. The package only collects: planning and running checks is the business of
-// package check, and the entries themselves are read by package catalogue.
+// one id, do not exist, which tests ensure. The package only collects: checks are planned and run by package
+// engine, and the entries themselves are read by package catalogue.
 package suites
 
 import (

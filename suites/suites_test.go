@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 )
 
 // TestAreasAreFolders checks that each area has its file in a directory of its name, with only its own entries, and
@@ -106,7 +106,7 @@ func TestEntriesWithCheckHaveFix(t *testing.T) {
 
 // TestEntriesYieldToEntries checks that yields_to names entries that have checks.
 func TestEntriesYieldToEntries(t *testing.T) {
-	if err := check.CheckYields(All(), Checks()); err != nil {
+	if err := engine.CheckYields(All(), Checks()); err != nil {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -452,8 +452,9 @@ func runAllChecks(t *testing.T, url string) {
 		}
 		return
 	}
-	plan := check.Plan(suites.Implemented(), suites.Checks(), server, func(*catalogue.Requirement) bool { return true })
-	check.Execute(t.Context(), reached, server, plan, check.Options{DiscoverySession: first}).Wait()
+	plan := engine.Plan(suites.Implemented(), suites.Checks(), server,
+		func(*catalogue.Requirement) bool { return true })
+	engine.Execute(t.Context(), reached, server, plan, engine.Options{DiscoverySession: first}).Wait()
 }
 
 // goroutineStacks returns the stacks of goroutines that are in one of the places.

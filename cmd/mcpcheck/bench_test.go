@@ -22,6 +22,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
@@ -257,14 +258,14 @@ func BenchmarkCheck(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		plan := check.Plan(suites.Implemented(), suites.Checks(), server,
+		plan := engine.Plan(suites.Implemented(), suites.Checks(), server,
 			func(*catalogue.Requirement) bool { return true })
 		specs.Run(
 			b.Context(),
 			reached,
 			server,
 			plan,
-			check.Options{Calls: report.CallsSafe, Profile: catalogue.Release, DiscoverySession: first},
+			engine.Options{Calls: report.CallsSafe, Profile: catalogue.Release, DiscoverySession: first},
 			func(report.Result) {},
 		)
 		checks += len(plan)

@@ -13,66 +13,10 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
-
-// stop is the panic value with which a check ends itself.
-type stop struct{ outcome }
-
-// outcome is what one attempt at a check resulted in.
-type outcome struct {
-	verdict catalogue.Verdict
-	// level is that of a fail.
-	level catalogue.Level
-	// reason is why a skip or an inconclusive result has no verdict.
-	reason  report.Reason
-	message string
-	note    string
-	// findings are those of a fail that are shown.
-	findings []report.Finding
-	// truncated says that a fail has more findings than are shown.
-	truncated bool
-	// omittedFindings are the findings that are not shown.
-	omittedFindings []report.Finding
-	locations       []string
-	subjects        []string
-	// evidence is what proves the outcome; when it is empty, everything in the attempt's sessions does.
-	evidence evidence
-	// lines are the evidence as reports show it.
-	lines []report.Line
-	// decidedBy is, for a fail, the call or round trip in which it was seen.
-	decidedBy []*driver.Frame
-	// ranges are, for a fail, the parts of the records until it was found.
-	ranges []recordRange
-	// violations are, for a fail, what each finding rests on.
-	violations []violation
-	// violatedEntry is, for a fail, the id of the entry that is about exactly this violation.
-	violatedEntry string
-	// yieldsTo are ids of causes in addition to those that the entry yields to.
-	yieldsTo []string
-	// notJudged are, for a pass, the subjects that could not be judged because of another violation.
-	notJudged []string
-	// usedBy are, for each fail, the checks and steps that may have triggered it in the sessions where it was seen.
-	usedBy [][]string
-	// retryable says that a fresh session may decide what is inconclusive.
-	retryable bool
-	// unresponsive says that the outcome rests on a server that was silent or had exited.
-	unresponsive bool
-	// outOfTurn says that a quick run tries the case later.
-	outOfTurn bool
-	// waitsFor is a step that the attempt reads while another check runs it; nil when there is none.
-	waitsFor *step
-}
-
-// isPostponed reports whether the case is to be tried later.
-func (o outcome) isPostponed() bool { return o.outOfTurn || o.waitsFor != nil }
-
-// isFinal reports whether the outcome needs no confirmation on a fresh session.
-func (o outcome) isFinal() bool {
-	return o.verdict == catalogue.Pass || o.verdict == catalogue.Skip || o.verdict == catalogue.Inconclusive &&
-		!o.retryable
-}
 
 // DecidedBy returns a T whose failures mark the given values in their evidence, besides what they quote: replies, HTTP
 // responses, frames, messages or subjects. It is for asserted values that do not know the call they come from.
@@ -103,8 +47,8 @@ func (t *T) assert(most catalogue.Level, actual any) *Assertion {
 			RequireNotLate(t, r)
 		}
 		failed := t.newFail(most, message, framesIn(a.decidedBy...), depth+1)
-		failed.violatedEntry = a.violatedEntry
-		panic(failed)
+		failed.ViolatedEntry = a.violatedEntry
+		attempt.End(failed)
 	}).ExpectWithOffset(1, actual)
 	return a
 }
@@ -170,13 +114,13 @@ func RequireNotLate(t *T, r driver.Reply) {
 	if !errors.As(r.Err, &silence) {
 		return
 	}
-	timeout := t.execution.target.Limits.ReplyTimeoutOrDefault()
+	timeout := t.attempt.Run.Target.Limits.ReplyTimeoutOrDefault()
 	if silence.Receiving {
 		t.Retry(report.Silent, "the server was still answering %s after the --timeout of %v", r.Method,
 			timeout)
 	}
 	if _, late := r.AwaitLate(2 * timeout); late != nil {
-		t.execution.health.recordAnswer(r.Method)
+		t.attempt.Run.Health.RecordAnswer(r.Method)
 		t.Retry(report.Silent, "the server answered %s, but after the --timeout of %v", r.Method, timeout)
 	}
 }
@@ -192,75 +136,75 @@ func (t *T) FailAt(most catalogue.Level, want, got string, args ...any) {
 }
 
 func (t *T) failAt(most catalogue.Level, want, got string, args []any) {
-	panic(t.newFail(most, failMessage(want, formatGot(got, args)),
+	attempt.End(t.newFail(most, failMessage(want, formatGot(got, args)),
 		framesIn(append(slices.Clone(t.decidedBy), args...)...), 3))
 }
 
 // newFail returns a fail at the level of the requirement, but at most at level most. The failing line is depth callers
 // up.
-func (t *T) newFail(most catalogue.Level, message string, decided []*driver.Frame, depth int) stop {
+func (t *T) newFail(most catalogue.Level, message string, decided []*driver.Frame, depth int) attempt.Outcome {
 	_, file, line, _ := runtime.Caller(depth)
-	return stop{outcome{
-		verdict: catalogue.Fail, level: min(most, t.requirement.Level.In(t.judgedBy)),
-		message:  strings.TrimSpace(message),
-		findings: []report.Finding{findingOf(message)}, decidedBy: decided, ranges: t.scope.recordRanges(),
-		locations: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
-	}}
+	return attempt.Outcome{
+		Verdict: catalogue.Fail, Level: min(most, t.attempt.Requirement.Level.In(t.attempt.JudgedBy)),
+		Message:  strings.TrimSpace(message),
+		Findings: []report.Finding{findingOf(message)}, DecidedBy: decided, Ranges: t.attempt.Scope.RecordRanges(),
+		Locations: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
+	}
 }
 
 // Caveat notes what a pass of the check does not cover, and why, for its result. It does not end the check.
 func (t *T) Caveat(format string, a ...any) {
-	t.scope.caveats = append(t.scope.caveats, fmt.Sprintf(format, a...))
+	t.attempt.Scope.Caveats = append(t.attempt.Scope.Caveats, fmt.Sprintf(format, a...))
 }
 
 // Note notes what the check has measured, for its result, whatever the verdict is. It does not end the check.
 func (t *T) Note(format string, a ...any) {
-	t.scope.notes = append(t.scope.notes, fmt.Sprintf(format, a...))
+	t.attempt.Scope.Notes = append(t.attempt.Scope.Notes, fmt.Sprintf(format, a...))
 }
 
 // Yield ends the check because of a violation that keeps it from judging and that entries report to which its own
 // yields. The message says what the violation is, and names no entry.
 func (t *T) Yield(format string, a ...any) {
-	panic(stop{outcome{verdict: catalogue.Skip, reason: report.OtherCheck, message: fmt.Sprintf(format, a...)}})
+	attempt.End(attempt.Outcome{Verdict: catalogue.Skip, Reason: report.OtherCheck, Message: fmt.Sprintf(format, a...)})
 }
 
 // Skip ends the check because it does not apply to this server. The reason NotApplicable gives way to that of a value
 // among the arguments, such as an error.
 func (t *T) Skip(reason report.Reason, format string, a ...any) {
-	panic(stop{noVerdict(catalogue.Skip, reason, format, a)})
+	attempt.End(noVerdict(catalogue.Skip, reason, format, a))
 }
 
 // NoVerdict ends the check because it applies, but could not be tried. The reason Undecided gives way to that of a
 // value among the arguments, such as an error.
 func (t *T) NoVerdict(reason report.Reason, format string, a ...any) {
-	panic(stop{noVerdict(catalogue.Inconclusive, reason, format, a)})
+	attempt.End(noVerdict(catalogue.Inconclusive, reason, format, a))
 }
 
 // Retry is NoVerdict because of the state of a session, not of what the check is about: a new session may decide it.
 func (t *T) Retry(reason report.Reason, format string, a ...any) {
 	o := noVerdict(catalogue.Inconclusive, reason, format, a)
-	o.retryable = true
-	panic(stop{o})
+	o.Retryable = true
+	attempt.End(o)
 }
 
 // NoAnswer ends the check without a verdict because the server answered nothing that was tried, so that another attempt
 // would not help.
 func NoAnswer(t *T, format string, a ...any) {
 	o := noVerdict(catalogue.Inconclusive, report.Undecided, format, a)
-	if o.reason == report.Undecided {
-		o.reason = report.Silent
+	if o.Reason == report.Undecided {
+		o.Reason = report.Silent
 	}
-	o.unresponsive = true
-	panic(stop{o})
+	o.Unresponsive = true
+	attempt.End(o)
 }
 
 // noVerdict returns an outcome without a verdict on the server. A general reason gives way to that of a value that the
 // message shows.
-func noVerdict(v catalogue.Verdict, reason report.Reason, format string, shown []any) outcome {
-	o := outcome{verdict: v, reason: reason, message: fmt.Sprintf(format, shown...)}
+func noVerdict(v catalogue.Verdict, reason report.Reason, format string, shown []any) attempt.Outcome {
+	o := attempt.Outcome{Verdict: v, Reason: reason, Message: fmt.Sprintf(format, shown...)}
 	if reason == report.NotApplicable || reason == report.Undecided {
 		for _, value := range slices.Backward(shown) {
-			o.reason = cmp.Or(ReasonOf(value), o.reason)
+			o.Reason = cmp.Or(ReasonOf(value), o.Reason)
 		}
 	}
 	return o

@@ -1,48 +1,34 @@
 package check
 
-import "github.com/mcpcheck/mcpcheck/suites/catalogue"
+import "github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 
 // Check is the script that tries one requirement. Probe, ProcessProbe, ShutdownProbe and Watch create one.
 type Check struct {
-	kind kind
-	run  func(*T)
-	// setup is for a watch: it makes sure that what the watch judges is on the wire; nil when nothing has to be done.
-	setup func(*T)
-
-	whenConnectRefused, whenProtected bool
-	// reusedForInvalidInput is set when the check's process becomes the session for invalid input of later checks.
-	reusedForInvalidInput bool
-
-	// modern is the script for revisions without a handshake; nil when this one serves them as well.
-	modern *Check
+	script Script
+	// modern is the script for revisions without a handshake; nil when script serves them as well.
+	modern *Script
 }
 
-// kind says what a check needs, which decides when it runs.
-type kind int
-
-const (
-	probe         kind = iota // uses sessions that it shares with others
-	processProbe              // needs a process of its own, which is started ahead
-	shutdownProbe             // ends a session, so it runs after the probes
-	watch                     // judges what was on the wire, so it runs last
-)
-
 // Probe returns a check that sends requests in sessions which it may share with other checks.
-func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
+func Probe(run func(*T)) Check { return Check{script: Script{Kind: attempt.Probe, Run: run}} }
 
 // ProcessProbe returns a check that needs a process to which nothing was sent yet (Process). Others may use its
 // sessions afterwards.
-func ProcessProbe(run func(*T)) Check { return Check{kind: processProbe, run: run} }
+func ProcessProbe(run func(*T)) Check {
+	return Check{script: Script{Kind: attempt.ProcessProbe, Run: run}}
+}
 
 // ReusedForInvalidInput marks a check whose process suits others as their session for invalid input, because the check
 // has sent such input itself. Over stdio, the checks that want such a session are tried after it.
 func (c Check) ReusedForInvalidInput() Check {
-	c.reusedForInvalidInput = true
+	c.script.ReusedForInvalidInput = true
 	return c
 }
 
 // ShutdownProbe returns a check of how a session ends (ToEnd). It runs after the probes.
-func ShutdownProbe(run func(*T)) Check { return Check{kind: shutdownProbe, run: run} }
+func ShutdownProbe(run func(*T)) Check {
+	return Check{script: Script{Kind: attempt.ShutdownProbe, Run: run}}
+}
 
 // Watch returns a check that sends nothing: it judges what was on the wire during the whole run.
 func Watch(judge func(*T, Wire)) Check { return WatchWithSetup(nil, judge) }
@@ -50,34 +36,26 @@ func Watch(judge func(*T, Wire)) Check { return WatchWithSetup(nil, judge) }
 // WatchWithSetup returns a watch with a setup that makes sure something to judge is on the wire. The setup sends
 // requests like a probe and judges nothing.
 func WatchWithSetup(stimulate func(*T), judge func(*T, Wire)) Check {
-	return Check{kind: watch, setup: stimulate, run: func(t *T) { judge(t, t.watchedWire()) }}
+	return Check{script: Script{Kind: attempt.Watch, Setup: stimulate, Run: func(t *T) { judge(t, t.watchedWire()) }}}
 }
 
 // WhenConnectRefused returns the check so that it is also tried on a server that refuses the handshake: it sends its
 // requests by hand, or is about the handshake itself.
 func (c Check) WhenConnectRefused() Check {
-	c.whenConnectRefused = true
+	c.script.WhenConnectRefused = true
 	return c
 }
 
 // WhenProtected returns the check so that it is also tried when a server requires a token and there is no valid one: it
 // is about the responses of such a server.
 func (c Check) WhenProtected() Check {
-	c.whenProtected = true
+	c.script.WhenProtected = true
 	return c
 }
 
 // InModern returns the check with another script for revisions without a handshake.
 func (c Check) InModern(other Check) Check {
-	c.modern = &other
-	return c
-}
-
-// forRevision returns the script for a revision.
-func (c Check) forRevision(revision string) Check {
-	if c.modern != nil && catalogue.IsModern(revision) {
-		return *c.modern
-	}
+	c.modern = &other.script
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -26,9 +27,9 @@ type Subject struct {
 }
 
 // evidence returns what shows the subject.
-func (s Subject) evidence() (all evidence) {
-	all.frames = slices.DeleteFunc(slices.Clone(s.Frames), func(f *driver.Frame) bool { return f == nil })
-	if len(all.frames) > 0 || s.Value == nil {
+func (s Subject) evidence() (all attempt.Evidence) {
+	all.Frames = slices.DeleteFunc(slices.Clone(s.Frames), func(f *driver.Frame) bool { return f == nil })
+	if len(all.Frames) > 0 || s.Value == nil {
 		return all
 	}
 	direction := report.Received
@@ -37,7 +38,7 @@ func (s Subject) evidence() (all evidence) {
 	}
 	line := report.NewLine(direction, text.CompactJSON(s.Value))
 	line.Part = true
-	return evidence{parts: []report.Line{line}}
+	return attempt.Evidence{Parts: []report.Line{line}}
 }
 
 // limitError returns the limit of mcpcheck that has cut off what the subject shows; nil when nothing is missing.
@@ -52,6 +53,23 @@ func (s Subject) limitError() *driver.LimitError {
 	return nil
 }
 
+// usedBy returns the checks and steps that may have triggered what the subject shows: those that sent its requests or,
+// if it has none, those that used the session at that time and before it, since effects may be late.
+func (s Subject) usedBy() (users []string) {
+	frames := slices.Concat(s.Frames, s.SourceFrames)
+	sent := func(f *driver.Frame) bool { return f != nil && f.Side == driver.FromClient }
+	asked := slices.ContainsFunc(frames, sent)
+	for _, f := range frames {
+		switch {
+		case sent(f):
+			users = append(users, f.User)
+		case f != nil && !asked:
+			users = append(users, f.User, f.PreviousUser)
+		}
+	}
+	return users
+}
+
 // NamedSubject returns a subject that consists only of its name.
 func NamedSubject(name string) Subject { return Subject{Name: name} }
 
@@ -61,7 +79,8 @@ func NamedSubject(name string) Subject { return Subject{Name: name} }
 func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 	var c subjectResults
 	for _, v := range all {
-		o := t.runPart(func(t *T) { run(t, v) })
+		inner := *t
+		o := attempt.TryPart(func() { run(&inner, v) })
 		c.add(subject(v), o)
 	}
 	c.finish(t)
@@ -98,22 +117,6 @@ func (t *T) Judge(messages Messages, run func(*T, Message)) {
 	Judge(t, messages.Kind, Cap(t, messages.List), Message.Subject, run)
 }
 
-// runPart runs a part of a check and returns its outcome.
-func (t *T) runPart(run func(*T)) (o outcome) {
-	inner := *t
-	defer func() {
-		if e := recover(); e != nil {
-			s, ok := e.(stop)
-			if !ok {
-				panic(e)
-			}
-			o = s.outcome
-		}
-	}()
-	run(&inner)
-	return outcome{verdict: catalogue.Pass}
-}
-
 // subjectResults combines the outcomes of several subjects.
 type subjectResults struct {
 	passed int
@@ -122,38 +125,38 @@ type subjectResults struct {
 	reported  map[[2]string]bool
 	undecided []subjectOutcome
 	// violations are those of all fails, also of repeated ones.
-	violations []violation
+	violations []attempt.Violation
 	// yielding are the subjects that other checks judge.
 	yielding []subjectOutcome
-	skip     *outcome
+	skip     *attempt.Outcome
 }
 
 // subjectOutcome is the outcome of one subject.
 type subjectOutcome struct {
 	subject Subject
-	outcome
+	attempt.Outcome
 }
 
-func (c *subjectResults) add(s Subject, o outcome) {
-	if o.isPostponed() {
-		panic(stop{o})
+func (c *subjectResults) add(s Subject, o attempt.Outcome) {
+	if o.IsPostponed() {
+		attempt.End(o)
 	}
-	switch o.verdict {
+	switch o.Verdict {
 	case catalogue.Pass:
 		c.passed++
 	case catalogue.Fail:
 		if limitErr := s.limitError(); limitErr != nil {
-			c.add(s, outcome{verdict: catalogue.Inconclusive, reason: report.Limit, message: limitErr.Error()})
+			c.add(s, attempt.Outcome{Verdict: catalogue.Inconclusive, Reason: report.Limit, Message: limitErr.Error()})
 			return
 		}
 		c.fail(s, o)
 	case catalogue.Inconclusive:
 		c.undecided = append(c.undecided, subjectOutcome{s, o})
 	case catalogue.Skip:
-		if o.reason == report.OtherCheck {
+		if o.Reason == report.OtherCheck {
 			c.yielding = append(c.yielding, subjectOutcome{s, o})
 		}
-		if c.skip == nil || c.skip.reason != report.OtherCheck && o.reason == report.OtherCheck {
+		if c.skip == nil || c.skip.Reason != report.OtherCheck && o.Reason == report.OtherCheck {
 			c.skip = &o
 		}
 	}
@@ -161,19 +164,19 @@ func (c *subjectResults) add(s Subject, o outcome) {
 
 // fail keeps the fail of a subject, unless an equal one was found on another message. If no call is known to have
 // decided it, the subject's own frames have.
-func (c *subjectResults) fail(s Subject, o outcome) {
+func (c *subjectResults) fail(s Subject, o attempt.Outcome) {
 	own := s.evidence()
 	switch {
-	case o.violations != nil:
-		c.violations = append(c.violations, o.violations...)
-	case len(o.decidedBy) > 0:
-		c.violations = append(c.violations, newViolation(o.decidedBy, o.violatedEntry))
-	case own.hasAny():
-		c.violations = append(c.violations, newViolation(own.frames, o.violatedEntry))
+	case o.Violations != nil:
+		c.violations = append(c.violations, o.Violations...)
+	case len(o.DecidedBy) > 0:
+		c.violations = append(c.violations, attempt.NewViolation(o.DecidedBy, o.ViolatedEntry))
+	case own.HasAny():
+		c.violations = append(c.violations, attempt.NewViolation(own.Frames, o.ViolatedEntry))
 	default:
-		c.violations = append(c.violations, newViolation(o.decisiveFrames(), o.violatedEntry))
+		c.violations = append(c.violations, attempt.NewViolation(o.DecisiveFrames(), o.ViolatedEntry))
 	}
-	key := [2]string{s.Name, o.message}
+	key := [2]string{s.Name, o.Message}
 	if c.reported[key] {
 		return
 	}
@@ -182,18 +185,18 @@ func (c *subjectResults) fail(s Subject, o outcome) {
 	}
 	c.reported[key] = true
 	if s.Name != "" {
-		o.subjects = []string{s.Name}
+		o.Subjects = []string{s.Name}
 	}
-	if own.hasAny() {
-		for i := range own.parts {
-			own.parts[i].Decisive = len(o.decidedBy) == 0
+	if own.HasAny() {
+		for i := range own.Parts {
+			own.Parts[i].Decisive = len(o.DecidedBy) == 0
 		}
-		if len(o.decidedBy) == 0 {
-			o.decidedBy = own.frames
+		if len(o.DecidedBy) == 0 {
+			o.DecidedBy = own.Frames
 		}
-		o.evidence = own
-	} else if o.decidedBy = o.decisiveFrames(); o.evidence.hasAny() {
-		o.evidence.frames = append(o.evidence.frames, o.decidedBy...)
+		o.Evidence = own
+	} else if o.DecidedBy = o.DecisiveFrames(); o.Evidence.HasAny() {
+		o.Evidence.Frames = append(o.Evidence.Frames, o.DecidedBy...)
 	}
 	c.fails = append(c.fails, subjectOutcome{s, o})
 }
@@ -201,19 +204,20 @@ func (c *subjectResults) fail(s Subject, o outcome) {
 func (c *subjectResults) finish(t *T) {
 	switch {
 	case len(c.fails) > 0:
-		panic(stop{c.failure()})
+		attempt.End(c.failure())
 	case c.passed > 0:
 		if c.undecided != nil {
 			t.Caveat("%s (%s)", untestedText(len(c.undecided), c.passed), reasonsText(c.undecided))
 		}
 		if c.yielding != nil {
-			t.scope.notJudged = append(t.scope.notJudged, fmt.Sprintf("%s (%s), and no other check reports why",
+			used := t.attempt.Scope
+			used.NotJudged = append(used.NotJudged, fmt.Sprintf("%s (%s), and no other check reports why",
 				untestedText(len(c.yielding), c.passed), reasonsText(c.yielding)))
 		}
 	case c.undecided != nil:
-		panic(stop{c.undecided[0].outcome})
+		attempt.End(c.undecided[0].Outcome)
 	case c.skip != nil:
-		panic(stop{*c.skip})
+		attempt.End(*c.skip)
 	default:
 		t.Skip(report.NotObserved, "there is nothing to try it on")
 	}
@@ -221,7 +225,7 @@ func (c *subjectResults) finish(t *T) {
 
 // findings returns the findings with the name of the subject, which may be a part of another one.
 func (f subjectOutcome) findings() (named []report.Finding) {
-	for _, x := range f.outcome.findings {
+	for _, x := range f.Outcome.Findings {
 		switch {
 		case x.Subject == "":
 			x.Subject = f.subject.Name
@@ -242,13 +246,13 @@ func untestedText(n, passed int) string {
 func reasonsText(open []subjectOutcome) string {
 	var reported, texts []string
 	for _, f := range open {
-		if slices.Contains(reported, f.message) {
+		if slices.Contains(reported, f.Message) {
 			continue
 		}
-		if reported = append(reported, f.message); len(texts) == report.MaxFindings {
+		if reported = append(reported, f.Message); len(texts) == report.MaxFindings {
 			return strings.Join(texts, "; ") + "; …"
 		}
-		message := f.message
+		message := f.Message
 		if f.subject.Name != "" {
 			message = f.subject.Name + ": " + message
 		}
@@ -258,36 +262,36 @@ func reasonsText(open []subjectOutcome) string {
 }
 
 // failure returns a fail at the highest level of all fails, with the messages and the evidence of the first few.
-func (c *subjectResults) failure() outcome {
-	all := outcome{verdict: catalogue.Fail, violations: c.violations}
+func (c *subjectResults) failure() attempt.Outcome {
+	all := attempt.Outcome{Verdict: catalogue.Fail, Violations: c.violations}
 	for _, f := range c.fails {
-		all.level = max(all.level, f.level)
+		all.Level = max(all.Level, f.Level)
 	}
 	var texts []string
 	for _, f := range c.fails {
-		if f.level < all.level {
+		if f.Level < all.Level {
 			continue
 		}
-		message := f.message
+		message := f.Message
 		if f.subject.Name != "" {
 			message = f.subject.Name + ":\n" + indent(message)
 		}
-		all.subjects = append(all.subjects, f.subjects...)
-		all.locations = append(all.locations, f.locations...)
-		all.usedBy = append(all.usedBy, f.subject.usedBy())
+		all.Subjects = append(all.Subjects, f.Subjects...)
+		all.Locations = append(all.Locations, f.Locations...)
+		all.UsedBy = append(all.UsedBy, f.subject.usedBy())
 		if len(texts) == report.MaxFindings {
-			all.truncated = true
-			all.omittedFindings = append(all.omittedFindings, slices.Concat(f.findings(), f.omittedFindings)...)
+			all.Truncated = true
+			all.OmittedFindings = append(all.OmittedFindings, slices.Concat(f.findings(), f.OmittedFindings)...)
 			continue
 		}
 		texts = append(texts, message)
-		all.findings = append(all.findings, f.findings()...)
-		all.omittedFindings = append(all.omittedFindings, f.omittedFindings...)
-		all.evidence.add(f.evidence)
-		all.decidedBy = append(all.decidedBy, f.decidedBy...)
+		all.Findings = append(all.Findings, f.findings()...)
+		all.OmittedFindings = append(all.OmittedFindings, f.OmittedFindings...)
+		all.Evidence.Add(f.Evidence)
+		all.DecidedBy = append(all.DecidedBy, f.DecidedBy...)
 	}
-	all.subjects = slices.Compact(all.subjects)
-	all.message = strings.Join(texts, "\n")
+	all.Subjects = slices.Compact(all.Subjects)
+	all.Message = strings.Join(texts, "\n")
 	return all
 }
 

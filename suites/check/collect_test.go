@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -10,17 +11,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // outcomeOf returns the outcome of a check of a MUST that needs no server.
-func outcomeOf(run func(*T)) outcome {
-	t := &T{requirement: &catalogue.Requirement{Level: catalogue.ByRevision[catalogue.Level]{All: catalogue.Must}},
-		judgedBy: catalogue.NewestLegacy, scope: &scope{}}
-	o := t.scope.runCheck(func() { run(t) })
-	o.lines = t.scope.evidenceLines(o)
-	return o
+func outcomeOf(run func(*T)) attempt.Outcome {
+	return outcomeAt(catalogue.ByRevision[catalogue.Level]{All: catalogue.Must}, catalogue.NewestLegacy, run)
+}
+
+// outcomeAt returns the outcome of a check of a requirement with these levels, judged by a revision.
+func outcomeAt(level catalogue.ByRevision[catalogue.Level], revision string, run func(*T)) attempt.Outcome {
+	used := &attempt.Scope{}
+	t := &T{attempt: &attempt.Attempt{
+		Run: &attempt.Run{}, Requirement: &catalogue.Requirement{Level: level}, JudgedBy: revision, Scope: used,
+	}}
+	return used.Try(context.Background(), func() { run(t) })
 }
 
 // endAsNamed is a check of one value, whose first word says how it ends: "fail oh".
@@ -43,8 +50,8 @@ func TestJudgeIsCapped(t *testing.T) {
 		flood := Messages{Kind: "message", List: make([]Message, maxJudged+7)}
 		t.Judge(flood, func(*T, Message) { judged++ })
 	})
-	if judged != maxJudged || o.verdict != catalogue.Pass || o.message != "7 of 5007 were not judged: it is a flood" {
-		t.Errorf("%d messages were judged: %v: %s", judged, o.verdict, o.message)
+	if judged != maxJudged || o.Verdict != catalogue.Pass || o.Message != "7 of 5007 were not judged: it is a flood" {
+		t.Errorf("%d messages were judged: %v: %s", judged, o.Verdict, o.Message)
 	}
 }
 
@@ -90,13 +97,13 @@ func TestEach(t *testing.T) {
 	for _, tt := range tests {
 		o := outcomeOf(func(t *T) { Each(t, tt.values, subjectWithValue, endAsNamed) })
 		var shown []string
-		for _, l := range o.lines {
+		for _, l := range o.Lines {
 			shown = append(shown, l.Text)
 		}
-		if o.verdict != tt.verdict || o.level != tt.level || o.message != tt.message {
+		if o.Verdict != tt.verdict || o.Level != tt.level || o.Message != tt.message {
 			t.Errorf("%s: got %+v", tt.name, o)
 		}
-		if diff := cmp.Diff(tt.subjects, o.subjects); diff != "" || strings.Join(shown, " ") != tt.evidence {
+		if diff := cmp.Diff(tt.subjects, o.Subjects); diff != "" || strings.Join(shown, " ") != tt.evidence {
 			t.Errorf("%s: %s, evidence %v", tt.name, diff, shown)
 		}
 	}
@@ -109,11 +116,11 @@ func TestEachLimitsFindings(t *testing.T) {
 		values = append(values, fmt.Sprint("fail ", i))
 	}
 	o := outcomeOf(func(t *T) { Each(t, values, subjectWithValue, endAsNamed) })
-	if got := strings.Count(o.message, "expected "); got != report.MaxFindings || len(o.lines) != report.MaxFindings {
-		t.Errorf("%d findings are shown, with %d lines", got, len(o.lines))
+	if got := strings.Count(o.Message, "expected "); got != report.MaxFindings || len(o.Lines) != report.MaxFindings {
+		t.Errorf("%d findings are shown, with %d lines", got, len(o.Lines))
 	}
-	if len(o.subjects) != 7 || len(o.locations) != 7 {
-		t.Errorf("got subjects %v at %v", o.subjects, o.locations)
+	if len(o.Subjects) != 7 || len(o.Locations) != 7 {
+		t.Errorf("got subjects %v at %v", o.Subjects, o.Locations)
 	}
 }
 
@@ -125,8 +132,8 @@ func TestEachLimitsReasons(t *testing.T) {
 	}
 	const want = "7 of 8 variants could not be tested " +
 		"(<open 0>: 0; <open 1>: 1; <open 2>: 2; <open 3>: 3; <open 4>: 4; …)"
-	if o := outcomeOf(func(t *T) { Each(t, values, subjectWithValue, endAsNamed) }); o.message != want {
-		t.Errorf("got %q", o.message)
+	if o := outcomeOf(func(t *T) { Each(t, values, subjectWithValue, endAsNamed) }); o.Message != want {
+		t.Errorf("got %q", o.Message)
 	}
 }
 
@@ -138,8 +145,8 @@ func TestCaveat(t *testing.T) {
 			Each(t, []string{"pass"}, subjectWithValue, func(t *T, _ string) { t.Caveat("b") })
 			endAsNamed(t, end)
 		})
-		if o.message != want {
-			t.Errorf("%s: got %q, want %q", end, o.message, want)
+		if o.Message != want {
+			t.Errorf("%s: got %q, want %q", end, o.Message, want)
 		}
 	}
 }
@@ -149,7 +156,7 @@ func TestEachPanics(t *testing.T) {
 	if o := outcomeOf(func(t *T) {
 		Each(t, []string{"pass", "panic oh"}, NamedSubject,
 			endAsNamed)
-	}); o.verdict != catalogue.Error {
+	}); o.Verdict != catalogue.Error {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -180,10 +187,10 @@ func TestJudge(t *testing.T) {
 		} {
 			o := outcomeOf(run)
 			var shown []string
-			for _, l := range o.lines {
+			for _, l := range o.Lines {
 				shown = append(shown, l.Arrow+" "+l.Text)
 			}
-			if o.verdict != tt.verdict || o.message != tt.message || o.subjects != nil {
+			if o.Verdict != tt.verdict || o.Message != tt.message || o.Subjects != nil {
 				t.Errorf("%s: got %+v", tt.name, o)
 			}
 			if got := strings.Join(shown, " "); got != tt.evidence {
@@ -199,7 +206,7 @@ func TestValuesAreParts(t *testing.T) {
 		"←": {Name: "tool", Value: M{"name": "tool"}},
 		"→": {Name: "params", Value: M{"name": "params"}, FromClient: true},
 	} {
-		lines := outcomeOf(func(t *T) { t.Each([]Subject{s}, func(t *T, _ Subject) { t.Fail("nothing", "it") }) }).lines
+		lines := outcomeOf(func(t *T) { t.Each([]Subject{s}, func(t *T, _ Subject) { t.Fail("nothing", "it") }) }).Lines
 		if len(lines) != 1 || lines[0].Arrow != arrow || !lines[0].Part {
 			t.Errorf("%s is shown as %+v, want %s and Part", s.Name, lines, arrow)
 		}
@@ -212,8 +219,8 @@ func TestEachSubject(t *testing.T) {
 		t.Each([]Subject{NamedSubject("one"), NamedSubject("two")},
 			func(t *T, s Subject) { t.Expect(s.Name).To(BeOneOf("one")) })
 	})
-	if !slices.Equal(o.subjects, []string{"two"}) || o.message != "two:\n  expected \"one\"\n  got \"two\"" ||
-		o.lines != nil {
+	if !slices.Equal(o.Subjects, []string{"two"}) || o.Message != "two:\n  expected \"one\"\n  got \"two\"" ||
+		o.Lines != nil {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -241,18 +248,29 @@ func TestAssertions(t *testing.T) {
 			catalogue.Should: tt.should, catalogue.May: tt.may} {
 			by := catalogue.ByRevision[catalogue.Level]{All: catalogue.Advice,
 				Values: map[string]catalogue.Level{"2025-03-26": entry}}
-			o := runRecovered(func() {
-				tt.run(&T{requirement: &catalogue.Requirement{Level: by}, judgedBy: "2025-03-26",
-					scope: &scope{}})
-			})
-			if o.verdict != catalogue.Fail || o.level != want || o.message != "expected 2\ngot 1" ||
-				!slices.Equal(o.locations, []string{where}) {
+			o := outcomeAt(by, "2025-03-26", tt.run)
+			if o.Verdict != catalogue.Fail || o.Level != want || o.Message != "expected 2\ngot 1" ||
+				!slices.Equal(o.Locations, []string{where}) {
 				t.Errorf("%s of a %s: got %+v, want %s at %s", tt.name, entry, o, want, where)
 			}
 		}
 	}
 	o := outcomeOf(func(t *T) { t.Expect(1).To(BeOneOf(1), "it"); t.Expect(1).To(BeOneOf(2), "it") })
-	if o.message != "it\nexpected 2\ngot 1" {
-		t.Errorf("got %q", o.message)
+	if o.Message != "it\nexpected 2\ngot 1" {
+		t.Errorf("got %q", o.Message)
+	}
+}
+
+// endCheck ends a check, or a part of it, in the named way.
+func endCheck(t *T, how, message string) {
+	switch how {
+	case "skip":
+		t.Skip(NotApplicable, "%s", message)
+	case "open":
+		t.NoVerdict(Undecided, "%s", message)
+	case "fail":
+		t.Fail(message, "that")
+	case "panic":
+		panic(message)
 	}
 }

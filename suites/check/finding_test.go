@@ -44,7 +44,7 @@ func TestFindings(t *testing.T) {
 		}},
 		"none": {func(t *T) { t.Skip(NotApplicable, "it is so") }, nil},
 	} {
-		if diff := cmp.Diff(tt.want, outcomeOf(tt.check).findings); diff != "" {
+		if diff := cmp.Diff(tt.want, outcomeOf(tt.check).Findings); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -60,10 +60,10 @@ func TestManyFindings(t *testing.T) {
 			}
 			Each(t, all, NamedSubject, func(t *T, name string) { t.Fail("nothing", "%s", name) })
 		})
-		if len(o.findings) != min(n,
-			report.MaxFindings) || o.truncated != (n > report.MaxFindings) || len(o.subjects) != n {
-			t.Errorf("%d findings: %d are shown, truncated is %v, %d subjects", n, len(o.findings), o.truncated,
-				len(o.subjects))
+		if len(o.Findings) != min(n,
+			report.MaxFindings) || o.Truncated != (n > report.MaxFindings) || len(o.Subjects) != n {
+			t.Errorf("%d findings: %d are shown, truncated is %v, %d subjects", n, len(o.Findings), o.Truncated,
+				len(o.Subjects))
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -67,10 +68,10 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 	return satisfy(want, func(r driver.Reply) bool {
 		none := (*driver.NoResponseError)(nil)
 		if errors.As(r.Err, &none) && none.RoundTrip != nil && none.RoundTrip.Response().IsOtherJSON() {
-			panic(stop{outcome{
-				verdict: catalogue.Inconclusive, reason: report.OtherCheck, message: r.Err.Error(),
-				yieldsTo: []string{"http/json-reply-single-object"},
-			}})
+			attempt.End(attempt.Outcome{
+				Verdict: catalogue.Inconclusive, Reason: report.OtherCheck, Message: r.Err.Error(),
+				YieldsTo: []string{"http/json-reply-single-object"},
+			})
 		}
 		return ok(r)
 	})
@@ -104,11 +105,11 @@ func BeError(codes ...int) types.GomegaMatcher {
 		}
 		code, ok := r.Code()
 		if !ok && r.IsStatusOnly() {
-			panic(stop{outcome{
-				verdict: catalogue.Inconclusive, reason: report.OtherCheck,
-				message:  "there is no code to judge: " + Got(r),
-				yieldsTo: []string{"http/request-errors-are-jsonrpc"},
-			}})
+			attempt.End(attempt.Outcome{
+				Verdict: catalogue.Inconclusive, Reason: report.OtherCheck,
+				Message:  "there is no code to judge: " + Got(r),
+				YieldsTo: []string{"http/request-errors-are-jsonrpc"},
+			})
 		}
 		return ok && slices.Contains(codes, code)
 	})

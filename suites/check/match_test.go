@@ -80,7 +80,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	o := outcomeOf(func(t *T) { t.Expect("x").NotTo(BeString()) })
-	if o.verdict != catalogue.Fail || o.message != "expected anything but a string\ngot \"x\"" {
+	if o.Verdict != catalogue.Fail || o.Message != "expected anything but a string\ngot \"x\"" {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -106,8 +106,8 @@ func TestBareErrors(t *testing.T) {
 		{"a result", BeResult(), catalogue.Fail, "expected a result\ngot HTTP 400 Bad Request"},
 	}
 	for _, tt := range tests {
-		if o := outcomeOf(func(t *T) { t.Expect(bare).To(tt.matcher) }); o.verdict != tt.verdict ||
-			o.message != tt.message {
+		if o := outcomeOf(func(t *T) { t.Expect(bare).To(tt.matcher) }); o.Verdict != tt.verdict ||
+			o.Message != tt.message {
 			t.Errorf("%s: got %+v", tt.name, o)
 		}
 	}
@@ -162,5 +162,55 @@ func TestShow(t *testing.T) {
 	}
 	if !HasMember(M{"a": nil}, "a") || HasMember(M{"a": nil}, "b") {
 		t.Error("HasMember does not tell null from a missing member")
+	}
+}
+
+func reply(text string) driver.Reply {
+	m, _ := driver.Decode([]byte(text)).(M)
+	return driver.Reply{Synthetic: m, Frame: &driver.Frame{Raw: driver.Text(text)}}
+}
+
+func TestMatchers(t *testing.T) {
+	result, refusal := reply(
+		`{"id":1,"result":{"a":1}}`,
+	), reply(
+		`{"id":1,"error":{"code":-32601,"message":"no\nsuch"}}`,
+	)
+	silence := driver.Reply{Err: &driver.TimeoutError{Method: "ping", After: 5e9}}
+	tests := []struct {
+		name    string
+		matcher types.GomegaMatcher
+		actual  any
+		ok      bool
+		// message is that of a value that does not match.
+		message string
+	}{
+		{"an error of the code", BeError(-32601), refusal, true, ""},
+		{"an error of one of the codes", BeError(-32602, -32601), refusal, true, ""},
+		{"an error of any code", BeError(), refusal, true, ""},
+		{"another code", BeError(-32602), refusal, false, "expected error -32602\ngot error -32601: no such"},
+		{"a result for an error", BeError(-32602), result, false, "expected error -32602\ngot result {\"a\":1}"},
+		{"silence", BeAnswered(), silence, false, "expected an answer\ngot no answer to ping within 5s"},
+		{"a result", BeResult(), result, true, ""},
+		{"an error for a result", BeResult(), refusal, false, "expected a result\ngot error -32601: no such"},
+		{"an integer", BeInteger(), json.Number("7"), true, ""},
+		{"an integer with a point", BeInteger(), json.Number("7.0"), true, ""},
+		{"an integer of 64 bits", BeInteger(), json.Number("18446744073709551615"), true, ""},
+		{"a huge integer", BeInteger(), json.Number("1e999999999"), true, ""},
+		{"a fraction", BeInteger(), json.Number("7.5"), false, "expected an integer\ngot 7.5"},
+		{"a text for an integer", BeInteger(), "7", false, "expected an integer\ngot \"7\""},
+		{"a missing member", BeString(), Absent{}, false, "expected a string\ngot nothing: the member is missing"},
+		{"null", BeObject(), nil, false, "expected an object\ngot null"},
+		{"one of", BeOneOf("a", "b"), "b", true, ""},
+		{"none of", BeOneOf("a", "b"), "c<d>", false, "expected \"a\" or \"b\"\ngot \"c<d>\""},
+	}
+	for _, tt := range tests {
+		ok, err := tt.matcher.Match(tt.actual)
+		if ok != tt.ok || err != nil {
+			t.Errorf("%s: got %v, %v", tt.name, ok, err)
+		}
+		if got := tt.matcher.FailureMessage(tt.actual); !ok && got != tt.message {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.message)
+		}
 	}
 }

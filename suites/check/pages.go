@@ -87,27 +87,6 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 	}
 }
 
-// tooLongError returns the error of a list that was found to have too many pages; nil when it was not.
-func (e *Execution) tooLongError(method string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := e.tooLongLists[method]; err != nil {
-		return err
-	}
-	return e.server.TooLongLists[method] // found by discovery
-}
-
-// eachPage is EachPage that remembers the lists with too many pages.
-func (e *Execution) eachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
-	err := EachPage(s, method, member, params, visit)
-	if errors.Is(err, ErrTooManyPages) {
-		e.mu.Lock()
-		e.tooLongLists[method] = err
-		e.mu.Unlock()
-	}
-	return err
-}
-
 // NotAListError says that the response to a list request is not a list.
 type NotAListError struct {
 	Reason string

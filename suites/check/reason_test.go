@@ -57,9 +57,9 @@ func TestReasonsOfOutcomes(t *testing.T) {
 		"a reason and an error":   {func(t *T) { t.NoVerdict(report.Limit, "%v", silence) }, report.Limit},
 		"a silence of the server": {func(t *T) { NoAnswer(t, "nothing has answered") }, report.Silent},
 	} {
-		o := runRecovered(func() { tt.end(&T{scope: &scope{}}) })
-		if o.reason != tt.want {
-			t.Errorf("%s: got %q, want %q", name, o.reason, tt.want)
+		o := outcomeOf(tt.end)
+		if o.Reason != tt.want {
+			t.Errorf("%s: got %q, want %q", name, o.Reason, tt.want)
 		}
 	}
 }

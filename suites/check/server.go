@@ -120,14 +120,6 @@ func (s *Server) ConnectMethod() string {
 	return "initialize"
 }
 
-// connectName returns a name for the connect request in messages.
-func (s *Server) connectName() string {
-	if catalogue.IsModern(s.Revision) {
-		return "server/discover"
-	}
-	return "the handshake"
-}
-
 // Identity returns the implementation info of the server: serverInfo of initialize or, without a handshake, its
 // counterpart in _meta; nil when there is none.
 func (s *Server) Identity() M {

@@ -1,6 +1,11 @@
 package check
 
 import (
+	"errors"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
+	"github.com/mcpcheck/mcpcheck/suites/check/internal/health"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
@@ -87,15 +92,15 @@ func (t *T) sessionFor(r sessionRequest) *driver.Session {
 func (t *T) exclusiveSession() *driver.Session {
 	RequireSecondSession(t)
 	t.requireOnlyProcess()
-	s, err := t.execution.pool.GetUnused()
-	return t.useSession(s, err, exclusive)
+	s, err := t.attempt.Run.Pool.GetUnused()
+	return t.useSession(s, err, attempt.Exclusive)
 }
 
 func (t *T) newProcess(o driver.Options) *driver.Session {
 	RequireSecondSession(t)
 	t.requireOnlyProcess()
-	s, err := t.execution.pool.Launch(o)
-	return t.useSession(s, err, exclusive)
+	s, err := t.attempt.Run.Pool.Launch(o)
+	return t.useSession(s, err, attempt.Exclusive)
 }
 
 // clientSession returns a session of the pool in which the client has these params.
@@ -105,14 +110,14 @@ func (t *T) clientSession(c clientRequest) *driver.Session {
 		opened = t.newClientSession(c)
 		return opened, nil
 	}
-	if t.IsConfirmation() || t.scope.root().isParallel || t.scope.hasPooled(driver.WithCapabilities) {
+	if t.IsConfirmation() || t.attempt.Scope.Root().IsParallel || t.attempt.Scope.HasPooled(driver.WithCapabilities) {
 		s, _ := open()
 		return s
 	}
-	s, err := t.execution.pool.GetForClient(c.params, open)
+	s, err := t.attempt.Run.Pool.GetForClient(c.params, open)
 	if opened == nil {
-		s = t.useSession(s, err, pooled)
-		t.scope.markReused(s.UseCount > 0, s.UseCount > 0)
+		s = t.useSession(s, err, attempt.Pooled)
+		t.attempt.Scope.MarkReused(s.UseCount > 0, s.UseCount > 0)
 		c.prepare(s)
 	}
 	return s
@@ -133,18 +138,18 @@ func (t *T) sessionToEnd() *driver.Session {
 	if t.IsConfirmation() {
 		return t.exclusiveSession()
 	}
-	if s := t.execution.pool.Remove(t.execution.invalidPhase.Load()); s != nil {
+	if s := t.attempt.Run.Pool.Remove(t.attempt.Run.InvalidPhase.Load()); s != nil {
 		NeedsConfirmation(t)
-		return t.useSession(s, nil, exclusive)
+		return t.useSession(s, nil, attempt.Exclusive)
 	}
 	return t.exclusiveSession()
 }
 
 // quickSession returns the session of a quick run for what is not confirmed.
 func (t *T) quickSession() *driver.Session {
-	reused := t.scope.reused
+	reused := t.attempt.Scope.Reused
 	s := t.pooledSession(false)
-	t.scope.reused = reused
+	t.attempt.Scope.Reused = reused
 	return s
 }
 
@@ -168,4 +173,83 @@ func (t *T) Send(s *driver.Session, method string, params M, options ...SendOpti
 		t.Retry(report.Undecided, "%v", Explain(r.Err))
 	}
 	return r
+}
+
+// pooledSession returns the session that this attempt has already, or one of the pool.
+func (t *T) pooledSession(invalidInput bool) *driver.Session {
+	RequireLiveServer(t)
+	invalidInput = t.scheduled(invalidInput)
+	if s := t.attempt.Scope.MatchingSession(t.Revision, invalidInput); s != nil {
+		return t.useSession(s, nil, attempt.Inherited)
+	}
+	if t.IsConfirmation() {
+		return t.confirmationSession(invalidInput)
+	}
+	p := t.attempt.Run.InvalidInputStep
+	if invalidInput && p != nil && !p.IsDone() && !t.attempt.ReusedForInvalidInput {
+		p.EndUntilDone()
+	}
+	if t.attempt.Scope.HasPooled(sessionKind(invalidInput)) {
+		return t.exclusiveSession()
+	}
+	s, err := t.attempt.Run.Pool.Get(invalidInput)
+	if s != nil {
+		t.attempt.Scope.MarkReused(s.UseCount > 0, s.UseCount > 0 && invalidInput)
+	}
+	return t.useSession(s, err, attempt.Pooled)
+}
+
+// confirmationSession returns the only session for valid or for invalid input that a confirmation uses.
+func (t *T) confirmationSession(invalidInput bool) *driver.Session {
+	t.requireOnlyProcess()
+	root := t.attempt.Scope.Root()
+	if root.Confirmation != nil {
+		s, err := root.Confirmation.Session(invalidInput)
+		return t.useSession(s, err, attempt.Inherited)
+	}
+	s, err := t.attempt.Run.Pool.GetUnused()
+	if s != nil && root != t.attempt.Scope {
+		root.Uses = append(root.Uses, attempt.SessionUse{Session: s, Ownership: attempt.SharedWithSteps})
+		return t.useSession(s, err, attempt.Inherited)
+	}
+	return t.useSession(s, err, attempt.Exclusive)
+}
+
+// requireOnlyProcess ends a check that would start a second process of a server that runs one at a time.
+func (t *T) requireOnlyProcess() {
+	RequireLiveServer(t)
+	if !t.Server.OneClient || t.Site() != nil {
+		return
+	}
+	if slices.ContainsFunc(t.attempt.Run.Pool.Sessions(), (*driver.Session).IsAlive) {
+		t.NoVerdict(report.Died, "it takes two processes at a time, and the server runs one")
+	}
+}
+
+// useSession notes that the attempt uses a session, or ends the check if none could be opened.
+func (t *T) useSession(s *driver.Session, err error, how attempt.Ownership) *driver.Session {
+	if err != nil {
+		t.attempt.Run.Health.RecordSession(nil, Explain(err))
+		t.attempt.Scope.AddFault(attempt.SessionFault{Ended: true})
+		if errors.As(err, new(*health.NoSessionError)) {
+			t.Retry(Undecided, "%v", err)
+		}
+		t.Retry(Undecided, "no session: %v", Explain(err))
+	}
+	t.attempt.Run.Health.RecordSession(s, nil)
+	t.attempt.Use(s, how)
+	return s
+}
+
+func sessionKind(invalidInput bool) driver.SessionKind {
+	if invalidInput {
+		return driver.ForInvalidInput
+	}
+	return driver.Clean
+}
+
+// setOwnership sets where a session goes afterwards.
+func (t *T) setOwnership(s *driver.Session, how attempt.Ownership) {
+	i := slices.IndexFunc(t.attempt.Scope.Uses, func(u attempt.SessionUse) bool { return u.Session == s })
+	t.attempt.Scope.Uses[i].Ownership = how
 }

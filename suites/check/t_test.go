@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -51,13 +52,32 @@ func TestRequestNoOp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				check := T{execution: &Execution{}}
-				o := runRecovered(func() { RequestNoOp(&check, s) })
+				o := outcomeOf(func(t *T) { RequestNoOp(t, s) })
 				s.Close()
-				if asked != tt.asked || o.verdict != tt.want || o.retryable != (tt.want == catalogue.Inconclusive) {
+				if asked != tt.asked || o.Verdict != tt.want || o.Retryable != (tt.want == catalogue.Inconclusive) {
 					t.Errorf("the server received %q, and the outcome is %+v", asked, o)
 				}
 			})
 		})
+	}
+}
+
+func TestExplain(t *testing.T) {
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{nil, "nothing wrong"},
+		{errors.New("oh"), "oh"},
+		{&driver.SessionEndError{Cause: "it exited"}, "it exited"},
+		{
+			&driver.SessionEndError{Cause: "it exited", Stderr: []string{"a", "b"}},
+			"it exited; its last lines on stderr:\n  a\n  b",
+		},
+	}
+	for _, tt := range tests {
+		if got := Explain(tt.err).Error(); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/report"
-	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Wire is what was sent and received in every session of the run.
@@ -188,40 +186,6 @@ func (w Wire) allLines() (out Messages) {
 // Negotiated returns the messages of sessions that negotiated the revision.
 func (m Messages) Negotiated(revision string) Messages {
 	return m.Filter(m.Kind, func(x Message) bool { return x.Session.NegotiatedRevision() == revision })
-}
-
-// directions are the directions of frames in reports.
-var directions = map[driver.Side]report.Direction{
-	driver.FromClient: report.Sent, driver.FromServer: report.Received, driver.StatusOnly: report.Received,
-	driver.SessionEvent: report.Event,
-}
-
-func lineOf(session string, f *driver.Frame) report.Line {
-	raw := f.Raw.Bytes()
-	if f.RoundTrip != nil && f.Side == driver.StatusOnly {
-		raw = f.RoundTrip.Response().Body.Bytes()
-	}
-	l := report.NewLine(directions[f.Side], raw)
-	l.Session, l.Seconds, l.Part = session, report.RoundMillis(f.At.Seconds()), f.InBatch
-	last := text.Excerpt(f.Stderr, report.MaxEvidenceLines)
-	l.Truncated = l.Truncated || len(last) < len(f.Stderr)
-	for _, stderr := range last {
-		l.Stderr = append(l.Stderr, report.ClipLine([]byte(stderr)))
-		l.Truncated = l.Truncated || report.IsTooLong([]byte(stderr))
-	}
-	switch {
-	case f.RoundTrip == nil:
-	case f.Side == driver.FromClient:
-		l.HTTP = f.RoundTrip.RequestLine()
-	case f.Side == driver.StatusOnly, f.Side == driver.FromServer && f.Event == nil:
-		l.HTTP = f.RoundTrip.StatusLine()
-	case f.Side == driver.FromServer:
-		l.HTTP = "event"
-		if f.Event.HasID {
-			l.HTTP += "; id: " + f.Event.ID
-		}
-	}
-	return l
 }
 
 // FrameID returns the decoded id of a frame; Absent when it has none.

@@ -1,42 +1,99 @@
 package check
 
 import (
-	"strings"
+	"context"
+	"fmt"
+	"io"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-func TestClipLine(t *testing.T) {
-	tests := map[string]struct{ text, want string }{
-		"short":              {"{}", "{}"},
-		"the maximum length": {strings.Repeat("x", 2000), strings.Repeat("x", 2000)},
-		"longer": {strings.Repeat("x", 2000) + "0123456789",
-			strings.Repeat("x", 1800) + " … (10 bytes left out) … " + strings.Repeat("x", 190) + "0123456789"},
-		"characters of two bytes": {"a" + strings.Repeat("é", 1000),
-			"a" + strings.Repeat("é", 899) + " … (1 bytes left out) … " + strings.Repeat("é", 100)},
+// TestLooksLikeMessage checks that JSON is meant as a message if it has a member jsonrpc, answers a request, or has a
+// method that servers use.
+func TestLooksLikeMessage(t *testing.T) {
+	asked := requestsByID{driver.IDKey([]byte("7")): {}}
+	tests := map[string]bool{
+		`{"jsonrpc":"1.0"}`:                true,
+		`{"id":7,"result":{}}`:             true,
+		`{"id":8,"result":{}}`:             false,
+		`{"result":"ok"}`:                  false,
+		`{"method":"notifications/x"}`:     true,
+		`{"method":"GET","id":7}`:          false,
+		`{"heartbeat":1}`:                  false,
+		`[{"jsonrpc":"2.0","result":{}}]`:  true,
+		`[{"id":7,"error":{}},{"at":"x"}]`: false,
+		`["info","ready"]`:                 false,
+		`[]`:                               true, // an empty batch
+		`7`:                                false,
 	}
-	for name, tt := range tests {
-		if got := report.ClipLine([]byte(tt.text)); got != tt.want {
-			t.Errorf("%s:\nwant %q\n got %q", name, tt.want, got)
-		}
-		if l := report.NewLine(report.Sent, []byte(tt.text)); l.Truncated != (l.Text != tt.text) {
-			t.Errorf("%s: truncated is %v", name, l.Truncated)
+	for raw, want := range tests {
+		line := &driver.Frame{Kind: driver.Array, Raw: driver.Text("[" + raw + "]")}
+		if got := (Message{Frame: line.Messages()[0], requests: asked}).LooksLikeMessage(); got != want {
+			t.Errorf("%s: got %v", raw, got)
 		}
 	}
 }
 
-// TestDirections checks that every side of a frame has a direction.
-func TestDirections(t *testing.T) {
-	want := map[driver.Side][2]string{
-		driver.FromClient: {"→", "sent"}, driver.FromServer: {"←", "received"},
-		driver.StatusOnly: {"←", "received"}, driver.SessionEvent: {"·", "event"},
+// TestLinesEnd checks that lines after the end of stdin belong to the shutdown.
+func TestLinesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+			io.WriteString(out, "first words\n")
+			io.Copy(io.Discard, in)
+			io.WriteString(out, "last words\n")
+			return 0
+		}
+		s, err := driver.Start(t.Context(), driver.Target{Serve: serve}, driver.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Sleep(time.Second)
+		s.Close()
+		lines := Wire{Sessions: []*driver.Session{s}}.Lines().List
+		if len(lines) != 1 || lines[0].Raw.String() != "first words" || len(s.ReceivedSince(0)) != 2 {
+			t.Errorf("got %v of %v", lines, s.ReceivedSince(0))
+		}
+	})
+}
+
+// TestCapLines checks that the beginning and the end of long evidence are kept, and that no gap replaces a single line.
+func TestCapLines(t *testing.T) {
+	for _, n := range []int{0, report.MaxEvidenceLines, report.MaxEvidenceLines + 1, report.MaxEvidenceLines + 2,
+		1000} {
+		var lines []report.Line
+		for i := range n {
+			lines = append(lines, report.Line{Text: fmt.Sprint(i)})
+		}
+		got := report.CapLines(lines)
+		switch {
+		case n <= report.MaxEvidenceLines+1:
+			if len(got) != n {
+				t.Errorf("of %d lines %d are kept", n, len(got))
+			}
+		case len(got) != report.MaxEvidenceLines+1, got[0].Text != "0", got[report.MaxEvidenceLines].Text != fmt.Sprint(
+			n-1),
+			got[report.MaxEvidenceLines/4].Text != fmt.Sprintf("%d lines left out",
+				n-report.MaxEvidenceLines), !got[report.MaxEvidenceLines/4].Truncated:
+			t.Errorf("of %d lines these are kept: %v", n, got)
+		}
 	}
-	for side, way := range want {
-		l := report.NewLine(directions[side], nil)
-		if got := [2]string{l.Arrow, string(l.Direction)}; got != way {
-			t.Errorf("side %d: got %v, want %v", side, got, way)
+}
+
+func TestFrameID(t *testing.T) {
+	texts := map[string]string{"7": "7", `"a"`: `"a"`, "null": "null", "": "nothing: the member is missing"}
+	for raw, want := range texts {
+		f := &driver.Frame{}
+		if raw != "" {
+			f.ID = []byte(raw)
+		}
+		if diff := cmp.Diff(want, Show(FrameID(f))); diff != "" {
+			t.Errorf("%s: %s", raw, diff)
 		}
 	}
 }

@@ -290,7 +290,7 @@ func markRunsOnce(err error) bool {
 	if !errors.As(err, &ended) {
 		return false
 	}
-	ended.Cause = check.RunsOncePrefix + ended.Cause
+	ended.Cause = driver.RunsOncePrefix + ended.Cause
 	return true
 }
 

@@ -1,7 +1,7 @@
 // Package driver connects to a server under test and exchanges raw JSON-RPC with it, over stdio or HTTP.
 //
 // It starts processes, records every byte of both directions with its time, answers the server's requests, limits the
-// memory and the time that a server can cost, and ends what it started. It records and never judges: package check and
+// memory and the time that a server can cost, and ends what it started. It records and never judges: package engine and
 // the checks decide what a response is worth. It is the only package that touches processes and sockets.
 //
 // Begin with Target, which says how the server is reached, Session, one connection to it, and Frame, one message in the

@@ -234,6 +234,9 @@ func (r *record) IsAlive() bool {
 // CleanExit is the cause of a session end when the server exited by itself with status 0.
 var CleanExit = "the server " + Exit{}.String()
 
+// RunsOncePrefix begins the message about a server whose later processes all exit at once.
+const RunsOncePrefix = "no session could be opened after the first one, as if the server could run only once: "
+
 // SessionEndError says that the session is over.
 type SessionEndError struct {
 	// Cause is why, such as "the server exited with status 3", or CleanExit.

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
@@ -32,12 +33,12 @@ func runPlan(t *testing.T, s Server, o options, selected catalogue.Selector) err
 		return err
 	}
 	server := found.Server
-	plan := check.Plan(suites.Implemented(), suites.Checks(), server, selected)
+	plan := engine.Plan(suites.Implemented(), suites.Checks(), server, selected)
 	if len(plan) == 0 {
 		found.Close()
 		return fmt.Errorf("there is nothing to check: nothing that is selected applies to %s", server.Revision)
 	}
-	execution := check.Execute(ctx, target, server, plan, check.Options{
+	execution := engine.Execute(ctx, target, server, plan, engine.Options{
 		Calls: o.calls, Examples: o.arguments, Profile: o.profile, DiscoverySession: found.Session,
 		UnusedSession: found.Unused,
 		Credentials:   check.Credentials{Bearer: bearerToken(o)}, SDKs: suites.SDKs(),
@@ -110,7 +111,7 @@ func bearerToken(o options) string {
 }
 
 // runAreas runs a subtest for each area of a plan, and in it one for each of its cases.
-func runAreas(t *testing.T, plan []check.Case, visit func(t *testing.T, i int)) {
+func runAreas(t *testing.T, plan []engine.Case, visit func(t *testing.T, i int)) {
 	for begin := 0; begin < len(plan); {
 		end := begin
 		for end < len(plan) && plan[end].Area() == plan[begin].Area() {

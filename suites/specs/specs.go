@@ -1,7 +1,7 @@
 // Package specs runs a plan as Ginkgo specs, with a spec for each requirement.
 //
 // It is the only package that imports Ginkgo, which registers flags and keeps its tree in package variables. A program
-// that tests a server by itself calls check.Execute instead. Begin with Run. The verdicts are those of package check;
+// that tests a server by itself calls engine.Execute instead. Begin with Run. The verdicts are those of package engine;
 // Ginkgo has no influence on them.
 package specs
 
@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
@@ -27,10 +28,10 @@ import (
 // Run runs the plan and calls visit with each result, as Execution.EachResult does, with a Ginkgo spec for each case.
 // An error is a fault of mcpcheck; every result is visited nevertheless. Run is not safe for concurrent use.
 func Run(
-	ctx context.Context, target driver.Target, server *check.Server, plan []check.Case, options check.Options,
+	ctx context.Context, target driver.Target, server *check.Server, plan []engine.Case, options engine.Options,
 	visit func(report.Result),
-) (o check.RunOutcome, err error) {
-	execution := check.Execute(ctx, target, server, plan, options)
+) (o engine.RunOutcome, err error) {
+	execution := engine.Execute(ctx, target, server, plan, options)
 	var specs sync.WaitGroup
 	specs.Go(func() { err = runSpecs(plan, execution.Result) })
 	o = execution.EachResult(visit)
@@ -41,7 +42,7 @@ func Run(
 // runSpecs runs the plan as Ginkgo specs: a container for each area, with a spec for each requirement that waits for
 // its result. It returns an error if Ginkgo panics. Ginkgo handles SIGINT and SIGTERM from then on; a program that
 // wants to handle them resets them afterwards.
-func runSpecs(plan []check.Case, result func(i int) report.Result) (err error) {
+func runSpecs(plan []engine.Case, result func(i int) report.Result) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("mcpcheck failed: %v\n%s", r, debug.Stack())
@@ -65,7 +66,7 @@ func runSpecs(plan []check.Case, result func(i int) report.Result) (err error) {
 }
 
 // areasOf returns the areas of a plan, in its order.
-func areasOf(plan []check.Case) (areas []string) {
+func areasOf(plan []engine.Case) (areas []string) {
 	for _, c := range plan {
 		if !slices.Contains(areas, c.Area()) {
 			areas = append(areas, c.Area())
@@ -75,7 +76,7 @@ func areasOf(plan []check.Case) (areas []string) {
 }
 
 // addSpec adds a spec for a requirement, with its level as a label.
-func addSpec(c check.Case, result func() report.Result) {
+func addSpec(c engine.Case, result func() report.Result) {
 	ginkgo.It(c.ID, ginkgo.Label(c.Level.In(c.JudgedBy).String()), func(ginkgo.SpecContext) {
 		switch r := result(); r.Verdict {
 		case catalogue.Skip, catalogue.Inconclusive:

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -20,12 +20,12 @@ func TestRunSpecs(t *testing.T) {
 			t.Skipf("Ginkgo does not run with -%s", f.Name) // Ginkgo ends the program then
 		}
 	})
-	var plan []check.Case
+	var plan []engine.Case
 	must := catalogue.ByRevision[catalogue.Level]{
 		Values: map[string]catalogue.Level{catalogue.NewestLegacy: catalogue.Must},
 	}
 	for id := range strings.FieldsSeq("a/one b/two a/three b/four b/five") {
-		plan = append(plan, check.Case{Requirement: &catalogue.Requirement{ID: id, Level: must},
+		plan = append(plan, engine.Case{Requirement: &catalogue.Requirement{ID: id, Level: must},
 			JudgedBy: catalogue.NewestLegacy})
 	}
 	for range 2 { // as with --protocol all
@@ -46,7 +46,7 @@ func TestRunSpecs(t *testing.T) {
 
 // TestRunSpecsPanics checks that a panic while Ginkgo runs is an error, and does not end the program.
 func TestRunSpecsPanics(t *testing.T) {
-	err := runSpecs([]check.Case{{}}, nil)
+	err := runSpecs([]engine.Case{{}}, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "mcpcheck failed: ") {
 		t.Errorf("got %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -128,7 +128,7 @@ func (f *Flags) AddChecks(cmd *cobra.Command) {
 	f.AddSDK(flags)
 	flags.StringVar(&f.tentative, "tentative", ShowTentative,
 		"`MODE`: how to treat checks that are new in this version: show (they do not block) or gate (they do)")
-	flags.IntVar(&f.FileKeys.Jobs, "jobs", check.DefaultJobs, "run `N` checks at a time")
+	flags.IntVar(&f.FileKeys.Jobs, "jobs", engine.DefaultJobs, "run `N` checks at a time")
 	flags.BoolVar(&f.Isolate, "isolate", false, "start a fresh process for every session")
 	flags.BoolVar(&f.Quick, "quick", false,
 		"fast subset for pre-commit: what one session can show")

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -119,8 +120,8 @@ func (v Options) DemoteTentative(r *report.Result) {
 }
 
 // PlannedCases returns the cases for a server of those checks of a catalogue that a selector selects.
-func PlannedCases(entries catalogue.Catalogue, server *check.Server, selected catalogue.Selector) []check.Case {
-	return check.Plan(entries, suites.Checks(), server, selected)
+func PlannedCases(entries catalogue.Catalogue, server *check.Server, selected catalogue.Selector) []engine.Case {
+	return engine.Plan(entries, suites.Checks(), server, selected)
 }
 
 // maxSetBytes is the size limit of a requirement set.

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -79,12 +80,12 @@ func shardFromCI(of string, env func(string) string) (index, n string, err error
 }
 
 // Cases returns the cases planned for a server: all of them, or those of the shard.
-func (v Options) Cases(server *check.Server) []check.Case {
+func (v Options) Cases(server *check.Server) []engine.Case {
 	plan := PlannedCases(v.BuiltCatalogue(), server, v.Selector)
 	if v.Shard == nil {
 		return plan
 	}
-	return check.FilterPlan(plan, v.CoveredCatalogue())
+	return engine.FilterPlan(plan, v.CoveredCatalogue())
 }
 
 // CoveredCatalogue returns the requirements whose coverage the report counts: all of them, or those that belong to the

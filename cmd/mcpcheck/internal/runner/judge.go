@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
@@ -43,16 +43,16 @@ func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
 		Target:  head.Target,
 		Profile: profile, Started: head.Opened, Recorded: true,
 	}
-	by := check.GroupByRevision(sessions)
+	by := engine.GroupByRevision(sessions)
 	if len(by) == 0 {
 		return exit.Usagef("no session in %s has agreed on a revision that is known; there is nothing to judge by",
 			paths[0])
 	}
 	unasked := 0
 	for _, revision := range slices.Sorted(maps.Keys(by)) {
-		server := check.RecordedServer(head.Target.Transport, by[revision])
+		server := engine.RecordedServer(head.Target.Transport, by[revision])
 		plan := config.PlannedCases(suites.Implemented(), server, selector)
-		results, left := check.JudgeRecorded(server, plan, by[revision], check.Options{
+		results, left := engine.JudgeRecorded(server, plan, by[revision], engine.Options{
 			Profile: profile, SDKs: suites.SDKs(), GateSDKs: f.FileKeys.SDK == config.GateSDK,
 		})
 		unasked += left
@@ -61,7 +61,7 @@ func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
 			Requested: revision, Revision: revision, Set: config.CurrentSet(revision).Info(),
 		})
 		rep.Coverage = append(rep.Coverage,
-			check.NewCoverage(suites.All(), suites.Checks(), server, selector, results))
+			engine.NewCoverage(suites.All(), suites.Checks(), server, selector, results))
 		rep.Results = append(rep.Results, results...)
 	}
 	rep.Counts = report.Count(rep.Results)

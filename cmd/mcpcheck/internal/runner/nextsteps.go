@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
@@ -17,7 +17,7 @@ import (
 // checks that trigger it, which may be the whole run.
 func repeatCommand(v config.Options, t *target.Target, r report.Result) string {
 	words := []string{"mcpcheck", "run"}
-	if !slices.Contains(r.TriggeredBy, check.WholeRun) {
+	if !slices.Contains(r.TriggeredBy, engine.WholeRun) {
 		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.TriggeredBy...), ","))
 	}
 	if v.Protocol != config.ProtocolAuto { // of all revisions, only the one of the result

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -43,7 +43,7 @@ func TestRepeatCommand(t *testing.T) {
 	v := config.Options{File: config.File{Protocol: "auto"}}
 	for want, provokers := range map[string][]string{
 		"mcpcheck run --only ping/server-ping-rate,ping/prompt,tools/list-works": {"ping/prompt", "tools/list-works"},
-		"mcpcheck run": {check.WholeRun},
+		"mcpcheck run": {engine.WholeRun},
 	} {
 		watch := report.Result{ID: "ping/server-ping-rate", TriggeredBy: provokers}
 		if got := repeatCommand(v, &target.Target{Redactor: (&redact.Secrets{}).Redactor()}, watch); got != want {

@@ -29,6 +29,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
@@ -113,12 +114,12 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 	}
 	j.showStart(server, plan)
 	before := len(j.report.Results)
-	progress, of := &check.RunProgress{}, ""
+	progress, of := &engine.RunProgress{}, ""
 	if len(j.revisions) > 1 {
 		of = server.Revision
 	}
 	defer j.sinks.showProgress(j.started, of, len(plan), j.report.Server, progress)()
-	o, err := specs.Run(ctx, j.target.DriverTarget, server, plan, check.Options{
+	o, err := specs.Run(ctx, j.target.DriverTarget, server, plan, engine.Options{
 		Jobs: j.RequestedJobs, Isolate: j.Flags.Isolate, Quick: j.Flags.Quick, Seed: j.Seed,
 		Calls: j.CallPolicy, Examples: j.Arguments, ProtectedState: j.ProtectedState,
 		Profile: j.GateProfile, DiscoverySession: found.Session, UnusedSession: found.Unused,
@@ -183,7 +184,7 @@ func (j *serverRun) discover(ctx context.Context, revision string) (discovery.Fo
 }
 
 // showStart prints the server and the areas that are going to be tested.
-func (j *serverRun) showStart(server *check.Server, plan []check.Case) {
+func (j *serverRun) showStart(server *check.Server, plan []engine.Case) {
 	server.DiscoverError = cmp.Or(server.DiscoverError, j.discoverError)
 	j.report.Server = j.target.Redactor.Server(server.Info())
 	j.report.Revisions = append(j.report.Revisions, report.RevisionInfo{
@@ -195,7 +196,7 @@ func (j *serverRun) showStart(server *check.Server, plan []check.Case) {
 		j.warnOfUnsafeTools(server.Tools)
 	}
 	j.sinks.console.Begin(j.report)
-	j.sinks.console.Areas(server.Revision, areaCounts(plan, func(c check.Case) string { return c.Area() }))
+	j.sinks.console.Areas(server.Revision, areaCounts(plan, func(c engine.Case) string { return c.Area() }))
 }
 
 // warnOfUnsafeTools warns that tools are going to be called that are not read-only.
@@ -240,7 +241,7 @@ func (j *serverRun) addResult(r report.Result) report.Result {
 }
 
 // sortByPlan sorts results into the order of the plan.
-func sortByPlan(plan []check.Case, results []report.Result) {
+func sortByPlan(plan []engine.Case, results []report.Result) {
 	order := map[string]int{}
 	for i, c := range plan {
 		order[c.ID] = i
@@ -254,16 +255,16 @@ func (j *serverRun) addUntestable(server *check.Server, err error) {
 	j.report.Problem, j.report.ExitCode = j.target.ErrorText(err), report.ExitUntestable
 	server.Failure = err.Error()
 	before := len(j.report.Results)
-	for _, r := range check.UntestableResults(j.Cases(server), "the server could not be tested") {
+	for _, r := range engine.UntestableResults(j.Cases(server), "the server could not be tested") {
 		j.addResult(r)
 	}
-	j.addCoverage(server, before, check.RunOutcome{})
+	j.addCoverage(server, before, engine.RunOutcome{})
 }
 
 // addCoverage adds to the report which requirements of the server's revision the results cover, beginning with the
 // result at index from, and which tools were called.
-func (j *serverRun) addCoverage(server *check.Server, from int, o check.RunOutcome) {
-	c := check.NewCoverage(j.CoveredCatalogue(), suites.Checks(), server, j.Selector, j.report.Results[from:])
+func (j *serverRun) addCoverage(server *check.Server, from int, o engine.RunOutcome) {
+	c := engine.NewCoverage(j.CoveredCatalogue(), suites.Checks(), server, j.Selector, j.report.Results[from:])
 	c.InvalidCalls = o.InvalidCalls
 	for _, u := range o.UncalledTools {
 		u.Name, u.Reason = j.target.Redactor.Text(u.Name), j.target.Redactor.Text(u.Reason)

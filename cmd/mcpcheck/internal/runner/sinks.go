@@ -100,7 +100,7 @@ func (a *Sinks) ShowWaiting(what string, most time.Duration) (arrived func()) {
 	})
 }
 
-// progressSource is the progress of a run, as check.RunProgress has it.
+// progressSource is the progress of a run, as engine.RunProgress has it.
 type progressSource interface {
 	Completed() int
 	Area() string

@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -87,10 +87,10 @@ func TestShowProgress(t *testing.T) {
 	old := asked("initialize")
 	server := report.ServerInfo{Name: "weather"}
 	run := func(a *Sinks) (end func()) {
-		return a.showProgress(time.Now(), "", 233, server, &check.RunProgress{})
+		return a.showProgress(time.Now(), "", 233, server, &engine.RunProgress{})
 	}
 	second := func(a *Sinks) (end func()) {
-		return a.showProgress(time.Now(), "2025-06-18", 90, server, &check.RunProgress{})
+		return a.showProgress(time.Now(), "2025-06-18", 90, server, &engine.RunProgress{})
 	}
 	slow := func(a *Sinks) (end func()) { return a.showProgress(time.Now(), "", 233, server, toolProgress{}) }
 	again := func(a *Sinks) (end func()) { return a.showProgress(time.Now(), "", 233, server, startProgress{}) }

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// How many checks are tried at a time by default. The checks of a slow server spend most of their time waiting for its
+// responses, so more of them run at a time.
+const (
+	DefaultJobs    = 8
+	slowServerJobs = 4 * DefaultJobs
+)
+
+// Options say how a plan is run.
+type Options struct {
+	// Jobs is how many checks are tried at a time; 0 is a default that depends on the server.
+	Jobs int
+	// Isolate gives every check a session of its own.
+	Isolate bool
+	// Quick makes the run wait for nothing that comes late and, over stdio, use one session only.
+	Quick bool
+	// Seed determines the random choices of checks.
+	Seed int64
+	// Calls says which tools checks may call.
+	Calls report.CallPolicy
+	// Examples are arguments by tool that the operator says are valid and harmless.
+	Examples map[string]check.M
+	// ProtectedState names the tools, prompts and resources whose requestState is protected against changes.
+	ProtectedState []string
+	Profile        catalogue.Profile
+	// DiscoverySession is the session of discovery, which checks may use; may be nil.
+	DiscoverySession *driver.Session
+	// UnusedSession is an established session that nothing has used yet; may be nil.
+	UnusedSession *driver.Session
+	// GracePeriod is how long running checks may take to end once the context has ended; 0 is 5 s.
+	GracePeriod time.Duration
+
+	Credentials check.Credentials
+	// Progress is kept up to date during the run; may be nil.
+	Progress *RunProgress
+
+	// SDKs are those that the run can recognise.
+	SDKs []catalogue.SDK
+	// GateSDKs makes known deviations of SDKs count against the exit code under every profile.
+	GateSDKs bool
+}
+
+// sessionLimit returns how many pooled sessions are in use at a time. Over stdio requests are fast and processes are
+// slow to start, so jobs share few sessions; over HTTP a session is cheap and a request may be slow.
+func (o Options) sessionLimit(target driver.Target) int {
+	switch {
+	case o.hasSingleSession(target):
+		return 1
+	case target.Site != nil:
+		return o.Jobs
+	}
+	return max(1, o.Jobs/4)
+}
+
+// hasSingleSession reports whether a run has one session: a quick one over stdio, where each session is a process.
+func (o Options) hasSingleSession(target driver.Target) bool { return o.Quick && target.Site == nil }
+
+// jobsFor returns how many checks are tried at a time: as many as requested or, for 0, a number that suits the server.
+func jobsFor(server *check.Server, asked int) int {
+	switch {
+	case asked > 0:
+		return asked
+	case server.IsSlow():
+		return slowServerJobs
+	}
+	return DefaultJobs
+}
+
+// newRun returns the run of a plan with these options, without a pool.
+func newRun(o Options, target driver.Target) *attempt.Run {
+	return &attempt.Run{
+		Target: target, Jobs: o.Jobs, Isolate: o.Isolate, HasSingleSession: o.hasSingleSession(target),
+		Calls: o.Calls, Examples: o.Examples, ProtectedState: o.ProtectedState, DiscoverySession: o.DiscoverySession,
+	}
+}
