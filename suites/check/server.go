@@ -92,6 +92,9 @@ func OfferedRevision(r driver.Reply) (newest string) {
 // IsSlow reports whether the server takes SlowLatency or longer for each response.
 func (s *Server) IsSlow() bool { return s.Latency >= timing.SlowLatency }
 
+// IsQuick reports whether the server answers so quickly that dozens of requests cost nothing.
+func (s *Server) IsQuick() bool { return s.Latency <= timing.QuickLatency }
+
 // Declares reports whether the server has declared a capability.
 func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }
 

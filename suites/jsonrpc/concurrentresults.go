@@ -2,11 +2,16 @@ package jsonrpc
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
@@ -82,4 +87,71 @@ func resultText(r driver.Reply) string {
 		return ""
 	}
 	return string(text.CompactJSON(r.Result()))
+}
+
+// expectOwnOutcomes sends requests that are served and requests that are refused, all at the same time and in both
+// orders. It requires a response under each id, and of the kind that the request has alone: an answer that comes late
+// must not get the id of the request that came last.
+func expectOwnOutcomes(t *check.T, valid, refused []requests.Request, named bool) {
+	s := t.Session()
+	for i, r := range refused {
+		refused[i].Reply = invalid.TryInvalid(t, s, r.Method, r.Params)
+	}
+	refused = slices.DeleteFunc(refused, func(r requests.Request) bool { return r.Reply.Error() == nil })
+	if len(refused) == 0 || len(valid) == 0 {
+		return
+	}
+	for round, all := range [][]requests.Request{slices.Concat(refused, valid), slices.Concat(valid, refused)} {
+		mark := s.Mark()
+		var sent []driver.Pending
+		for i, r := range all {
+			if named && i%2 == 0 {
+				id := fmt.Sprintf("%s%d-%d-%d", invalid.PipelinedIDPrefix, mark, round, i)
+				sent = append(sent, s.RequestWithID(id, r.Method, r.Params))
+			} else {
+				sent = append(sent, s.Request(r.Method, r.Params))
+			}
+		}
+		for i, e := range awaitOutcomes(t, s, mark, sent) {
+			e.RequireNotBlocked(t)
+			expectID(t, driver.Reply{}, e) // errors are allowed, since there may be a rate limit
+			other := otherOutcome(e.Reply, all[i], all)
+			t.DecidedBy(e).Expect(other == "").To(check.BeTrue("the answer to "+all[i].Method, "that to %s", other))
+		}
+	}
+}
+
+// otherOutcome returns the method of another request whose kind of answer a request has got; empty if it may be its own.
+func otherOutcome(r driver.Reply, request requests.Request, all []requests.Request) string {
+	if r.Result() == nil || outcomeKind(r) == outcomeKind(request.Reply) {
+		return ""
+	}
+	for _, other := range all {
+		if other.Method != request.Method && outcomeKind(other.Reply) == outcomeKind(r) {
+			return other.Method
+		}
+	}
+	return ""
+}
+
+// outcomeKind names the members of a result by which results of different methods differ.
+func outcomeKind(r driver.Reply) string {
+	members := slices.Sorted(maps.Keys(r.Result()))
+	return strings.Join(slices.DeleteFunc(members, func(member string) bool {
+		return slices.Contains([]string{"_meta", "nextCursor", "resultType", "ttlMs", "cacheScope", "isError",
+			"structuredContent", "description"}, member)
+	}), " ")
+}
+
+// awaitOutcomes returns what was received for requests in flight, up to the first without a response. Where a request
+// has two of them, the answer to another one may have its id, which another check reports.
+func awaitOutcomes(t *check.T, s *driver.Session, mark int, sent []driver.Pending) (all []invalid.IDProbeResult) {
+	for _, p := range sent {
+		e := invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
+		if all = append(all, e); !e.Reply.Answered() {
+			break
+		}
+	}
+	transcript.SkipIfAnswersTwice(t, s)
+	return all
 }

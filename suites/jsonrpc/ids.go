@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
@@ -40,11 +41,15 @@ var idChecks = check.Suite{
 		if isIDIgnored(invalid.StringIDs(t), invalid.IntegerIDs(t)) {
 			t.Yield("integers are not repeated either")
 		}
+		valid := requests.Valid(t)
 		expectIDs(t, invalid.StringIDs(t))
 		expectIDs(t, invalid.OtherIDProbes(t, t.Session(), "string")...)
+		expectIDs(t, idProbesOfEachMethod(t, t.Session(), valid, "string")...)
+		expectIDs(t, invalid.ManyIDs(t, "string"))
 	}),
 
 	"jsonrpc/response-id-falsy-values": check.Probe(func(t *check.T) {
+		valid := requests.Valid(t)
 		var ids []any
 		if invalid.IntegerIDs(t).AllServed() {
 			ids = append(ids, 0)
@@ -63,6 +68,7 @@ var idChecks = check.Suite{
 			// An id may be used only once in a session.
 			expectIDs(t, invalid.OtherIDProbes(t, t.Session(check.ForInvalidInput), "falsy")...)
 		}
+		expectReusedIDs(t, valid, ids)
 	}),
 
 	"jsonrpc/response-id-unicode": check.Probe(func(t *check.T) {
@@ -84,6 +90,7 @@ var idChecks = check.Suite{
 			t.Yield("integers are not served as ids")
 		}
 		named, valid := invalid.StringIDs(t).AllServed(), toolcall.ValidCalls(t).List
+		ofEachMethod, refused := requests.Valid(t), requests.Refused(t)
 		s := t.Session()
 		kinds := invalid.ReadOnlyRequests(t, s)
 		mark := s.Mark()
@@ -99,14 +106,14 @@ var idChecks = check.Suite{
 				all = append(all, s.Request(q.Method, q.Params))
 			}
 		}
-		for i, p := range all {
-			e := invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
+		for i, e := range awaitOutcomes(t, s, mark, all) {
 			e.RequireNotBlocked(t)
 			expectID(t, queries[i].UsualReplyDuring(t, s, e), e)
 			mistaken := queries[i].MismatchReason(e.Reply, queries)
-			t.DecidedBy(e).Expect(mistaken == "").To(check.BeTrue("the answer to "+p.Method, "%s", mistaken))
+			t.DecidedBy(e).Expect(mistaken == "").To(check.BeTrue("the answer to "+queries[i].Method, "%s", mistaken))
 		}
 		expectOwnResults(t, valid, named)
+		expectOwnOutcomes(t, ofEachMethod, refused, named)
 	}),
 
 	"jsonrpc/server-request-id-type": check.Watch(func(t *check.T, w check.Wire) {
@@ -149,9 +156,47 @@ func integerIDProbes(t *check.T) []invalid.IDProbeResults {
 	if !all[0].AllServed() {
 		return all
 	}
-	return append(all, check.Step(t, "integer ids of other requests", func(t *check.T) []invalid.IDProbeResults {
-		return invalid.OtherIDProbes(t, t.Session(), "integer")
+	valid := requests.Valid(t)
+	all = append(all, check.Step(t, "integer ids of other requests", func(t *check.T) []invalid.IDProbeResults {
+		s := t.Session()
+		return append(invalid.OtherIDProbes(t, s, "integer"), idProbesOfEachMethod(t, s, valid, "integer")...)
 	})...)
+	return append(all, invalid.ManyIDs(t, "integer"))
+}
+
+// idProbesOfEachMethod sends a request of each method that the server serves, with ids of a kind.
+func idProbesOfEachMethod(t *check.T, s *driver.Session, valid []requests.Request,
+	kind string) (all []invalid.IDProbeResults) {
+	for n, request := range valid {
+		q := invalid.ReadOnlyRequest{Method: request.Method, Params: request.Params, UsualReply: request.Reply}
+		all = append(all, q.ProbeIDsOfKind(t, s, kind, invalid.OtherProbeCount+n))
+	}
+	return all
+}
+
+// expectReusedIDs requires a request of each method to be answered under each of some ids, although earlier requests
+// had them. A server may refuse an id that was used before: then another one is refused the second time as well.
+func expectReusedIDs(t *check.T, valid []requests.Request, ids []any) {
+	s := t.Session(check.ForInvalidInput)
+	for _, request := range valid {
+		probe := func(id any) invalid.IDProbeResult {
+			mark := s.Mark()
+			return invalid.AwaitWithBarrier(s, mark, s.RequestWithID(id, request.Method, request.Params),
+				timing.ShortWait)
+		}
+		usual := invalid.IDProbeResults{UsualReply: request.Reply}
+		for _, id := range ids {
+			e := probe(id)
+			if usual.List = []invalid.IDProbeResult{e}; usual.AllServed() {
+				continue
+			}
+			other := s.NextID()
+			probe(other)
+			if usual.List = []invalid.IDProbeResult{probe(other)}; usual.AllServed() {
+				expectID(t, request.Reply, e)
+			}
+		}
+	}
 }
 
 // expectIDs requires a response under every id.

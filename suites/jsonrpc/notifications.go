@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -21,13 +22,18 @@ var notificationChecks = check.Suite{
 	}),
 
 	"jsonrpc/unknown-notification-ignored": check.Probe(func(t *check.T) {
-		s := t.Session()
-		check.RequestNoOp(t, s) // what the handshake brought is not a reaction
-		mark := s.Mark()
-		s.Notify("notifications/mcpcheck/unknown", nil)
-		_, err := s.Barrier(mark)
-		invalid.ExpectAlive(t, err)
-		invalid.ExpectIgnored(t, s, mark)
+		form := func(note check.M) check.Subject { return check.NamedSubject(check.Show(note)) }
+		check.Each(t, unknownNotifications, form, func(t *check.T, note check.M) {
+			s := t.Session()
+			check.RequestNoOp(t, s) // what the handshake brought is not a reaction
+			mark := s.Mark()
+			note = maps.Clone(note)
+			note["jsonrpc"] = "2.0"
+			s.SendJSON(note)
+			_, err := s.Barrier(mark)
+			invalid.ExpectAlive(t, err)
+			invalid.ExpectIgnored(t, s, mark)
+		})
 	}),
 
 	"jsonrpc/request-method-without-id": check.Probe(func(t *check.T) {
@@ -63,6 +69,16 @@ var notificationChecks = check.Suite{
 			t.Expect(m.ID == nil).To(check.BeTrue("no id", "id %s", m.ID))
 		})
 	}),
+}
+
+// unknownNotifications are the forms in which clients send notifications that a server may not know, those of later
+// revisions among them.
+var unknownNotifications = []check.M{
+	{"method": "notifications/mcpcheck/unknown"},
+	{"method": "notifications/mcpcheck/unknown", "params": check.M{}},
+	{"method": "notifications/mcpcheck/unknown", "params": check.M{"mcpcheck": 1}},
+	{"method": "notifications/mcpcheck/unknown", "params": check.M{"_meta": protocol.UnknownMeta}},
+	{"method": "notifications/tools/mcpcheck", "params": check.M{"name": "mcpcheck"}},
 }
 
 // isHTTPRefusal reports whether the reply is an HTTP error that names no request.

@@ -67,6 +67,8 @@ const (
 	LateWindow = 1250 * time.Millisecond
 	// SlowLatency is the latency from which on a run of a server consists mostly of waiting for its responses.
 	SlowLatency = 500 * time.Millisecond
+	// QuickLatency is the latency up to which dozens of requests cost nothing.
+	QuickLatency = 150 * time.Millisecond
 )
 
 // What checks share.

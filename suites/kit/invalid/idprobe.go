@@ -3,6 +3,7 @@ package invalid
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -77,7 +78,38 @@ func IntegerIDs(t *check.T) IDProbeResults {
 
 // StringIDs are the outcomes with strings as ids. No other session uses the numbers in them as ids.
 func StringIDs(t *check.T) IDProbeResults {
-	return stepOfIDProbes(t, "string ids", "70071", "0070072", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20))
+	return stepOfIDProbes(t, "string ids", "70071", "0070072", "mcpcheck-a b",
+		strings.Repeat("mcpcheck-x", longID/len("mcpcheck-x")), "~")
+}
+
+// manyIDsPrefix is the prefix of the string ids of ManyIDs.
+const manyIDsPrefix = "mcpcheck-many-"
+
+// ManyIDs are the outcomes of fifty requests with strings, or with integers, as ids: what goes wrong with some ids only
+// shows in them. A server that takes its time is not asked for that.
+func ManyIDs(t *check.T, kind string) IDProbeResults {
+	const many = 50
+	if !t.Server.IsQuick() {
+		return IDProbeResults{}
+	}
+	return check.Step(t, "many "+kind+" ids", func(t *check.T) (all IDProbeResults) {
+		s := t.Session()
+		all.UsualReply = check.RequestNoOp(t, s)
+		for n := range many {
+			id := any(s.NextID())
+			if kind == "string" {
+				id = fmt.Sprint(manyIDsPrefix, n)
+			}
+			e := ProbeID(s, id)
+			if e.Reply.IsBusy() {
+				break
+			}
+			if all.List = append(all.List, e); !e.Reply.Answered() {
+				break
+			}
+		}
+		return all
+	})
 }
 
 func stepOfIDProbes(t *check.T, name string, ids ...any) IDProbeResults {

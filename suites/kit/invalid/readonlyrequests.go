@@ -107,30 +107,58 @@ func (q ReadOnlyRequest) MismatchReason(r driver.Reply, others []ReadOnlyRequest
 	return ""
 }
 
-// idsByKind are the ids of a kind for the nth request besides the no-op.
+// maxProbedRequests is the number of requests for which idsByKind has ids.
+const maxProbedRequests = 20
+
+// longID is the number of characters of a long id.
+const longID = 1000
+
+// idsByKind are the ids of a kind for the nth request besides the no-op: of integers, negative ones and those that need
+// more than 31, 32 or 52 bits; of strings, those with digits, one of one character and a long one.
 var idsByKind = map[string]func(n int) []any{
-	"integer": func(n int) []any { return []any{70008 + n, -2 - n, 1<<53 - 2 - n} },
+	"integer": func(n int) []any {
+		return []any{70200 + n, -1002 - n, 1<<53 - 2 - n, 1<<31 + 70280 + n, 1<<32 + 70300 + n}
+	},
 	"string": func(n int) []any {
+		long := strings.Repeat(fmt.Sprintf("mcpcheck-%d ", n), longID)
 		return []any{
-			fmt.Sprint(70073 + n), fmt.Sprintf("00700%d", 75+n), fmt.Sprintf("mcpcheck-c %d", n),
-			strings.Repeat(fmt.Sprintf("mcpcheck-%d", n), 20),
+			fmt.Sprint(70230 + n), fmt.Sprintf("00702%d", 60+n), fmt.Sprintf("mcpcheck-c %d", n), long[:longID],
+			string(rune('a' + n)),
 		}
 	},
 	"unicode": func(n int) []any { return []any{fmt.Sprintf("%d é✓😀", n)} },
-	"falsy":   func(n int) []any { return []any{0, ""}[n : n+1] },
+	"falsy":   func(n int) []any { return []any{0, ""}[n%2 : n%2+1] },
 }
 
 // OtherIDProbes are the outcomes of a list and of a call of an unknown tool, with ids of a kind.
 func OtherIDProbes(t *check.T, s *driver.Session, kind string) (all []IDProbeResults) {
 	for n, q := range ReadOnlyRequests(t, s)[1:] {
-		ask := func(id any) driver.Pending { return s.RequestWithID(id, q.Method, q.Params) }
-		came := probeIDsWith(t, s, idsByKind[kind](n), ask, s.ReplyTimeout())
-		for _, e := range came {
-			q.UsualReply = q.UsualReplyDuring(t, s, e)
-		}
-		all = append(all, IDProbeResults{UsualReply: q.UsualReply, List: came})
+		all = append(all, q.ProbeIDs(t, s, idsByKind[kind](n)))
 	}
 	return all
+}
+
+// OtherProbeCount is the number of requests in OtherIDProbes: the ids of further ones begin with it.
+const OtherProbeCount = 2
+
+// ProbeIDsOfKind are the outcomes of the nth request, counted from those of OtherIDProbes on, with ids of a kind. Of a
+// server that takes its time, each request tries one of these ids.
+func (q ReadOnlyRequest) ProbeIDsOfKind(t *check.T, s *driver.Session, kind string, n int) IDProbeResults {
+	ids := idsByKind[kind](min(n, maxProbedRequests-1))
+	if !t.Server.IsQuick() {
+		ids = ids[n%len(ids):][:1]
+	}
+	return q.ProbeIDs(t, s, ids)
+}
+
+// ProbeIDs are the outcomes of the request with these ids.
+func (q ReadOnlyRequest) ProbeIDs(t *check.T, s *driver.Session, ids []any) IDProbeResults {
+	ask := func(id any) driver.Pending { return s.RequestWithID(id, q.Method, q.Params) }
+	came := probeIDsWith(t, s, ids, ask, s.ReplyTimeout())
+	for _, e := range came {
+		q.UsualReply = q.UsualReplyDuring(t, s, e)
+	}
+	return IDProbeResults{UsualReply: q.UsualReply, List: came}
 }
 
 // PipelinedIDPrefix is the prefix of the ids that jsonrpc/pipelined-requests uses.
@@ -139,11 +167,12 @@ const PipelinedIDPrefix = "mcpcheck-pipelined-"
 // IsProbeID reports whether an id is one that OtherIDProbes or jsonrpc/pipelined-requests uses. The checks of ids judge
 // the responses to these.
 func IsProbeID(id json.RawMessage) bool {
-	if content, _ := driver.Decode(id).(string); strings.HasPrefix(content, PipelinedIDPrefix) {
+	content, _ := driver.Decode(id).(string)
+	if strings.HasPrefix(content, PipelinedIDPrefix) || strings.HasPrefix(content, manyIDsPrefix) {
 		return true
 	}
 	for _, ids := range idsByKind {
-		for n := range 2 {
+		for n := range maxProbedRequests {
 			for _, tried := range ids(n) {
 				if driver.SameID(text.CompactJSON(tried), id) {
 					return true
