@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -17,9 +18,12 @@ import (
 var ignoredChecks = check.Suite{
 	"cancellation/unknown-id-ignored": check.Probe(func(t *check.T) {
 		skipUnlessCancelledByNotification(t)
-		s := t.Session(check.ForInvalidInput)
-		check.RequestNoOp(t, s)
-		expectIgnored(t, s, s.Mark(), check.M{"requestId": "mcpcheck-none"})
+		id := func(id any) check.Subject { return check.NamedSubject("requestId " + check.Show(id)) }
+		check.Each(t, unknownIDs, id, func(t *check.T, id any) {
+			s := t.Session(check.ForInvalidInput)
+			check.RequestNoOp(t, s)
+			expectIgnored(t, s, s.Mark(), check.M{"requestId": id})
+		})
 	}),
 
 	"cancellation/completed-id-ignored": check.Probe(func(t *check.T) {
@@ -28,6 +32,11 @@ var ignoredChecks = check.Suite{
 		before := s.Mark()
 		done := check.RequestNoOp(t, s)
 		expectIgnored(t, s, before, check.M{"requestId": done.Request.ID})
+		if named := invalid.StringIDOrDefault(t, "mcpcheck-done"); named != nil {
+			before = s.Mark()
+			done = check.RequireServerReply(t, s.Await(protocol.SendNoOp(s, named)))
+			expectIgnored(t, s, before, check.M{"requestId": done.Request.ID})
+		}
 	}),
 
 	"cancellation/malformed-ignored": check.Probe(func(t *check.T) {
@@ -51,6 +60,9 @@ var ignoredChecks = check.Suite{
 		t.Expect(o.NoOpReply).To(check.BeAnswered(), "the first request after the handshake")
 	}),
 }
+
+// unknownIDs are ids of both types that no request has.
+var unknownIDs = []any{"mcpcheck-none", 987654321, -7654321, ""}
 
 // skipUnlessCancelledByNotification ends the check as skip where requests are not cancelled by notifications.
 func skipUnlessCancelledByNotification(t *check.T) {

@@ -43,6 +43,11 @@ var inFlightChecks = check.Suite{
 		}
 	}),
 
+	"cancellation/others-go-on": check.Probe(func(t *check.T) {
+		skipUnlessCancelledByNotification(t)
+		expectOthersGoOn(t)
+	}),
+
 	"cancellation/no-notifications-after-cancel": check.Probe(func(t *check.T) {
 		x := cancelSlowCall(t)
 		if !x.hadLateProgress {
@@ -51,6 +56,38 @@ var inFlightChecks = check.Suite{
 		x.requireEffect(t)
 		t.Expect(x.lateProgress).To(check.BeEmptyList[*driver.Frame]("nothing more of a request that was cancelled"))
 	}),
+}
+
+// expectOthersGoOn makes a slow call twice at the same time, and cancels the first one, requests that are not running,
+// and a request whose id has the digits of the second one. The second call has to be answered as usual.
+func expectOthersGoOn(t *check.T) {
+	call, _ := slowCall(t)
+	named := invalid.StringIDOrDefault(t, "mcpcheck-cancelled-one")
+	s := t.Session()
+	repeat := func(id any) driver.Pending {
+		if id == nil {
+			return call.Repeat(s, nil)
+		}
+		return call.RepeatWithID(s, id, nil)
+	}
+	first, second := repeat(named), repeat(nil)
+	check.RequestNoOp(t, s)
+	if check.RequireServerReply(t, s.AwaitFor(second, 0)).Answered() {
+		t.NoVerdict(check.Undecided, "%s was done before another one could be cancelled", call.Tool.Name)
+	}
+	for _, id := range append(slices.Clone(unknownIDs), string(second.ID)) {
+		s.SendJSON(check.M{"jsonrpc": "2.0", "method": cancelledMethod, "params": check.M{"requestId": id}})
+	}
+	s.Cancel(first, "mcpcheck wants the other one")
+	r := check.RequireServerReply(t, s.AwaitLongRunning(second))
+	isUsual := func(r driver.Reply) bool { return r.Answered() && protocol.SameKind(r, call.Reply) }
+	if !isUsual(r) {
+		if again := check.RequireServerReply(t, s.AwaitLongRunning(repeat(nil))); !isUsual(again) {
+			t.NoVerdict(check.Undecided, "%s is not answered in the same way each time", call.Tool.Name)
+		}
+	}
+	t.DecidedBy(r).Expect(isUsual(r)).To(check.BeTrue(
+		"the usual answer to a call that was not cancelled", "%s", check.Got(r)))
 }
 
 // countResponses counts the responses to a request. Copies on a GET stream do not count.

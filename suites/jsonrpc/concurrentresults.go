@@ -121,7 +121,8 @@ func expectOwnOutcomes(t *check.T, valid, refused []requests.Request, named bool
 	}
 }
 
-// otherOutcome returns the method of another request whose kind of answer a request has got; empty if it may be its own.
+// otherOutcome returns the method of another request whose kind of answer a request has got; empty if it may be its
+// own.
 func otherOutcome(r driver.Reply, request requests.Request, all []requests.Request) string {
 	if r.Result() == nil || outcomeKind(r) == outcomeKind(request.Reply) {
 		return ""

@@ -1,6 +1,9 @@
 package logging
 
 import (
+	"slices"
+	"time"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
@@ -102,8 +105,8 @@ type levelLogs struct {
 	logs  []*driver.Frame
 }
 
-// callAtLevels calls a tool that logs at the levels debug, error and emergency, in this order. If no tool logs anything
-// below emergency, it ends the check.
+// callAtLevels calls a tool that logs at the level debug, and then at the levels of levelsToTry. If no tool logs
+// anything below emergency, it ends the check.
 func callAtLevels(t *check.T) logsByLevel {
 	if t.Server.Sessionless && !t.IsModern() {
 		t.Skip(check.NotOffered, noSessionsReason)
@@ -130,7 +133,11 @@ func callAtLevels(t *check.T) logsByLevel {
 		if t.IsModern() {
 			all.after = logsOf(t, s, all.logger, nil)
 		}
-		for _, level := range []string{"error", "emergency"} {
+		begin := time.Now()
+		for _, level := range levelsToTry() {
+			if time.Since(begin) > maxLevels && len(all.levels) > minLevels {
+				break
+			}
 			all.levels = append(all.levels, logsAt(t, s, all.logger, level))
 		}
 		switch {
@@ -141,6 +148,22 @@ func callAtLevels(t *check.T) logsByLevel {
 		}
 		return all
 	})
+}
+
+const (
+	// maxLevels is how long the levels may take altogether, after minLevels of them were tried.
+	maxLevels = 3 * time.Second
+	minLevels = 2
+)
+
+// levelsToTry returns the levels above debug in the order in which they are tried: first two that are far from each
+// other, then all others, since a server may have any two of them the other way round.
+func levelsToTry() []string {
+	first := []string{"error", "emergency"}
+	others := slices.DeleteFunc(slices.Clone(toolcall.LogLevels[1:]), func(level string) bool {
+		return slices.Contains(first, level)
+	})
+	return append(first, others...)
 }
 
 // hasLowerLevel reports whether log messages include one below the highest level.

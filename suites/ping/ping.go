@@ -53,6 +53,7 @@ var Checks = check.Suite{
 	}),
 
 	"ping/during-long-request": check.Probe(func(t *check.T) {
+		plain := plainPing(t)
 		var slow []toolcall.ToolCall
 		for _, c := range toolcall.ValidCalls(t).List {
 			if c.IsLong {
@@ -69,6 +70,9 @@ var Checks = check.Suite{
 		check.Each(t, slow, tool, func(t *check.T, c toolcall.ToolCall) {
 			t.Expect(c.PingAnsweredFirst).To(check.BeTrue("ping answered while the tool runs",
 				"its answer after that of the tool, which took %v", c.Duration))
+			if c.PingReply.Result() == nil && plain.Result() != nil && !c.PingReply.IsBusy() {
+				t.Expect(c.PingReply).To(check.BeResult(), "ping while %s runs", c.Tool.Name)
+			}
 		})
 	}),
 

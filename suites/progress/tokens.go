@@ -1,17 +1,20 @@
 package progress
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // tokenChecks are the checks of progress tokens.
 var tokenChecks = check.Suite{
-	"progress/known-token": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+	"progress/known-token": check.WatchWithSetup(reportEach, func(t *check.T, w check.Wire) {
 		check.Each(t, reports(t, w), (*transcript.ProgressNotification).Subject,
 			func(t *check.T, r *transcript.ProgressNotification) {
 				switch {
@@ -54,15 +57,15 @@ var tokenChecks = check.Suite{
 	}),
 
 	"progress/token-types-accepted": check.Probe(func(t *check.T) {
-		s := t.Session()
-		method, params := s.NoOp()
-		if t.Send(s, method, params).Result() == nil {
-			t.Yield("it is not served without a token either")
-		}
-		for _, token := range []any{"mcpcheck-a", 70101} {
-			r := t.Send(s, method, check.M{"_meta": check.M{"progressToken": token}})
-			t.Expect(r).To(check.BeResult(), "%s with the token %v", method, token)
-		}
+		requests.EachValid(t, func(t *check.T, request requests.Request) {
+			s := t.Session()
+			usual := protocol.AskFunc(t, s, request.Method, request.Params)
+			for _, token := range []any{"mcpcheck-a", 70101, 0, ""} {
+				with := protocol.AskFunc(t, s, request.Method, request.With(check.M{"progressToken": token}))
+				r, _ := protocol.Compare(t, protocol.SameSuccess, request.Reply, usual, with)
+				t.Expect(r).To(check.BeResult(), "%s with the token %s", request.Method, check.Show(token))
+			}
+		})
 	}),
 }
 
@@ -92,7 +95,32 @@ func usesBothTokenTypes(t *check.T) bool {
 	})
 }
 
-func callWithTokens(t *check.T) { usesBothTokenTypes(t) }
+// callWithTokens makes sure that there are requests of each method with tokens of both types, so that watches see under
+// which token the server reports their progress.
+func callWithTokens(t *check.T) {
+	requestWithTokens(t)
+	usesBothTokenTypes(t)
+}
+
+// requestWithTokens sends a request of each method that the server serves with a number and with a string as token.
+func requestWithTokens(t *check.T) {
+	valid := requests.Valid(t)
+	check.Step(t, "requests with tokens of both types", func(t *check.T) bool {
+		s := t.Session()
+		for n, request := range valid {
+			for _, token := range []any{70400 + n, fmt.Sprint(70440 + n)} {
+				t.Send(s, request.Method, request.With(check.M{"progressToken": token}), check.AllowSilence)
+			}
+		}
+		return true
+	})
+}
+
+// reportEach calls tools, and sends requests of all other methods with tokens.
+func reportEach(t *check.T) {
+	toolcall.CallTools(t)
+	requestWithTokens(t)
+}
 
 // callWithoutToken calls a tool that reports its progress, without a token.
 func callWithoutToken(t *check.T) {

@@ -19,6 +19,13 @@ var listChecks = check.Suite{
 			t.Yield("%s is not served later either: %s", c.ListMethod, check.Got(usual))
 		}
 		t.Expect(c.FirstReply).To(check.BeResult(), "%s as the first request", c.ListMethod)
+		check.Each(t, handshake.UnlistedRequests(t), handshake.UnlistedRequest.Subject,
+			func(t *check.T, r handshake.UnlistedRequest) {
+				if r.LaterReply.Result() != nil && !r.LaterReply.IsFailure() {
+					t.Expect(r.Reply.Result() != nil && !r.Reply.IsFailure()).To(check.BeTrue(
+						"the same result before any list was requested", "%s", check.Got(r.Reply)))
+				}
+			})
 	}),
 
 	"stateless/list-same-across-connections": check.Probe(func(t *check.T) {

@@ -91,6 +91,14 @@ func readLists(t *check.T, s *driver.Session) NamesByList {
 // sendReadOnlyRequests sends requests that change nothing: for things that do not exist, and for reading.
 func sendReadOnlyRequests(t *check.T, s *driver.Session) {
 	t.Send(s, "server/discover", nil, check.AllowSilence)
+	for _, r := range unlisted(t) {
+		if r.Method == "tools/call" && check.KnownUnanswered(t, r.Method) == nil {
+			s.AwaitLongRunning(s.Request(r.Method, r.Params))
+		}
+	}
+	if t.Server.Declares("completions") {
+		sendCompletions(t, s)
+	}
 	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
 		invalid.TryInvalid(t, s, "tools/call", check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}})
 	}
@@ -99,5 +107,18 @@ func sendReadOnlyRequests(t *check.T, s *driver.Session) {
 	}
 	if len(t.Server.Prompts) > 0 {
 		invalid.TryInvalid(t, s, "prompts/get", check.M{"name": t.Server.Prompts[0]["name"]})
+	}
+}
+
+// sendCompletions completes an argument of a prompt.
+func sendCompletions(t *check.T, s *driver.Session) {
+	for _, prompt := range t.Server.Prompts {
+		if arguments := protocol.ObjectsIn(prompt["arguments"]); len(arguments) > 0 {
+			t.Send(s, "completion/complete", check.M{
+				"ref":      check.M{"type": "ref/prompt", "name": prompt["name"]},
+				"argument": check.M{"name": arguments[0]["name"], "value": ""},
+			}, check.AllowSilence)
+			break
+		}
 	}
 }

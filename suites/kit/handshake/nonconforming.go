@@ -17,6 +17,7 @@ import (
 type nonconformingClient struct {
 	versionProbes []VersionProbe
 	withoutMeta   []IncompleteRequest
+	unlisted      []UnlistedRequest
 }
 
 func probeNonconforming(t *check.T) *nonconformingClient {
@@ -28,6 +29,8 @@ func probeNonconforming(t *check.T) *nonconformingClient {
 			check.NeedsConfirmation(t)
 		}
 		n.withoutMeta = sendWithoutMeta(t, s)
+		n.unlisted = sendUnlisted(t, s)
+		connectUnlessChanged(t, s, n.withoutMeta)
 		return n
 	})
 }
@@ -57,7 +60,9 @@ func RequestsWithoutMeta(t *check.T) []IncompleteRequest {
 	return check.Step(t, "requests without _meta", func(t *check.T) []IncompleteRequest {
 		s := t.Session(check.Process)
 		s.MarkInvalidInputFromStart()
-		return sendWithoutMeta(t, s)
+		all := sendWithoutMeta(t, s)
+		connectUnlessChanged(t, s, all)
+		return all
 	})
 }
 
@@ -78,10 +83,15 @@ func sendWithoutMeta(t *check.T, s *driver.Session) []IncompleteRequest {
 	if list, _ := protocol.ListMethod(t); list != "" {
 		ask("without _meta", list, driver.Omitted)
 	}
+	return all
+}
+
+// connectUnlessChanged connects the session of sendWithoutMeta for further use, unless the server answers requests
+// differently than at first.
+func connectUnlessChanged(t *check.T, s *driver.Session, all []IncompleteRequest) {
 	if protocol.SameKind(all[0].Reply, all[2].Reply) {
 		invalid.ConnectAfterInvalid(t, s)
 	}
-	return all
 }
 
 // FirstVersionProbes are server/discover requests in versions that no server supports, each as one of the first
@@ -93,10 +103,15 @@ func FirstVersionProbes(t *check.T) []VersionProbe {
 	case check.SharesProcess(t):
 		return probeNonconforming(t).versionProbes
 	}
-	return check.Step(t, "unknown versions at first", func(t *check.T) []VersionProbe {
+	return probeVersionsAlone(t).versionProbes
+}
+
+// probeVersionsAlone is probeNonconforming without the requests that name no version.
+func probeVersionsAlone(t *check.T) *nonconformingClient {
+	return check.Step(t, "unknown versions at first", func(t *check.T) *nonconformingClient {
 		s := t.Session(check.Process)
 		s.MarkInvalidInputFromStart()
-		return probeFirstVersions(t, s)
+		return &nonconformingClient{versionProbes: probeFirstVersions(t, s), unlisted: sendUnlisted(t, s)}
 	})
 }
 

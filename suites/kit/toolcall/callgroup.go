@@ -190,7 +190,7 @@ func (f *CallGroup) ping(c *ToolCall) {
 		switch {
 		case f.pingFailed:
 		case other.isRunning() || other.Reply.Frame.At > pong.Frame.At:
-			other.IsLong, other.PingAnsweredFirst = true, true
+			other.IsLong, other.PingAnsweredFirst, other.PingReply = true, true, pong
 		case other == c: // other calls may have delayed it, too
 			c.IsLong = c.Reply.Frame.At-pong.Request.At > while
 		}

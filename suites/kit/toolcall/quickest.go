@@ -48,6 +48,16 @@ func (c ToolCall) IsDirectSuccess() bool {
 
 // Repeat sends the call again with these members of _meta instead of its own progress token and log level.
 func (c ToolCall) Repeat(s *driver.Session, meta check.M) driver.Pending {
+	return s.Request("tools/call", c.paramsWith(s, meta))
+}
+
+// RepeatWithID is Repeat under an id.
+func (c ToolCall) RepeatWithID(s *driver.Session, id any, meta check.M) driver.Pending {
+	return s.RequestWithID(id, "tools/call", c.paramsWith(s, meta))
+}
+
+// paramsWith returns the params for Repeat.
+func (c ToolCall) paramsWith(s *driver.Session, meta check.M) check.M {
 	params := c.Params(s)
 	all, _ := params["_meta"].(check.M)
 	delete(all, "progressToken")
@@ -61,7 +71,7 @@ func (c ToolCall) Repeat(s *driver.Session, meta check.M) driver.Pending {
 	if params["_meta"] = all; len(all) == 0 {
 		delete(params, "_meta")
 	}
-	return s.Request("tools/call", params)
+	return params
 }
 
 // RepeatableCalls are the calls that succeeded without input, of tools that say that another call has no further

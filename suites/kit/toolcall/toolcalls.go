@@ -50,6 +50,8 @@ type ToolCall struct {
 	IsLong bool
 	// PingAnsweredFirst reports whether that ping was answered before the call.
 	PingAnsweredFirst bool
+	// PingReply is the reply to that ping.
+	PingReply driver.Reply
 
 	Session   *driver.Session
 	Pending   driver.Pending
