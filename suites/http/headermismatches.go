@@ -2,6 +2,7 @@ package http
 
 import (
 	"encoding/base64"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
@@ -25,7 +27,7 @@ func headerMismatches(t *check.T, request roundtrip.ManualRequest, forms []heade
 		mismatched := request
 		mismatched.Header = f.Header
 		x := sendMismatched(t, s, mismatched)
-		all = append(all, mismatchedRequest{roundtrip.NewNamedRoundTrip(s, f.Name, x), usual})
+		all = append(all, mismatchedRequest{NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, f.Name, x), validReply: usual})
 	}
 	if !slices.ContainsFunc(all, func(x mismatchedRequest) bool { return !isHeaderMismatch(x.AwaitReply()) }) {
 		return all
@@ -89,34 +91,109 @@ func requireValidReply(
 	return r
 }
 
-// listMismatches are mismatches of an ordinary request.
-func listMismatches(t *check.T) []mismatchedRequest {
-	return check.Step(t, "headers that do not fit", func(t *check.T) []mismatchedRequest {
-		method, params := protocol.OrdinaryRequest(t, t.Session(check.ForInvalidInput))
-		return headerMismatches(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
+// variedRequests are the requests whose headers are varied: an ordinary one, and one of each other method that the
+// server serves.
+func variedRequests(t *check.T) []roundtrip.ManualRequest {
+	method, params := protocol.OrdinaryRequest(t, t.Session(check.ForInvalidInput))
+	all := []roundtrip.ManualRequest{{Method: method, Params: params}}
+	for _, valid := range requests.Valid(t) {
+		if valid.Method != method {
+			all = append(all, roundtrip.ManualRequest{Method: valid.Method, Params: valid.Params})
+		}
+	}
+	return all
+}
+
+// eachVaried runs a check on each of the requests for which the server has time, when it is sent so many times.
+func eachVaried(
+	t *check.T, all []roundtrip.ManualRequest, times int, run func(*check.T, roundtrip.ManualRequest),
+) {
+	subject := func(r roundtrip.ManualRequest) check.Subject { return check.NamedSubject(nameOf(r)) }
+	check.Each(t, requests.Affordable(t, all, times), subject, run)
+}
+
+// nameOf names a request by its method and what it names.
+func nameOf(r roundtrip.ManualRequest) string {
+	return strings.TrimSpace(r.Method + " " + mcpNameOf(r))
+}
+
+// requestsEach is how many requests the mismatches of one request take.
+const requestsEach = 5
+
+// methodMismatches are mismatches of the headers that every request has.
+func methodMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
+	return check.Step(t, "headers that do not fit: "+request.Method, func(t *check.T) []mismatchedRequest {
+		other := "prompts/get"
+		if request.Method == other {
+			other = "prompts/list"
+		}
+		return headerMismatches(t, request, []headerVariant{
 			{noVersion, roundtrip.Header(roundtrip.VersionHeader)},
 			{noMethod, roundtrip.Header(methodHeader)},
-			{otherMethod, roundtrip.Header(methodHeader, "prompts/get")},
-			{methodInCapitals, roundtrip.Header(methodHeader, strings.ToUpper(method))},
+			{otherMethod, roundtrip.Header(methodHeader, other)},
+			{methodInCapitals, roundtrip.Header(methodHeader, strings.ToUpper(request.Method))},
 		})
 	})
 }
 
-// toolMismatches are mismatches of a call of an unknown tool, so that a server that serves them does no harm.
-func toolMismatches(t *check.T) []mismatchedRequest {
+// listenMismatches are mismatches of subscriptions/listen, which opens a stream when it is served. It ends a check when
+// the server does not serve it.
+func listenMismatches(t *check.T) []mismatchedRequest {
+	return check.Step(t, "headers of a subscription that do not fit", func(t *check.T) (all []mismatchedRequest) {
+		s := t.Session(check.ForInvalidInput)
+		open := func(header http.Header) *driver.RoundTrip {
+			x := roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip {
+				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: listenMethod,
+					Params: check.M{"notifications": check.M{}}, Header: header})
+			})
+			roundtrip.AwaitHeaders(x)
+			return x
+		}
+		if usual := open(nil).Response(); !usual.OK() || !usual.IsStream {
+			t.Skip(check.NotOffered, "%s opens no stream: %s", listenMethod, usual)
+		}
+		for _, f := range []headerVariant{
+			{noVersion, roundtrip.Header(roundtrip.VersionHeader)},
+			{noMethod, roundtrip.Header(methodHeader)},
+			{otherMethod, roundtrip.Header(methodHeader, "prompts/get")},
+			{methodInCapitals, roundtrip.Header(methodHeader, strings.ToUpper(listenMethod))},
+		} {
+			x := open(f.Header)
+			all = append(all, mismatchedRequest{NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, f.Name, x),
+				isSubscription: true})
+		}
+		return all
+	})
+}
+
+const listenMethod = "subscriptions/listen"
+
+// nameRequests are requests with a name that nothing has, so that a server that serves them does no harm, and with one
+// that the server serves.
+func nameRequests(t *check.T, unknown roundtrip.ManualRequest) []roundtrip.ManualRequest {
+	all := []roundtrip.ManualRequest{unknown}
+	for _, valid := range requests.Valid(t) {
+		if known := (roundtrip.ManualRequest{Method: valid.Method, Params: valid.Params}); valid.Method ==
+			unknown.Method && mcpNameOf(known) != mcpNameOf(unknown) {
+			all = append(all, known)
+		}
+	}
+	return all
+}
+
+// toolRequests are calls of a tool that does not exist, and of one that does.
+func toolRequests(t *check.T) []roundtrip.ManualRequest {
 	invalid.RequireCallsAllowed(t)
-	return knownNameMismatches(t, toolRequest(t))
+	return nameRequests(t, toolRequest(t))
 }
 
-// resourceMismatches are mismatches of reading a listed resource or, without one, an unknown resource.
-func resourceMismatches(t *check.T) []mismatchedRequest {
-	return knownNameMismatches(t, resourceRequest(t))
+// resourceRequests are requests to read an unknown resource, and a listed one.
+func resourceRequests(t *check.T) []roundtrip.ManualRequest {
+	return nameRequests(t, resourceRequest())
 }
 
-// promptMismatches are mismatches of an unknown prompt.
-func promptMismatches(t *check.T) []mismatchedRequest {
-	return knownNameMismatches(t, promptRequest(t))
-}
+// promptRequests are requests for an unknown prompt, and for a listed one.
+func promptRequests(t *check.T) []roundtrip.ManualRequest { return nameRequests(t, promptRequest()) }
 
 // knownNameMismatches are nameMismatches of a method that the server knows. It ends a check when the server does not.
 func knownNameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
@@ -129,7 +206,7 @@ func knownNameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatch
 
 // nameMismatches are mismatches of the header Mcp-Name of a request.
 func nameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
-	return check.Step(t, "names that do not fit: "+request.Method, func(t *check.T) []mismatchedRequest {
+	return check.Step(t, "names that do not fit: "+nameOf(request), func(t *check.T) []mismatchedRequest {
 		return headerMismatches(t, request, []headerVariant{
 			{noName, roundtrip.Header(nameHeader)},
 			{otherName, roundtrip.Header(nameHeader, "mcpcheck-other")},
@@ -149,32 +226,30 @@ func toolRequest(t *check.T) roundtrip.ManualRequest {
 		Params: check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}}}
 }
 
-func resourceRequest(t *check.T) roundtrip.ManualRequest {
-	uri := "test://mcpcheck-unknown"
-	if len(t.Server.Resources) > 0 {
-		if listed, ok := t.Server.Resources[0]["uri"].(string); ok {
-			uri = listed
-		}
-	}
-	return roundtrip.ManualRequest{Method: "resources/read", Params: check.M{"uri": uri}}
+func resourceRequest() roundtrip.ManualRequest {
+	return roundtrip.ManualRequest{Method: "resources/read", Params: check.M{"uri": "test://mcpcheck-unknown"}}
 }
 
-func promptRequest(t *check.T) roundtrip.ManualRequest {
+func promptRequest() roundtrip.ManualRequest {
 	return roundtrip.ManualRequest{Method: "prompts/get", Params: check.M{"name": "mcpcheck_no_such_prompt"}}
 }
 
-// namedRequest is a request with a name that the server declares. It ends a check when there is none.
-func namedRequest(t *check.T) roundtrip.ManualRequest {
-	switch {
-	case t.Server.Declares("tools") && check.MayCallUnknown(t):
-		return toolRequest(t)
-	case t.Server.Declares("prompts"):
-		return promptRequest(t)
-	case t.Server.Declares("resources"):
-		return resourceRequest(t)
+// requestsWithName are requests of all methods whose name a header repeats, as far as the server declares them: with
+// names that do not exist and with names that do. It ends a check when there is none.
+func requestsWithName(t *check.T) (all []roundtrip.ManualRequest) {
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
+		all = append(all, toolRequests(t)...)
 	}
-	t.Skip(check.NotOffered, "the server has nothing with a name: no tools, prompts or resources")
-	return roundtrip.ManualRequest{}
+	if t.Server.Declares("prompts") {
+		all = append(all, promptRequests(t)...)
+	}
+	if t.Server.Declares("resources") {
+		all = append(all, resourceRequests(t)...)
+	}
+	if len(all) == 0 {
+		t.Skip(check.NotOffered, "the server has nothing with a name: no tools, prompts or resources")
+	}
+	return all
 }
 
 // mcpNameOf is the value of Mcp-Name for a request.
@@ -191,51 +266,103 @@ func encodeBase64(value string) string {
 	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
 }
 
-// allMismatches are all mismatches that can be tested. A request without a version is left out where it may be one of a
-// legacy revision.
-func allMismatches(t *check.T) []mismatchedRequest {
-	all := standardHeaderMismatches(t)
-	if _, none := findArgument(t, argument.isAny); none == nil {
-		all = append(all, slices.DeleteFunc(argumentMismatches(t), mismatchedRequest.isUnknownMethod)...)
+// eachRefused runs a check on each request that was refused for its headers with status 400. A request without a
+// version is left out where it may be one of a legacy revision.
+func eachRefused(t *check.T, run func(*check.T, mismatchedRequest)) {
+	judge := func(t *check.T, all []mismatchedRequest) {
+		refused := slices.DeleteFunc(slices.Clone(all), func(x mismatchedRequest) bool {
+			return x.isUnknownMethod() || x.Subject.Name == noVersion && supportsLegacy(t) || !x.isRefused() ||
+				x.Response().StatusCode != http.StatusBadRequest || isUnsupportedVersion(x.AwaitReply())
+		})
+		if len(refused) == 0 {
+			t.Skip(check.NotObserved, "no request was refused for its headers")
+		}
+		eachMismatch(t, refused, run)
+	}
+	tries := mismatchSteps(t)
+	check.Each(t, tries, func(m mismatchStep) check.Subject { return check.NamedSubject(m.name) },
+		func(t *check.T, m mismatchStep) { judge(t, m.mismatches(t)) })
+}
+
+// mismatchStep is a step that sends a request with headers that do not fit.
+type mismatchStep struct {
+	name       string
+	mismatches func(*check.T) []mismatchedRequest
+}
+
+// mismatchSteps are the steps with all mismatches that can be tested.
+func mismatchSteps(t *check.T) []mismatchStep {
+	var all []mismatchStep
+	add := func(of []roundtrip.ManualRequest, step func(*check.T, roundtrip.ManualRequest) []mismatchedRequest) {
+		for _, request := range requests.Affordable(t, of, requestsEach) {
+			all = append(all, mismatchStep{nameOf(request),
+				func(t *check.T) []mismatchedRequest { return step(t, request) }})
+		}
+	}
+	varied := variedRequests(t)
+	add(varied, methodMismatches)
+	add(versionedRequests(t, varied), versionMismatches)
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
+		add(toolRequests(t), nameMismatches)
+	}
+	if t.Server.Declares("resources") {
+		add(resourceRequests(t), nameMismatches)
+	}
+	if t.Server.Declares("prompts") {
+		add(promptRequests(t), nameMismatches)
+	}
+	if arguments, none := findArguments(t, argument.isAny); none == nil {
+		for _, p := range requests.Affordable(t, arguments, requestsEach) {
+			all = append(all, mismatchStep{p.header, p.mismatches})
+		}
 	}
 	return all
 }
 
-// standardHeaderMismatches are the mismatches of the headers that every modern server knows.
+// standardHeaderMismatches are the mismatches of an ordinary request, and of requests with names that do not exist.
 func standardHeaderMismatches(t *check.T) (all []mismatchedRequest) {
-	all = slices.Concat(listMismatches(t), versionMismatches(t))
+	varied := variedRequests(t)
+	all = slices.Concat(methodMismatches(t, varied[0]), versionMismatches(t, versionedRequests(t, varied)[0]))
 	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
 		all = append(all, nameMismatches(t, toolRequest(t))...)
 	}
 	if t.Server.Declares("resources") {
-		all = append(all, nameMismatches(t, resourceRequest(t))...)
+		all = append(all, nameMismatches(t, resourceRequest())...)
 	}
 	if t.Server.Declares("prompts") {
-		all = append(all, nameMismatches(t, promptRequest(t))...)
+		all = append(all, nameMismatches(t, promptRequest())...)
 	}
 	return slices.DeleteFunc(all, func(x mismatchedRequest) bool {
 		return x.isUnknownMethod() || x.Subject.Name == noVersion && supportsLegacy(t)
 	})
 }
 
-// versionMismatches are requests that name one version in the header and another one in the body.
-func versionMismatches(t *check.T) []mismatchedRequest {
-	return check.Step(t, "versions that differ", sendVersionMismatches)
+// versionedRequests are server/discover, which every server has, and the varied requests.
+func versionedRequests(t *check.T, varied []roundtrip.ManualRequest) []roundtrip.ManualRequest {
+	const discover = "server/discover"
+	others := slices.DeleteFunc(slices.Clone(varied), func(r roundtrip.ManualRequest) bool {
+		return r.Method == discover
+	})
+	return append([]roundtrip.ManualRequest{{Method: discover}}, others...)
 }
 
-func sendVersionMismatches(t *check.T) (all []mismatchedRequest) {
-	const unknown = "2099-01-01"
-	s := t.Session(check.ForInvalidInput)
-	usual := check.RequestNoOp(t, s)
-	for _, v := range []struct{ header, body string }{
-		{t.Revision, unknown}, {unknown, t.Revision}, {catalogue.NewestLegacy, t.Revision},
-	} {
-		x := sendMismatched(t, s, roundtrip.ManualRequest{
-			Params: check.M{"_meta": check.M{driver.MetaRevision: v.body}}, Method: "server/discover",
-			Header: roundtrip.Header(roundtrip.VersionHeader, v.header),
-		})
-		what := "version " + v.header + " in the header and " + v.body + " in the body"
-		all = append(all, mismatchedRequest{roundtrip.NewNamedRoundTrip(s, what, x), usual})
-	}
-	return all
+// versionMismatches are requests that name one version in the header and another one in the body.
+func versionMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
+	return check.Step(t, "versions that differ: "+request.Method, func(t *check.T) (all []mismatchedRequest) {
+		const unknown = "2099-01-01"
+		s := t.Session(check.ForInvalidInput)
+		usual := sendValid(t, s, request)
+		for _, v := range []struct{ header, body string }{
+			{t.Revision, unknown}, {unknown, t.Revision}, {catalogue.NewestLegacy, t.Revision},
+		} {
+			x := sendMismatched(t, s, roundtrip.ManualRequest{
+				Params: requests.Request{Params: request.Params}.With(check.M{driver.MetaRevision: v.body}),
+				Method: request.Method, Header: roundtrip.Header(roundtrip.VersionHeader, v.header),
+			})
+			what := "version " + v.header + " in the header and " + v.body + " in the body"
+			all = append(all, mismatchedRequest{NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, what, x),
+				validReply: usual})
+		}
+		return all
+	})
 }

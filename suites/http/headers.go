@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
@@ -104,9 +105,11 @@ var headerChecks = check.Suite{
 	}),
 }
 
-// requestsWithWrongVersions are requests with versions that do not exist, sent one after the other in a session without
+// requestsWithWrongVersions are requests of each method with versions that do not exist, sent one after the other in a session without
 // a GET stream. DELETE comes last, since it may end the session.
 func requestsWithWrongVersions(t *check.T) (all []roundtrip.NamedRoundTrip) {
+	const malformed = "not-a-version"
+	others := requests.Affordable(t, validRequests(t), 2)[1:]
 	s := t.Session(check.Process)
 	in := roundtrip.NewManualSession(t, s)
 	ask := func() *driver.RoundTrip { return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in}) }
@@ -120,19 +123,27 @@ func requestsWithWrongVersions(t *check.T) (all []roundtrip.NamedRoundTrip) {
 		roundtrip.AwaitHeaders(x)
 		all = append(all, roundtrip.NewNamedRoundTrip(s, name+" with version "+version, x))
 	}
-	for _, version := range []string{"1999-01-01", "not-a-version", "2099-12-31", t.Revision + "-x"} {
+	for _, version := range []string{"1999-01-01", malformed, "2099-12-31", t.Revision + "-x"} {
 		try("POST", version,
 			func(h http.Header) *driver.RoundTrip {
 				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: h})
 			})
 	}
-	try("a notification", "not-a-version",
+	for _, request := range others {
+		for _, version := range []string{"1999-01-01", malformed} {
+			try(nameOf(request), version, func(h http.Header) *driver.RoundTrip {
+				request.Header = h
+				return roundtrip.PostRequest(s, request)
+			})
+		}
+	}
+	try("a notification", malformed,
 		func(h http.Header) *driver.RoundTrip { return roundtrip.PostInitialized(s, h) })
 	if t.Server.Sessionless {
 		return all
 	}
-	try("GET", "not-a-version", func(h http.Header) *driver.RoundTrip { return roundtrip.Get(s, h) })
-	try("DELETE", "not-a-version", func(h http.Header) *driver.RoundTrip {
+	try("GET", malformed, func(h http.Header) *driver.RoundTrip { return roundtrip.Get(s, h) })
+	try("DELETE", malformed, func(h http.Header) *driver.RoundTrip {
 		return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: h})
 	})
 	return all

@@ -25,29 +25,37 @@ const (
 // mirroredHeaderChecks are the checks of these headers.
 var mirroredHeaderChecks = check.Suite{
 	"http/version-header-required": check.Probe(func(t *check.T) {
-		x := findMismatch(t, listMismatches(t), noVersion)
-		r := x.AwaitReply()
-		isModern := check.HasMember(r.Result(), "resultType") || isHeaderMismatch(r)
-		if !isModern && supportsLegacy(t) {
-			t.Skip(check.NotOffered, "the server speaks older revisions, too, and may take it for one of 2025-03-26")
-		}
-		x.expectRefused(t)
+		eachMethodMismatch(t, noVersion, func(t *check.T, x mismatchedRequest) {
+			isModern := x.isSubscription && x.isServed()
+			if !x.isSubscription {
+				r := x.AwaitReply()
+				isModern = check.HasMember(r.Result(), "resultType") || isHeaderMismatch(r)
+			}
+			if !isModern && supportsLegacy(t) {
+				t.Skip(check.NotOffered,
+					"the server speaks older revisions, too, and may take it for one of 2025-03-26")
+			}
+			x.expectRefused(t)
+		})
 	}).WhenConnectRefused(),
 
 	"http/version-header-mismatch": check.Probe(func(t *check.T) {
-		eachMismatch(t, versionMismatches(t), func(t *check.T, x mismatchedRequest) {
-			invalid.SkipUnlessServerRejects(t, x.AwaitReply())
-			t.Expect(x).To(beRefusedMismatch())
-			t.ExpectShould(x.AwaitReply()).To(check.Satisfy("error -32020, since the versions differ",
-				func(r driver.Reply) bool {
-					return !isUnsupportedVersion(r)
-				}))
-		})
+		eachVaried(t, versionedRequests(t, variedRequests(t)), requestsEach,
+			func(t *check.T, request roundtrip.ManualRequest) {
+				eachMismatch(t, versionMismatches(t, request), func(t *check.T, x mismatchedRequest) {
+					invalid.SkipUnlessServerRejects(t, x.AwaitReply())
+					t.Expect(x).To(beRefusedMismatch())
+					t.ExpectShould(x.AwaitReply()).To(check.Satisfy("error -32020, since the versions differ",
+						func(r driver.Reply) bool {
+							return !isUnsupportedVersion(r)
+						}))
+				})
+			})
 	}),
 
-	"http/method-header-missing":        mismatchCheck(listMismatches, noMethod),
-	"http/method-header-mismatch":       mismatchCheck(listMismatches, otherMethod),
-	"http/method-header-case-sensitive": mismatchCheck(listMismatches, methodInCapitals),
+	"http/method-header-missing":        methodMismatchCheck(noMethod),
+	"http/method-header-mismatch":       methodMismatchCheck(otherMethod),
+	"http/method-header-case-sensitive": methodMismatchCheck(methodInCapitals),
 
 	"http/header-name-case-insensitive": check.Probe(func(t *check.T) {
 		method, params := protocol.OrdinaryRequest(t, t.Session())
@@ -65,46 +73,37 @@ var mirroredHeaderChecks = check.Suite{
 		})
 	}),
 
-	"http/name-header-missing-tools-call":      mismatchCheck(toolMismatches, noName),
-	"http/name-header-mismatch-tools-call":     mismatchCheck(toolMismatches, otherName),
-	"http/name-header-missing-resources-read":  mismatchCheck(resourceMismatches, noName),
-	"http/name-header-mismatch-resources-read": mismatchCheck(resourceMismatches, otherName),
-	"http/name-header-missing-prompts-get":     mismatchCheck(promptMismatches, noName),
-	"http/name-header-mismatch-prompts-get":    mismatchCheck(promptMismatches, otherName),
-	"http/name-header-base64-invalid":          mismatchCheck(toolMismatches, badBase64),
+	"http/name-header-missing-tools-call":      nameMismatchCheck(toolRequests, noName),
+	"http/name-header-mismatch-tools-call":     nameMismatchCheck(toolRequests, otherName),
+	"http/name-header-missing-resources-read":  nameMismatchCheck(resourceRequests, noName),
+	"http/name-header-mismatch-resources-read": nameMismatchCheck(resourceRequests, otherName),
+	"http/name-header-missing-prompts-get":     nameMismatchCheck(promptRequests, noName),
+	"http/name-header-mismatch-prompts-get":    nameMismatchCheck(promptRequests, otherName),
+	"http/name-header-base64-invalid":          nameMismatchCheck(requestsWithName, badBase64),
 
 	"http/name-header-base64": check.Probe(func(t *check.T) {
-		named := namedRequest(t)
-		s := t.Session()
-		sendValid(t, s, named)
-		encoded := roundtrip.PostRequest(s, roundtrip.ManualRequest{
-			Method: named.Method, Params: named.Params,
-			Header: roundtrip.Header(nameHeader, encodeBase64(mcpNameOf(named))),
-		})
-		params := maps.Clone(named.Params)
-		for member := range params {
-			if name, isText := params[member].(string); isText {
-				params[member] = name + "-ü"
+		eachVaried(t, requestsWithName(t), requestsEach, func(t *check.T, named roundtrip.ManualRequest) {
+			s := t.Session()
+			usual := sendValid(t, s, named)
+			encoded := named
+			encoded.Header = roundtrip.Header(nameHeader, encodeBase64(mcpNameOf(named)))
+			expectNameTaken(t, s, "a plain name in Base64", encoded, usual)
+			params := maps.Clone(named.Params)
+			for member := range params {
+				if name, isText := params[member].(string); isText {
+					params[member] = name + "-ü"
+				}
 			}
-		}
-		// The session encodes the name.
-		foreign := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: named.Method, Params: params})
-		roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{
-			roundtrip.NewNamedRoundTrip(s, "a plain name in Base64", encoded),
-			roundtrip.NewNamedRoundTrip(s, "a name beyond ASCII",
-				foreign),
-		}, func(t *check.T, x roundtrip.NamedRoundTrip) {
-			r := check.RequireServerReply(t, x.AwaitReply())
-			roundtrip.RequireHTTPResponse(t, x.Response())
-			t.Expect(r).To(check.Satisfy("it taken for the name in the body", func(r driver.Reply) bool {
-				return !isHeaderMismatch(r)
-			}))
+			// The session encodes the name.
+			expectNameTaken(t, s, "a name beyond ASCII",
+				roundtrip.ManualRequest{Method: named.Method, Params: params}, driver.Reply{})
 		})
 	}),
 
 	"http/name-header-not-required-elsewhere": check.Probe(func(t *check.T) {
 		s := t.Session(check.Process)
-		for _, method := range append([]string{"server/discover"}, protocol.ListMethods(t.Server.Capabilities)...) {
+		methods := append([]string{"server/discover"}, protocol.ListMethods(t.Server.Capabilities)...)
+		for _, method := range methods {
 			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: roundtrip.Header(nameHeader)})
 			r := x.AwaitReply()
 			roundtrip.RequireHTTPResponse(t, x.Response())
@@ -114,20 +113,27 @@ var mirroredHeaderChecks = check.Suite{
 	}).WhenConnectRefused(),
 
 	"http/header-error-code": check.Probe(func(t *check.T) {
-		var refused []mismatchedRequest
-		for _, x := range allMismatches(t) {
-			if x.isRefused() && x.Response().StatusCode == http.StatusBadRequest &&
-				!isUnsupportedVersion(x.AwaitReply()) {
-				refused = append(refused, x)
-			}
-		}
-		if len(refused) == 0 {
-			t.Skip(check.NotObserved, "no request was refused for its headers")
-		}
-		eachMismatch(t, refused, func(t *check.T, x mismatchedRequest) {
+		eachRefused(t, func(t *check.T, x mismatchedRequest) {
 			t.Expect(x.AwaitReply()).To(check.BeError(errcode.HeaderMismatch))
 		})
 	}),
+}
+
+// expectNameTaken expects that a request with an encoded name is taken for what it is: not refused for its headers and,
+// where the usual reply is a result, served.
+func expectNameTaken(
+	t *check.T, s *driver.Session, name string, request roundtrip.ManualRequest, usual driver.Reply,
+) {
+	x := roundtrip.PostRequest(s, request)
+	x.AwaitReply()
+	roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{roundtrip.NewNamedRoundTrip(s, name, x)},
+		func(t *check.T, x roundtrip.NamedRoundTrip) {
+			r := check.RequireServerReply(t, x.AwaitReply())
+			roundtrip.RequireHTTPResponse(t, x.Response())
+			t.Expect(r).To(check.Satisfy("it taken for the name in the body", func(r driver.Reply) bool {
+				return !isHeaderMismatch(r) && (r.Result() != nil || usual.Result() == nil)
+			}))
+		})
 }
 
 // isHeaderMismatch reports whether a request was refused for its headers.
@@ -158,11 +164,19 @@ type mismatchedRequest struct {
 	roundtrip.NamedRoundTrip
 	// validReply is the reply to the request with the right headers.
 	validReply driver.Reply
+	// isSubscription reports whether the request opens a stream when it is served, so that it has no reply then.
+	isSubscription bool
 }
+
+// isServed reports whether a subscription was opened.
+func (x mismatchedRequest) isServed() bool { return x.Response().OK() && x.Response().IsStream }
 
 // isRefused reports whether the request is refused for its headers. A refusal like that with the right headers does not
 // count.
 func (x mismatchedRequest) isRefused() bool {
+	if x.isSubscription {
+		return !x.Response().OK()
+	}
 	r := x.AwaitReply()
 	return r.Result() == nil && (isHeaderMismatch(r) || x.validReply.Result() != nil ||
 		!protocol.SameText(x.validReply, r))
@@ -171,7 +185,9 @@ func (x mismatchedRequest) isRefused() bool {
 // expectRefused expects status 400. http/header-error-code judges the error code.
 func (x mismatchedRequest) expectRefused(t *check.T) {
 	eachMismatch(t, []mismatchedRequest{x}, func(t *check.T, x mismatchedRequest) {
-		invalid.SkipUnlessServerRejects(t, x.AwaitReply())
+		if !x.isSubscription {
+			invalid.SkipUnlessServerRejects(t, x.AwaitReply())
+		}
 		t.Expect(x).To(beRefusedMismatch())
 	})
 }
@@ -191,15 +207,38 @@ func eachMismatch(t *check.T, all []mismatchedRequest, run func(*check.T, mismat
 	check.Each(t, all, func(x mismatchedRequest) check.Subject { return x.Subject },
 		func(t *check.T, x mismatchedRequest) {
 			roundtrip.RequireHTTPResponse(t, x.Response())
-			check.RequireServerReply(t, x.AwaitReply())
+			if !x.isSubscription {
+				check.RequireServerReply(t, x.AwaitReply())
+			}
 			run(t, x)
 		})
 }
 
-// mismatchCheck is the check that one of several mismatches is refused.
-func mismatchCheck(among func(*check.T) []mismatchedRequest, what string) check.Check {
+// methodMismatchCheck is the check that one of the methodMismatches is refused for each method.
+func methodMismatchCheck(what string) check.Check {
 	return check.Probe(func(t *check.T) {
-		findMismatch(t, among(t), what).expectRefused(t)
+		eachMethodMismatch(t, what, func(t *check.T, x mismatchedRequest) { x.expectRefused(t) })
+	})
+}
+
+// eachMethodMismatch runs a check on one of the methodMismatches of each method, a subscription among them.
+func eachMethodMismatch(t *check.T, what string, run func(*check.T, mismatchedRequest)) {
+	all := append(variedRequests(t), roundtrip.ManualRequest{Method: listenMethod})
+	eachVaried(t, all, requestsEach, func(t *check.T, request roundtrip.ManualRequest) {
+		mismatches := listenMismatches
+		if request.Method != listenMethod {
+			mismatches = func(t *check.T) []mismatchedRequest { return methodMismatches(t, request) }
+		}
+		run(t, findMismatch(t, mismatches(t), what))
+	})
+}
+
+// nameMismatchCheck is the check that one of the nameMismatches is refused, for each of some requests.
+func nameMismatchCheck(of func(*check.T) []roundtrip.ManualRequest, what string) check.Check {
+	return check.Probe(func(t *check.T) {
+		eachVaried(t, of(t), requestsEach, func(t *check.T, request roundtrip.ManualRequest) {
+			findMismatch(t, knownNameMismatches(t, request), what).expectRefused(t)
+		})
 	})
 }
 

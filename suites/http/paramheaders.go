@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
@@ -21,16 +22,21 @@ var paramHeaderChecks = check.Suite{
 	"http/param-header-match": check.Probe(func(t *check.T) { expectAccepted(t, validCall(t)) }),
 
 	"http/param-header-missing": check.Probe(func(t *check.T) {
-		findMismatch(t, argumentMismatches(t), noParamHeader).expectRefused(t)
+		eachArgument(t, argument.isAny, func(t *check.T, p argument) {
+			findMismatch(t, p.mismatches(t), noParamHeader).expectRefused(t)
+		})
 	}),
 
 	"http/param-header-mismatch": check.Probe(func(t *check.T) {
-		findMismatch(t, argumentMismatches(t), otherParamHeader).expectRefused(t)
+		eachArgument(t, argument.isAny, func(t *check.T, p argument) {
+			findMismatch(t, p.mismatches(t), otherParamHeader).expectRefused(t)
+		})
 	}),
 
 	"http/param-header-base64": check.Probe(func(t *check.T) {
-		p := requireArgument(t, argument.isFreeText)
-		p.expectAccepted(t, "Hello, 世界", nil) // the session encodes it
+		eachArgument(t, argument.isFreeText, func(t *check.T, p argument) {
+			p.expectAccepted(t, "Hello, 世界", nil) // the session encodes it
+		})
 	}),
 
 	"http/param-header-base64-invalid": check.Probe(func(t *check.T) {
@@ -53,41 +59,50 @@ var paramHeaderChecks = check.Suite{
 	}),
 
 	"http/param-header-invalid-characters": check.Probe(func(t *check.T) {
-		p := requireArgument(t, argument.isText)
-		p.headerMismatches(t, p.value,
-			[]headerVariant{{"bytes beyond ASCII", roundtrip.Header(p.header, "a\x80\xff")}})[0].expectRefused(t)
+		eachArgument(t, argument.isText, func(t *check.T, p argument) {
+			p.headerMismatches(t, p.value,
+				[]headerVariant{{"bytes beyond ASCII", roundtrip.Header(p.header, "a\x80\xff")}})[0].expectRefused(t)
+		})
 	}),
 
 	"http/param-header-null-or-absent": check.Probe(func(t *check.T) {
-		p := requireArgument(t, argument.isOptional)
-		p.expectAccepted(t, driver.Omitted, nil)
-		if p.mayBeNull() {
-			p.expectAccepted(t, nil, nil)
-		}
+		eachArgument(t, argument.isOptional, func(t *check.T, p argument) {
+			p.expectAccepted(t, driver.Omitted, nil)
+			if p.mayBeNull() {
+				p.expectAccepted(t, nil, nil)
+			}
+		})
 	}),
 
 	"http/param-header-unexpected": check.Probe(func(t *check.T) {
-		p := requireArgument(t, argument.isOptional)
-		surplus := headerVariant{"a header of an argument that is not there", roundtrip.Header(p.header, "x")}
-		p.headerMismatches(t, driver.Omitted, []headerVariant{surplus})[0].expectRefused(t)
+		eachArgument(t, argument.isOptional, func(t *check.T, p argument) {
+			surplus := headerVariant{"a header of an argument that is not there", roundtrip.Header(p.header, "x")}
+			p.headerMismatches(t, driver.Omitted, []headerVariant{surplus})[0].expectRefused(t)
+		})
 	}),
 
 	"http/param-header-integer-numeric": check.Probe(func(t *check.T) {
-		p := requireArgument(t, func(p argument) bool { return p.schema["type"] == "integer" })
-		p.expectAccepted(t, p.value, roundtrip.Header(p.header, fmt.Sprintf("%v.0", p.value)))
+		isInteger := func(p argument) bool { return p.schema["type"] == "integer" }
+		eachArgument(t, isInteger, func(t *check.T, p argument) {
+			p.expectAccepted(t, p.value, roundtrip.Header(p.header, fmt.Sprintf("%v.0", p.value)))
+		})
 	}),
 
 	"http/param-header-boolean": check.Probe(func(t *check.T) {
-		p := requireArgument(t, func(p argument) bool { return p.schema["type"] == "boolean" })
-		p.expectAccepted(t, true, nil)
-		p.headerMismatches(t, true,
-			[]headerVariant{{"True in place of true", roundtrip.Header(p.header, "True")}})[0].expectRefused(t)
+		isBoolean := func(p argument) bool { return p.schema["type"] == "boolean" }
+		eachArgument(t, isBoolean, func(t *check.T, p argument) {
+			p.expectAccepted(t, true, nil)
+			p.headerMismatches(t, true,
+				[]headerVariant{{"True in place of true", roundtrip.Header(p.header, "True")}})[0].expectRefused(t)
+		})
 	}),
 
 	"http/param-header-nested-path": check.Probe(func(t *check.T) {
-		p := requireArgument(t, func(p argument) bool { return len(p.path) > 1 })
-		p.expectAccepted(t, p.value, nil)
-		p.headerMismatches(t, p.value, []headerVariant{{noParamHeader, roundtrip.Header(p.header)}})[0].expectRefused(t)
+		isNested := func(p argument) bool { return len(p.path) > 1 }
+		eachArgument(t, isNested, func(t *check.T, p argument) {
+			p.expectAccepted(t, p.value, nil)
+			findMismatch(t, p.mismatches(t), noParamHeader).expectRefused(t)
+		})
 	}),
 
 	"http/param-header-unknown-ignored": check.Probe(func(t *check.T) {
@@ -138,12 +153,15 @@ func (p argument) mayBeNull() bool {
 	return slices.Contains(types, any("null"))
 }
 
-// requireArgument is the first argument of a kind whose tool may be called. It ends a check when there is none.
-func requireArgument(t *check.T, is func(argument) bool) argument {
-	p, none := findArgument(t, is)
+// requireArgument is the first of requireArguments.
+func requireArgument(t *check.T, is func(argument) bool) argument { return requireArguments(t, is)[0] }
+
+// requireArguments are the arguments of a kind whose tools may be called. It ends a check when there is none.
+func requireArguments(t *check.T, is func(argument) bool) []argument {
+	all, none := findArguments(t, is)
 	switch {
 	case none == nil:
-		return p
+		return all
 	case none.Tool.Name == "":
 		t.Skip(check.NotOffered, "%s", none.Detail)
 	case none.Forbidden:
@@ -151,11 +169,21 @@ func requireArgument(t *check.T, is func(argument) bool) argument {
 			*none)
 	}
 	t.NoVerdict(check.Undecided, "the tool with such an argument cannot be called: %v", *none)
-	return p
+	return nil
 }
 
-// findArgument is requireArgument for a caller that can continue without one; none says why there is none.
-func findArgument(t *check.T, is func(argument) bool) (p argument, none *toolcall.Uncalled) {
+// eachArgument runs a check on each of the requireArguments for which the server has time.
+func eachArgument(t *check.T, is func(argument) bool, run func(*check.T, argument)) {
+	all := requests.Affordable(t, requireArguments(t, is), requestsEach)
+	check.Each(t, all, argument.subject, run)
+}
+
+func (p argument) subject() check.Subject {
+	return check.NamedSubject(p.tool.Name + ": " + strings.Join(p.path, "."))
+}
+
+// findArguments is requireArguments for a caller that can continue without one; none says why there is none.
+func findArguments(t *check.T, is func(argument) bool) (all []argument, none *toolcall.Uncalled) {
 	none = &toolcall.Uncalled{Detail: "no tool has such an argument with x-mcp-header"}
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		schema, _ := tool.Value["inputSchema"].(check.M)
@@ -172,10 +200,13 @@ func findArgument(t *check.T, is func(argument) bool) (p argument, none *toolcal
 				none = not
 				continue
 			}
-			return p, nil
+			all = append(all, p)
 		}
 	}
-	return p, none
+	if len(all) > 0 {
+		none = nil
+	}
+	return all, none
 }
 
 // argumentsIn are the arguments of a schema that have a header and can be reached by properties only, in the order of
@@ -311,10 +342,10 @@ func expectAccepted(t *check.T, x roundtrip.NamedRoundTrip) {
 	})
 }
 
-// argumentMismatches are mismatches of a call of a tool with an argument in a header.
-func argumentMismatches(t *check.T) []mismatchedRequest {
-	p := requireArgument(t, argument.isAny)
-	return check.Step(t, "headers of arguments that do not fit", func(t *check.T) []mismatchedRequest {
+// mismatches are mismatches of a call of the tool with the argument in a header.
+func (p argument) mismatches(t *check.T) []mismatchedRequest {
+	name := "headers of arguments that do not fit: " + p.subject().Name
+	return check.Step(t, name, func(t *check.T) []mismatchedRequest {
 		return p.headerMismatches(t, p.value, []headerVariant{
 			{noParamHeader, roundtrip.Header(p.header)},
 			{otherParamHeader, roundtrip.Header(p.header, "mcpcheck-other")},

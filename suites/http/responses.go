@@ -12,8 +12,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
@@ -99,15 +102,26 @@ var responseChecks = check.Suite{
 	}),
 
 	"http/unknown-method-404": check.Probe(func(t *check.T) {
-		s := t.Session()
-		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: invalid.UnknownMethodName})
-		skipUnlessRejected(t, s, x)
-		r, a := x.AwaitReply(), roundtrip.RequireHTTPResponse(t, x.Response())
-		if r.Result() != nil {
-			t.Yield("it is answered with a result")
-		}
-		t.Expect(a).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
-		t.Expect(r).To(check.Satisfy("a JSON-RPC error with it", hasMessage))
+		all := requests.Affordable(t, unknownMethods(t), 1)
+		check.Each(t, all, unknownMethod.subject, func(t *check.T, m unknownMethod) {
+			s := t.Session()
+			if m.mayExist {
+				s = t.Session(check.ForInvalidInput)
+			}
+			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: m.name, Params: m.params})
+			skipUnlessRejected(t, s, x)
+			r, a := x.AwaitReply(), roundtrip.RequireHTTPResponse(t, x.Response())
+			code, _ := r.Code()
+			switch {
+			case m.mayExist && code != errcode.MethodNotFound:
+				t.Skip(check.NotApplicable, "the server has the method, or refuses it for another reason: %s",
+					check.Got(r))
+			case r.Result() != nil:
+				t.Yield("it is answered with a result")
+			}
+			t.Expect(a).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
+			t.Expect(r).To(check.Satisfy("a JSON-RPC error with it", hasMessage))
+		})
 	}),
 
 	"http/concurrent-posts": check.Probe(func(t *check.T) {
@@ -132,6 +146,38 @@ var responseChecks = check.Suite{
 		t.Expect(check.TryNoOp(t, s)).To(beServedLike(usual), "the request after the large one")
 		t.Expect(a).To(check.Satisfy("the large request served, or refused with 4xx", isNotServerError))
 	}),
+}
+
+// unknownMethod is a method that the server should not know.
+type unknownMethod struct {
+	name   string
+	params check.M
+	// mayExist reports whether a server may have it all the same.
+	mayExist bool
+}
+
+func (m unknownMethod) subject() check.Subject { return check.NamedSubject(m.name) }
+
+// unknownMethods are methods that no server has, in the namespaces of features as well, methods of earlier revisions,
+// and methods of features that the server does not declare.
+func unknownMethods(t *check.T) []unknownMethod {
+	all := []unknownMethod{{name: invalid.UnknownMethodName}}
+	for _, feature := range []string{"tools", "resources", "prompts", "server", "notifications"} {
+		all = append(all, unknownMethod{name: invalid.UnknownMethodOf(feature)})
+	}
+	uri := check.M{"uri": invalid.UnknownURI}
+	all = append(all,
+		unknownMethod{"ping", nil, true},
+		unknownMethod{"logging/setLevel", check.M{"level": "info"}, true},
+		unknownMethod{"resources/subscribe", uri, true},
+		unknownMethod{"resources/unsubscribe", uri, true},
+	)
+	for _, list := range protocol.PagedLists {
+		if !t.Server.Declares(list.Capability) {
+			all = append(all, unknownMethod{list.Method, nil, true})
+		}
+	}
+	return all
 }
 
 // isParseError reports whether a response is the JSON-RPC error for invalid JSON.

@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
@@ -21,6 +23,12 @@ var securityChecks = check.Suite{
 		all := requireProbes(t, func(v originProbes) []originProbe { return append(v.Lookalikes, v.Foreign) })
 		if slices.ContainsFunc(all, originProbe.isServed) {
 			requireLoopback(t, "a foreign Origin is served")
+		}
+		if t.IsModern() && !slices.ContainsFunc(all, originProbe.isServed) { // else a session is needed
+			all = append(all, foreignRequests(t, t.Session(), roundtrip.Header("Origin", foreignOrigin))...)
+			if slices.ContainsFunc(all, originProbe.isServed) {
+				requireLoopback(t, "a foreign Origin is served")
+			}
 		}
 		eachProbe(t, all, func(t *check.T, k originProbe) { t.Expect(k).To(beRefused()) })
 	}),
@@ -42,11 +50,11 @@ var securityChecks = check.Suite{
 		if foreignProbe(t).isServed() {
 			t.Yield("initialize with a foreign Origin is served")
 		}
+		requests.Valid(t)
 		s := t.Session(check.Process)
 		in := roundtrip.NewManualSession(t, s)
 		in.Set("Origin", foreignOrigin)
-		probes := []originProbe{requireDecided(t,
-			awaitProbe(s, http.MethodPost, roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in})))}
+		probes := foreignRequests(t, s, in)
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 			roundtrip.AwaitHeaders(x)
@@ -174,6 +182,16 @@ func (k originProbe) Frames() []*driver.Frame { return k.Response.Frames() }
 func awaitProbe(s *driver.Session, name string, x *driver.RoundTrip) originProbe {
 	r := x.AwaitReply()
 	return originProbe{Request: roundtrip.NewNamedRoundTrip(s, name, x), Response: x.Response(), Reply: r}
+}
+
+// foreignRequests are requests of each method with these headers, one of which is the Origin of a foreign page.
+func foreignRequests(t *check.T, s *driver.Session, header http.Header) (all []originProbe) {
+	for _, request := range requests.Affordable(t, validRequests(t), 1) {
+		request.Header = header
+		name := strings.TrimSpace("POST " + request.Method)
+		all = append(all, requireDecided(t, awaitProbe(s, name, roundtrip.PostRequest(s, request))))
+	}
+	return all
 }
 
 // eachProbe runs a check on each probe. Failures are reported under its name.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
@@ -21,10 +23,13 @@ import (
 var sessionChecks = check.Suite{
 	"http/session-missing-400": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
-		r, a := requestWithoutSessionID(t)
-		t.Expect(a).To(check.Satisfy("HTTP 400, or to be served", func(a driver.HTTPResponse) bool {
-			return a.StatusCode == http.StatusBadRequest || isHandled(r, a)
-		}))
+		eachValid(t, 1, func(t *check.T, request roundtrip.ManualRequest) {
+			r, a := requestWithoutSessionID(t, request)
+			roundtrip.RequireNotFromIntermediary(t, a)
+			t.Expect(a).To(check.Satisfy("HTTP 400, or to be served", func(a driver.HTTPResponse) bool {
+				return a.StatusCode == http.StatusBadRequest || isHandled(r, a)
+			}))
+		})
 	}),
 
 	"http/session-missing-get-400": check.Probe(func(t *check.T) {
@@ -49,13 +54,17 @@ var sessionChecks = check.Suite{
 		if invalid.IsJWT(id) {
 			t.Skip(check.NotApplicable, "the session ids are signed: one that is made up is malformed")
 		}
-		unknown := roundtrip.Header(roundtrip.SessionIDHeader, roundtrip.MutatedID(id))
-		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: unknown})
-		r := x.AwaitReply()
-		if r.Result() != nil && isHandled(requestWithoutSessionID(t)) {
-			t.Skip(check.NotOffered, "the server needs no session id: it serves requests without one, too")
-		}
-		t.Expect(x.Response()).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
+		eachValid(t, 2, func(t *check.T, request roundtrip.ManualRequest) {
+			unknown := request
+			unknown.Header = roundtrip.Header(roundtrip.SessionIDHeader, roundtrip.MutatedID(id))
+			x := roundtrip.PostRequest(s, unknown)
+			r := x.AwaitReply()
+			if r.Result() != nil && isHandled(requestWithoutSessionID(t, request)) {
+				t.Skip(check.NotOffered, "the server needs no session id: it serves requests without one, too")
+			}
+			roundtrip.RequireNotFromIntermediary(t, x.Response())
+			t.Expect(x.Response()).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
+		})
 	}),
 
 	"http/session-terminated-404": check.Probe(func(t *check.T) {
@@ -179,11 +188,27 @@ func isHandled(r driver.Reply, a driver.HTTPResponse) bool {
 	return a.OK() && (r.Result() != nil || code == errcode.MethodNotFound)
 }
 
+// validRequests are the no-op of the session, and a request of each other method that the server serves.
+func validRequests(t *check.T) []roundtrip.ManualRequest {
+	all := []roundtrip.ManualRequest{{}}
+	for _, valid := range requests.Valid(t) {
+		if valid.Method != "ping" && valid.Method != "server/discover" {
+			all = append(all, roundtrip.ManualRequest{Method: valid.Method, Params: valid.Params})
+		}
+	}
+	return all
+}
+
+// eachValid runs a check on each of the validRequests for which the server has time, when it is sent so many times.
+func eachValid(t *check.T, times int, run func(*check.T, roundtrip.ManualRequest)) {
+	eachVaried(t, validRequests(t), times, run)
+}
+
 // requestWithoutSessionID sends a request in a session without the session id.
-func requestWithoutSessionID(t *check.T) (driver.Reply, driver.HTTPResponse) {
-	x := check.Step(t, "without session id", func(t *check.T) *driver.RoundTrip {
-		x := roundtrip.PostRequest(t.Session(),
-			roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.SessionIDHeader)})
+func requestWithoutSessionID(t *check.T, request roundtrip.ManualRequest) (driver.Reply, driver.HTTPResponse) {
+	x := check.Step(t, strings.TrimSpace("without session id "+nameOf(request)), func(t *check.T) *driver.RoundTrip {
+		request.Header = roundtrip.Header(roundtrip.SessionIDHeader)
+		x := roundtrip.PostRequest(t.Session(), request)
 		x.AwaitReply()
 		return x
 	})
@@ -206,6 +231,7 @@ type deletedSession struct {
 
 // deleteSession ends a session with DELETE and tries to use it.
 func deleteSession(t *check.T) deletedSession {
+	uses := sessionRequests(t)
 	return check.Step(t, "ended session", func(t *check.T) (e deletedSession) {
 		s := t.Session(check.Process)
 		in := roundtrip.NewManualSession(t, s)
@@ -221,7 +247,7 @@ func deleteSession(t *check.T) deletedSession {
 		})
 		deadline := time.Now().Add(gracePeriod(e.DeleteResponse, s))
 		for pause := timing.SessionEnd; ; pause *= 2 {
-			e.LaterRequests = requestAll(t, s, in)
+			e.LaterRequests = requestAll(s, in, uses)
 			if !slices.ContainsFunc(e.LaterRequests, isServing) || time.Now().Add(pause).After(deadline) {
 				break
 			}
@@ -234,21 +260,36 @@ func deleteSession(t *check.T) deletedSession {
 	})
 }
 
-// requestAll sends requests of every kind with the headers of a session, and waits for the responses.
-func requestAll(t *check.T, s *driver.Session, in http.Header) (uses []roundtrip.NamedRoundTrip) {
-	harmless, _ := s.NoOp()
-	lists := slices.DeleteFunc(protocol.ListMethods(t.Server.Capabilities),
-		func(list string) bool { return list == harmless })
+// sessionRequests are requests of each method that a session should serve, those that change it among them.
+func sessionRequests(t *check.T) []roundtrip.ManualRequest {
+	all := validRequests(t)
+	for _, method := range protocol.ListMethods(t.Server.Capabilities) {
+		if !slices.ContainsFunc(all, func(r roundtrip.ManualRequest) bool { return r.Method == method }) {
+			all = append(all, roundtrip.ManualRequest{Method: method})
+		}
+	}
+	for _, r := range requests.ChangingSession(t) {
+		all = append(all, roundtrip.ManualRequest{Method: r.Method, Params: r.Params})
+	}
+	return requests.Affordable(t, all, 2)
+}
+
+// requestAll sends requests, a notification and GET with the headers of a session, and waits for the responses.
+func requestAll(
+	s *driver.Session, in http.Header, all []roundtrip.ManualRequest,
+) (uses []roundtrip.NamedRoundTrip) {
 	use := func(name string, make func() *driver.RoundTrip) {
 		x := roundtrip.RetryWhileBusy(s, make)
 		roundtrip.AwaitHeaders(x)
 		uses = append(uses, roundtrip.NewNamedRoundTrip(s, name, x))
 	}
-	for _, method := range append([]string{harmless}, lists...) {
-		use(method,
-			func() *driver.RoundTrip {
-				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: in})
-			})
+	for _, request := range all {
+		request.Header = in
+		name := request.Method
+		if name == "" {
+			name, _ = s.NoOp()
+		}
+		use(name, func() *driver.RoundTrip { return roundtrip.PostRequest(s, request) })
 	}
 	use("a notification", func() *driver.RoundTrip { return roundtrip.PostInitialized(s, in) })
 	use("GET", func() *driver.RoundTrip { return roundtrip.Get(s, in) })

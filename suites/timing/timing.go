@@ -101,6 +101,9 @@ const (
 	InputRetry = 10 * time.Millisecond
 	// MaxCalls is how long the valid calls of a run may take altogether, unless the operator asks for all.
 	MaxCalls = 10 * time.Second
+	// EachMethod is how long the requests of one kind may take altogether that are tried with each method, beyond those
+	// with the first one: a slow server is asked for less.
+	EachMethod = 2 * time.Second
 	// ListChanged is how long a server may take to announce a change of a list: it may collect changes for a while.
 	ListChanged = 5 * time.Second
 	// Exit is how long a process may take to exit after it was asked to.

@@ -14,12 +14,14 @@ package requests
 
 import (
 	"maps"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Request is a request with its params.
@@ -86,6 +88,21 @@ func EachValid(t *check.T, run func(*check.T, Request)) {
 		t.NoVerdict(check.Undecided, "no request is answered with a result")
 	}
 	check.Each(t, all, Request.Subject, run)
+}
+
+// Affordable are the first of the values for which a check may send so many requests each: all of them, unless the server
+// is slow. The first one is always among them.
+func Affordable[V any](t *check.T, all []V, requestsEach int) []V {
+	cost := time.Duration(requestsEach) * t.Server.Latency
+	if cost == 0 {
+		return all
+	}
+	most := max(1, int(timing.EachMethod/cost))
+	if most >= len(all) {
+		return all
+	}
+	t.Caveat("%d of %d were not tried: the server takes its time for each", len(all)-most, len(all))
+	return all[:most]
 }
 
 func has(all []Request, method string) bool {
