@@ -23,6 +23,8 @@ type Counterexample struct {
 	// Reason describes the violation in one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c",
 	// "f"`.
 	Reason string
+	// ReplacesArray reports whether the violation is a string in place of an array.
+	ReplacesArray bool
 }
 
 // Counterexamples makes arguments that a tool's input schema rejects in every dialect, each confirmed by s.Validate:
@@ -70,6 +72,8 @@ type mutation struct {
 	// isFallback says that another site is better, since this one has further limits that the change may violate
 	// unnoticed.
 	isFallback bool
+	// replacesArray is Counterexample.ReplacesArray.
+	replacesArray bool
 }
 
 var mutators = []mutator{
@@ -103,6 +107,7 @@ type mutationSite struct {
 const (
 	maxSites     = 300
 	maxSiteDepth = 5
+	maxItemSites = 2 // of an array
 )
 
 // sites lists the root, then the places below it level by level. In each object required properties come first, then
@@ -122,7 +127,7 @@ func (m *valueMaker) sitesBelow(t mutationSite) []mutationSite {
 	var list []mutationSite
 	add := func(name string, schemas []*jsonschema.Schema, value any, present bool) {
 		path := append(slices.Clone(t.path), name)
-		list = append(list, mutationSite{path, m.flatten(schemas, 0, nil), value, present})
+		list = append(list, mutationSite{path, m.unlessNull(m.flatten(schemas, 0, nil)), value, present})
 	}
 	switch value := t.value.(type) {
 	case map[string]any:
@@ -132,8 +137,8 @@ func (m *valueMaker) sitesBelow(t mutationSite) []mutationSite {
 			add(name, schemas, member, present)
 		}
 	case []any:
-		if len(value) > 0 {
-			add("0", itemSchemas(t.parts, 0), value[0], true)
+		for i, item := range value[:min(len(value), maxItemSites)] {
+			add(strconv.Itoa(i), itemSchemas(t.parts, i), item, true)
 		}
 	}
 	return list
@@ -167,24 +172,36 @@ func (m *valueMaker) counterexample(
 		if !ok {
 			continue
 		}
-		c := Counterexample{Keyword: k.keyword, Arguments: t.withChange(valid, change)}
-		path := t.path
-		if change.member != "" {
-			path = append(slices.Clone(path), change.member)
-		}
-		if c.Arguments == nil {
-			continue
-		}
-		c.Path, c.Reason = jsonPointer(path), strings.Join(path, ".")+" "+change.reason
-		breaks, alone := m.breaks(c.Arguments, k.keyword, path)
+		c, alone := m.changed(k.keyword, t, valid, change)
 		if alone && !change.isFallback {
 			return c, true
 		}
-		if breaks && second.Keyword == "" {
+		if c.Keyword != "" && second.Keyword == "" {
 			second = c
 		}
 	}
 	return second, second.Keyword != ""
+}
+
+// changed is the counterexample with a change at a site, and whether it violates the keyword alone; the zero value if it
+// does not violate it.
+func (m *valueMaker) changed(
+	keyword string, t mutationSite, valid map[string]any, change mutation,
+) (c Counterexample, alone bool) {
+	arguments := t.withChange(valid, change)
+	if arguments == nil {
+		return Counterexample{}, false
+	}
+	path := t.path
+	if change.member != "" {
+		path = append(slices.Clone(path), change.member)
+	}
+	breaks, alone := m.breaks(arguments, keyword, path)
+	if !breaks {
+		return Counterexample{}, false
+	}
+	return Counterexample{Keyword: keyword, Path: jsonPointer(path), Arguments: arguments,
+		Reason: strings.Join(path, ".") + " " + change.reason, ReplacesArray: change.replacesArray}, alone
 }
 
 // breaks reports whether arguments violate a keyword at a place, and whether that is their only violation.
@@ -256,7 +273,8 @@ func (m *valueMaker) withEmpty(list []Counterexample, root mutationSite) []Count
 	if len(names) > 1 {
 		why = "there are no arguments: " + strings.Join(names, ", ") + " are missing"
 	}
-	return append(list, Counterexample{"required", "/" + escapeToken(names[0]), none, truncate(why, 200)})
+	return append(list, Counterexample{Keyword: "required", Path: "/" + escapeToken(names[0]), Arguments: none,
+		Reason: truncate(why, 200)})
 }
 
 // hasDefault reports whether a property has a default. Some generators list such properties as required.
@@ -266,18 +284,27 @@ func (m *valueMaker) hasDefault(parts []*jsonschema.Schema, name string) bool {
 }
 
 func withoutRequired(m *valueMaker, t mutationSite, _ int) (mutation, bool) {
+	all := m.removals(t)
+	if len(all) == 0 {
+		return mutation{}, false
+	}
+	return all[0], true
+}
+
+// removals remove each of the required members of an object that have no default.
+func (m *valueMaker) removals(t mutationSite) (all []mutation) {
 	object, _ := t.value.(map[string]any)
 	for _, name := range propertyOrder(t.parts, object) {
 		_, present := object[name]
 		if present && isRequired(t.parts, name) && !m.hasDefault(t.parts, name) {
-			return mutation{member: name, remove: true, reason: "is missing"}, true
+			all = append(all, mutation{member: name, remove: true, reason: "is missing"})
 		}
 	}
-	return mutation{}, false
+	return all
 }
 
 // wrongType replaces a scalar by an object, and an array or object by a string, which no reasonable coercion accepts.
-// It changes only places of a single type.
+// It changes only places of a single type, besides null.
 func wrongType(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	typ, limited := "", false
 	for _, s := range t.parts {
@@ -285,7 +312,7 @@ func wrongType(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 		if s.Types == nil {
 			continue
 		}
-		types := s.Types.ToStrings()
+		types := slices.DeleteFunc(s.Types.ToStrings(), func(name string) bool { return name == "null" })
 		if len(types) != 1 || typ != "" && typ != types[0] {
 			return mutation{}, false
 		}
@@ -295,7 +322,8 @@ func wrongType(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	case "":
 		return mutation{}, false
 	case "array", "object":
-		return mutation{value: plainText, reason: "is a string, not an " + typ, isFallback: limited}, true
+		return mutation{value: plainText, reason: "is a string, not an " + typ, isFallback: limited,
+			replacesArray: typ == "array"}, true
 	case "integer":
 		typ = "whole number"
 	}

@@ -138,7 +138,7 @@ var contentChecks = check.Suite{
 // names.
 func toolResults(t *check.T) (results []check.Subject) {
 	name, unknown := invalid.CallUnknownTool(t)
-	calls := slices.Concat(toolcall.ValidCalls(t).List, toolcall.InvalidCalls(t).List)
+	calls := slices.Concat(toolcall.AllValidCalls(t), toolcall.InvalidCalls(t).List)
 	calls = append(calls, toolcall.ToolCall{Tool: check.Subject{Name: name}, Reply: unknown})
 	for _, c := range calls {
 		if result := c.Reply.Result(); result != nil && !isUnfinished(result) && !invalid.AcceptsAnything(t, c.Reply) {
@@ -196,14 +196,13 @@ func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
 // eachStructured runs a check on the results of successful calls of tools with an outputSchema.
 func eachStructured(t *check.T, run func(t *check.T, schema, result check.M)) {
 	schemaOf := func(tool check.M) check.M { schema, _ := tool["outputSchema"].(check.M); return schema }
-	calls := toolcall.ValidCalls(t)
-	seen := slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool {
+	uncalled := toolcall.ValidCalls(t).Uncalled
+	seen := slices.DeleteFunc(toolcall.AllValidCalls(t), func(c toolcall.ToolCall) bool {
 		result := c.Reply.Result()
 		return schemaOf(c.Tool.Value) == nil || result == nil || isUnfinished(result) || isError(result)
 	})
 	declares := func(tool check.M) bool { return schemaOf(tool) != nil }
-	toolcall.RequireObserved(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled,
-		declares)
+	toolcall.RequireObserved(t, len(seen), "tool with an outputSchema was called successfully", uncalled, declares)
 	toolcall.EachToolCall(t, seen,
 		func(t *check.T, c toolcall.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
 }

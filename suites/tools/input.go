@@ -104,12 +104,7 @@ func secondReply(t *check.T, c toolcall.ToolCall) driver.Reply {
 }
 
 // isWrappable reports whether a single value replaced an array. Some servers wrap it in an array, and lose nothing.
-func isWrappable(c toolcall.ToolCall) bool {
-	schema, _ := c.Tool.Value["inputSchema"].(check.M)
-	properties, _ := schema["properties"].(check.M)
-	property, _ := properties[strings.TrimPrefix(c.Counterexample.Path, "/")].(check.M)
-	return c.Counterexample.Keyword == "type" && property["type"] == "array"
-}
+func isWrappable(c toolcall.ToolCall) bool { return c.Counterexample.ReplacesArray }
 
 // isClientError reports whether a call was refused for something that the client has to do first: let the user visit a
 // URL or, in the modern revisions, repeat arguments in headers or declare a capability.

@@ -77,12 +77,14 @@ func (c ToolCall) paramsWith(s *driver.Session, meta check.M) check.M {
 // RepeatableCalls are the calls that succeeded without input, of tools that say that another call has no further
 // effect, ordered by CompareBySpeed.
 func RepeatableCalls(calls ToolCalls) []ToolCall {
-	repeatable := func(c ToolCall) bool {
-		annotations, _ := c.Tool.Value["annotations"].(check.M)
-		return annotations["readOnlyHint"] == true || annotations["idempotentHint"] == true
-	}
 	all := slices.DeleteFunc(slices.Clone(calls.List),
-		func(c ToolCall) bool { return !c.IsDirectSuccess() || !repeatable(c) })
+		func(c ToolCall) bool { return !c.IsDirectSuccess() || !IsRepeatable(c.Tool) })
 	slices.SortStableFunc(all, CompareBySpeed)
 	return all
+}
+
+// IsRepeatable reports whether a tool says that another call has no further effect.
+func IsRepeatable(tool check.Subject) bool {
+	annotations, _ := tool.Value["annotations"].(check.M)
+	return annotations["readOnlyHint"] == true || annotations["idempotentHint"] == true
 }

@@ -422,24 +422,29 @@ func (c *ToolCall) nextParams(t *check.T, a *CallBudget) (params check.M, again 
 }
 
 // InvalidCalls calls tools with invalid arguments, as many as time permits: first one for each keyword that can be
-// violated, then another one for each, and so on.
+// violated, then another one for each, and so on; then each other property that can be wrong, of each tool in turn.
 func InvalidCalls(t *check.T) ToolCalls {
 	return check.Step(t, "invalid calls", func(t *check.T) (calls ToolCalls) {
-		s := t.Session()
-		limits := detectRateLimit(t, s)
-		queue, budget := calls.newInvalidCalls(t), NewCallBudget()
-		for ; ; s = t.Session(check.Exclusive) {
-			f := &CallGroup{T: t, Session: s, Budget: budget}
-			queue = calls.RunCalls(f, queue)
-			if f.isHealthy() {
-				calls.dropRateLimited(limits(s))
-			}
-			if f.CancelUnanswered(); len(queue) == 0 {
-				check.ReportInvalidCalls(t, calls.invalidInput(t))
-				return calls
-			}
-		}
+		calls.runInSessions(t, append(calls.newInvalidCalls(t), calls.furtherInvalidCalls(t)...))
+		check.ReportInvalidCalls(t, calls.invalidInput(t))
+		return calls
 	})
+}
+
+// runInSessions makes calls in the session that checks share, and in others where it does not last.
+func (c *ToolCalls) runInSessions(t *check.T, queue []*ToolCall) {
+	s := t.Session()
+	limits := detectRateLimit(t, s)
+	for budget := NewCallBudget(); ; s = t.Session(check.Exclusive) {
+		f := &CallGroup{T: t, Session: s, Budget: budget}
+		queue = c.RunCalls(f, queue)
+		if f.isHealthy() {
+			c.dropRateLimited(limits(s))
+		}
+		if f.CancelUnanswered(); len(queue) == 0 {
+			return
+		}
+	}
 }
 
 // newInvalidCalls are calls to make with invalid arguments: first one for each keyword, then a second one for each, and
@@ -467,6 +472,31 @@ func (c *ToolCalls) newInvalidCalls(t *check.T) (calls []*ToolCall) {
 		}
 	}
 	return slices.Concat(rounds...)
+}
+
+// maxFurtherCalls is how many calls with invalid arguments are made besides one for each keyword and tool.
+const maxFurtherCalls = 600
+
+// furtherInvalidCalls are calls to make with arguments that are invalid at the other places of the schemas: first one of
+// each tool, then a second one of each, and so on. A slow server gets none.
+func (c *ToolCalls) furtherInvalidCalls(t *check.T) (calls []*ToolCall) {
+	if t.Server.IsSlow() || t.IsQuick() {
+		return nil
+	}
+	var rounds [][]*ToolCall
+	for _, tool := range ToolsInCallOrder(t) {
+		for n, b := range furtherCounterexamples(t, tool) {
+			if n == len(rounds) {
+				rounds = append(rounds, nil)
+			}
+			rounds[n] = append(rounds[n], &ToolCall{Tool: tool, Arguments: b.Arguments, Counterexample: &b})
+		}
+	}
+	calls = slices.Concat(rounds...)
+	for _, call := range calls[min(len(calls), maxFurtherCalls):] {
+		c.addUncalled(*call, fmt.Sprintf("only %d places of the schemas are tried", maxFurtherCalls))
+	}
+	return calls[:min(len(calls), maxFurtherCalls)]
 }
 
 // invalidInput counts the tools that were called with invalid arguments, and those that may not be.

@@ -124,6 +124,24 @@ func counterexamples(t *check.T, tool check.Subject) (broken []schemas.Counterex
 	return broken, not
 }
 
+// furtherCounterexamples are the counterexamples at all other places of a tool's schema, where counterexamples has one for
+// each keyword. Only tools that may be called with any arguments have some: one that looks at the first property only
+// executes these calls.
+func furtherCounterexamples(t *check.T, tool check.Subject) []schemas.Counterexample {
+	if CheckMayCallInvalid(t, tool) != nil || !check.CallPermission(t, tool).AnyArguments() {
+		return nil
+	}
+	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
+	if err != nil {
+		return nil
+	}
+	valid, not := TaskArguments(t, tool)
+	if not != nil || schema.Validate(valid) != nil {
+		return nil
+	}
+	return schemas.FurtherCounterexamples(schema, valid, t.Seed)
+}
+
 // isOftenIgnored reports whether many servers accept arguments that violate the keyword, and execute the call.
 func isOftenIgnored(keyword string) bool {
 	return keyword == "additionalProperties" || slices.Contains(BoundKeywords, keyword)

@@ -1,0 +1,101 @@
+package schemas
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const (
+	maxOtherArguments = 30 // of one schema
+	maxOtherValues    = 12 // of one enum
+)
+
+// OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
+// of them alone, with each value of an enum, with both booleans, with the smallest number and with 1, and with an array
+// of one item. All but the first differ from valid in one place, where that is possible. Numbers are as small as they
+// may be, since they may say how much the tool does.
+func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
+	defer func() {
+		if recover() != nil {
+			list = nil
+		}
+	}()
+	m := &valueMaker{schema: s}
+	seen := []string{fmt.Sprint(valid)}
+	add := func(arguments map[string]any) (added bool) {
+		text := fmt.Sprint(arguments)
+		if arguments == nil || slices.Contains(seen, text) || s.validateAll(arguments) != nil {
+			return false
+		}
+		seen, list = append(seen, text), append(list, arguments)
+		return true
+	}
+	all := m.complete(valid, 0)
+	add(all)
+	for _, site := range m.sites(all) {
+		if len(site.path) == 0 {
+			continue
+		}
+		for _, value := range otherValues(site) {
+			change := mutation{value: value}
+			if !hasParent(valid, site.path) || !add(site.withChange(valid, change)) {
+				add(site.withChange(all, change))
+			}
+		}
+	}
+	return list[:min(len(list), maxOtherArguments)]
+}
+
+// otherValues are the values of a site that may make a difference; the value that it has is one of them.
+func otherValues(site mutationSite) (values []any) {
+	values = append(values, site.value)
+	for _, s := range site.parts {
+		if s.Enum != nil {
+			values = append(values, s.Enum.Values[:min(len(s.Enum.Values), maxOtherValues)]...)
+		}
+		for _, branch := range slices.Concat(s.OneOf, s.AnyOf) {
+			if branch.Const != nil {
+				values = append(values, *branch.Const)
+			}
+		}
+	}
+	switch value := site.value.(type) {
+	case bool:
+		values = append(values, !value)
+	case []any:
+		if len(value) > 1 {
+			values = append(values, value[:1])
+		}
+	case json.Number, float64, int:
+		values = append(values, smallestNumber(site.parts), json.Number("1"))
+	}
+	return values
+}
+
+// smallestNumber is the minimum of a number, or 0.
+func smallestNumber(parts []*jsonschema.Schema) json.Number {
+	for _, s := range parts {
+		if s.Minimum != nil && s.Minimum.IsInt() && !strings.HasPrefix(s.Minimum.String(), "-") {
+			return json.Number(s.Minimum.Num().String())
+		}
+	}
+	return json.Number("0")
+}
+
+// hasParent reports whether arguments have the object or array in which a place is, and for an item the item itself.
+func hasParent(arguments map[string]any, path []string) bool {
+	var at any = arguments
+	for _, token := range path[:len(path)-1] {
+		object, isObject := at.(map[string]any)
+		if !isObject { // places in items are reached by the complete arguments
+			return false
+		}
+		at = object[token]
+	}
+	_, isObject := at.(map[string]any)
+	return isObject
+}

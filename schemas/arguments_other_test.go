@@ -1,0 +1,41 @@
+package schemas
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestOtherArguments(t *testing.T) {
+	s := mustCompile(t, `{"type":"object","required":["kind"],"properties":{
+		"kind":{"enum":["note","letter"]},
+		"limit":{"type":"integer","minimum":0,"maximum":50,"default":20},
+		"loud":{"type":"boolean"},
+		"titles":{"type":"array","items":{"type":"string"}},
+		"inner":{"type":"object","properties":{"order":{"enum":["up","down"]}}}}}`)
+	valid, err := ValidArguments(s, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, arguments := range OtherArguments(s, valid) {
+		if err := s.Validate(arguments); err != nil {
+			t.Errorf("%s: %v", jsonText(arguments), err)
+		}
+		got = append(got, jsonText(arguments))
+	}
+	for _, want := range []string{
+		`{"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,"titles":["mcpcheck","mcpcheck"]}`,
+		`{"kind":"letter"}`,
+		`{"kind":"note","limit":20}`, `{"kind":"note","limit":0}`, `{"kind":"note","limit":1}`,
+		`{"kind":"note","loud":true}`, `{"kind":"note","loud":false}`,
+		`{"kind":"note","titles":["mcpcheck"]}`,
+		`{"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,"titles":["mcpcheck","mcpcheck"]}`,
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %s among\n%v", want, got)
+		}
+	}
+	if slices.Contains(got, jsonText(valid)) || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
+		t.Errorf("something comes twice: %v", got)
+	}
+}

@@ -1,0 +1,63 @@
+package toolcall
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+)
+
+const (
+	maxVariedCalls = 300
+	// maxVariedDuration is how long a call may have taken of which others are made.
+	maxVariedDuration = 500 * time.Millisecond
+)
+
+// VariedCalls calls tools with further valid arguments (schemas.OtherArguments): ValidCalls has one call of each, with
+// no more arguments than required. First comes one such call of each tool, then a second one of each, as far as time
+// permits. Only tools are called again that say that this does no harm, and whose arguments are free to choose. A server
+// may refuse such arguments, since it may know more of them than its schema says.
+func VariedCalls(t *check.T) ToolCalls {
+	if len(t.Server.Tools) == 0 || t.Server.IsSlow() || t.IsQuick() {
+		return ToolCalls{}
+	}
+	valid := ValidCalls(t)
+	return check.Step(t, "calls with other arguments", func(t *check.T) (calls ToolCalls) {
+		calls.IsRepetition = true
+		calls.runInSessions(t, newVariedCalls(t, valid))
+		return calls
+	})
+}
+
+// AllValidCalls are ValidCalls and VariedCalls.
+func AllValidCalls(t *check.T) []ToolCall {
+	return slices.Concat(ValidCalls(t).List, VariedCalls(t).List)
+}
+
+func newVariedCalls(t *check.T, valid ToolCalls) []*ToolCall {
+	var rounds [][]*ToolCall
+	for _, call := range valid.List {
+		for n, arguments := range otherArguments(t, call) {
+			if n == len(rounds) {
+				rounds = append(rounds, nil)
+			}
+			rounds[n] = append(rounds[n], &ToolCall{Tool: call.Tool, Arguments: arguments})
+		}
+	}
+	all := slices.Concat(rounds...)
+	return all[:min(len(all), maxVariedCalls)]
+}
+
+// otherArguments are further valid arguments for a tool that was called; none when it is not to be called again.
+func otherArguments(t *check.T, call ToolCall) []map[string]any {
+	if !IsRepeatable(call.Tool) || !call.Reply.Answered() || call.Duration > maxVariedDuration ||
+		check.ExampleArguments(t, call.Tool.Name) != nil || CheckMayVary(t, call.Tool) != nil {
+		return nil
+	}
+	schema, err := schemas.Compile(call.Tool.Value["inputSchema"], t.Revision)
+	if err != nil || schema.Validate(call.Arguments) != nil {
+		return nil
+	}
+	return schemas.OtherArguments(schema, call.Arguments)
+}
