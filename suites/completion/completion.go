@@ -53,6 +53,7 @@ var capabilityChecks = check.Suite{
 	"completion/works-when-declared": check.Probe(func(t *check.T) {
 		all := toolcall.CompleteAll(t).RequireAny(t).List
 		if slices.ContainsFunc(all, func(c toolcall.Completion) bool { return c.Reply.Result() != nil }) {
+			check.Each(t, all, toolcall.Completion.Subject, expectCompleted)
 			return
 		}
 		for _, c := range all {
@@ -62,6 +63,15 @@ var capabilityChecks = check.Suite{
 		}
 		t.Expect(all[0].Reply).To(check.BeResult())
 	}),
+}
+
+// expectCompleted requires a listed argument to be completed, if only with no values, by a server that completes others.
+func expectCompleted(t *check.T, c toolcall.Completion) {
+	code, _ := c.Reply.Code()
+	if c.Value != "" || c.Context != nil || !slices.Contains([]int{errcode.InvalidParams, errcode.InternalError}, code) {
+		return
+	}
+	t.ExpectShould(c.Reply).To(check.BeResult(), "an argument that is listed")
 }
 
 // completeUndeclared asks a server that does not declare completions to complete the first reference that it lists.

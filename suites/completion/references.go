@@ -1,6 +1,9 @@
 package completion
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
@@ -43,20 +46,31 @@ var referenceChecks = check.Suite{
 			if why := allowance.ExhaustedReason(); why != "" {
 				t.NoVerdict(check.Limit, "%s", why)
 			}
-			contexts := []check.M{{}}
-			if resolved := all.Context(c.CompletionArgument); len(resolved) > 0 {
-				contexts = append(contexts, resolved)
-			}
-			for _, resolved := range contexts {
-				params := c.Params("")
-				params["context"] = check.M{"arguments": resolved}
-				usual := protocol.AskFunc(t, s, completeMethod, c.Params(""))
+			for _, context := range contextsFor(all, c) {
+				with := c
+				with.Context = context
+				usual := protocol.AskFunc(t, s, completeMethod, c.Params())
 				r, _ := protocol.Compare(t, protocol.SameSuccess, c.Reply, usual,
-					protocol.AskFunc(t, s, completeMethod, params))
+					protocol.AskFunc(t, s, completeMethod, with.Params()))
+				if code, _ := r.Code(); code == errcode.InvalidParams && len(context) > 1 {
+					continue // the server may not know these values together
+				}
 				t.Expect(r).To(check.BeResult())
 			}
 		})
 	}),
+}
+
+// contextsFor are contexts to complete an argument with: none, each value of another argument, and all of them.
+func contextsFor(all toolcall.Completions, c toolcall.Completion) []check.M {
+	contexts, resolved := []check.M{{}}, all.ContextFor(c.CompletionArgument)
+	for _, name := range slices.Sorted(maps.Keys(resolved)) {
+		contexts = append(contexts, check.M{name: resolved[name]})
+	}
+	if len(resolved) > 1 {
+		contexts = append(contexts, resolved)
+	}
+	return contexts
 }
 
 // malformedChecks are the checks of requests that no conforming client sends.

@@ -41,38 +41,62 @@ func inputLoops(t *check.T) (all []inputLoop) {
 			inputLoop{call.InputLoop, call.Tool.Name,
 				protocol.WithCapabilities(params, protocol.AllModernCapabilities)})
 	}
-	all = append(all, check.Step(t, "prompts and resources", itemLoops)...)
+	all = append(all, promptLoops(t)...)
+	all = append(all, check.Step(t, "resources", resourceLoops)...)
+	all = append(all, furtherLoops(t, all)...)
 	return slices.DeleteFunc(all, func(a inputLoop) bool { return len(a.InputReplies) == 0 })
 }
 
-// itemLoops requests the first prompts and resources and returns their input loops.
-func itemLoops(t *check.T) (all []inputLoop) {
-	add := func(method, name string, params check.M) {
-		params = protocol.WithCapabilities(params, protocol.AllModernCapabilities)
-		all = append(all, inputLoop{toolcall.RunInputLoop(t, t.Session(), method, params), name, params})
+// promptLoops returns the input loops of the first prompts.
+func promptLoops(t *check.T) (all []inputLoop) {
+	prompts := toolcall.GetPrompts(t).List
+	for _, got := range prompts[:min(len(prompts), maxItems)] {
+		all = append(all, inputLoop{got.InputLoop, got.Prompt.Name, got.Params})
 	}
-	for _, prompt := range t.Server.Prompts[:min(len(t.Server.Prompts), maxItems)] {
-		if name, isString := prompt["name"].(string); isString {
-			add("prompts/get", name, check.M{"name": name, "arguments": requiredPromptArguments(prompt)})
-		}
-	}
+	return all
+}
+
+// resourceLoops reads the first resources and returns their input loops.
+func resourceLoops(t *check.T) (all []inputLoop) {
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxItems)] {
 		if uri, isString := resource["uri"].(string); isString {
-			add("resources/read", uri, check.M{"uri": uri})
+			params := protocol.WithCapabilities(check.M{"uri": uri}, protocol.AllModernCapabilities)
+			all = append(all, inputLoop{toolcall.RunInputLoop(t, t.Session(), "resources/read", params), uri, params})
 		}
 	}
 	return all
 }
 
-// requiredPromptArguments returns values for the required arguments of a prompt.
-func requiredPromptArguments(prompt check.M) check.M {
-	arguments := check.M{}
-	for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
-		if name, _ := argument["name"].(string); argument["required"] == true {
-			arguments[name] = "mcpcheck"
+// furtherLoops returns the input loops of tools and prompts with other arguments, and of templates, that ask for
+// something that nothing of the same name has asked for.
+func furtherLoops(t *check.T, usual []inputLoop) (all []inputLoop) {
+	add := func(loop *toolcall.InputLoop, name string, params check.M) {
+		further := inputLoop{loop, name, params}
+		known := func(a inputLoop) bool {
+			return a.Method == loop.Method && a.name == name && !further.asksForMore(a)
+		}
+		if len(loop.InputReplies) > 0 && !slices.ContainsFunc(slices.Concat(usual, all), known) {
+			all = append(all, further)
 		}
 	}
-	return arguments
+	calls := toolcall.VariedCalls(t)
+	for _, call := range slices.Concat(calls.List, calls.UnfinishedLoops) {
+		params := check.M{"name": call.Tool.Name, "arguments": call.Arguments}
+		add(call.InputLoop, call.Tool.Name, protocol.WithCapabilities(params, protocol.AllModernCapabilities))
+	}
+	for _, got := range toolcall.GetPromptVariants(t) {
+		add(got.InputLoop, got.Prompt.Name, got.Params)
+	}
+	for _, x := range toolcall.ReadTemplates(t) {
+		add(x.InputLoop, x.Template.Raw(), x.Params)
+	}
+	return all
+}
+
+// asksForMore reports whether the loop asks for a method for which another one does not ask.
+func (a inputLoop) asksForMore(other inputLoop) bool {
+	return slices.ContainsFunc([]string{"elicitation/create", "sampling/createMessage", "roots/list"},
+		func(method string) bool { return a.requestsMethod(method) && !other.requestsMethod(method) })
 }
 
 // requireLoops returns the input loops that keep selects. If there are none, it ends the check with a reason that names

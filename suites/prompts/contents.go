@@ -3,6 +3,7 @@ package prompts
 import (
 	"bytes"
 	"regexp"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -21,7 +22,7 @@ var contentChecks = check.Suite{
 
 	"prompts/message-role": check.Probe(func(t *check.T) {
 		role := func(message check.M) bool { _, isString := message["role"].(string); return isString }
-		eachMessage(t, "role", role, func(t *check.T, message check.M) {
+		eachMessage(t, "role", "role", role, func(t *check.T, message check.M) {
 			t.Expect(message["role"]).To(check.BeOneOf[any]("user", "assistant"))
 		})
 	}),
@@ -64,9 +65,14 @@ func eachResult(t *check.T, run func(*check.T, check.M)) {
 	eachPromptResult(t, func(t *check.T, _ *toolcall.FetchedPrompt, result check.M) { run(t, result) })
 }
 
-// eachPromptResult is eachResult for checks that need the prompt and its arguments, too.
+// eachPromptResult is eachResult for checks that need the prompt and its arguments, too. Other arguments than required
+// ones may be refused.
 func eachPromptResult(t *check.T, run func(*check.T, *toolcall.FetchedPrompt, check.M)) {
-	check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
+	all := toolcall.GetPrompts(t).RequireAny(t).List
+	served := slices.DeleteFunc(slices.Clone(toolcall.GetPromptVariants(t)), func(got *toolcall.FetchedPrompt) bool {
+		return got.LastReply.Result() == nil || toolcall.ResultType(got.LastReply.Result()) != "complete"
+	})
+	check.Each(t, slices.Concat(all, served), (*toolcall.FetchedPrompt).Subject,
 		func(t *check.T, got *toolcall.FetchedPrompt) {
 			result := got.Result(t)
 			if result == nil {
@@ -76,9 +82,11 @@ func eachPromptResult(t *check.T, run func(*check.T, *toolcall.FetchedPrompt, ch
 		})
 }
 
-// eachMessage runs a check on the selected messages in all results; what names them in the reason. Content may be made
-// of the arguments, so that content with a value that mcpcheck has made up does not count.
-func eachMessage(t *check.T, what string, of func(message check.M) bool, run func(*check.T, check.M)) {
+// eachMessage runs a check of a member on the selected messages in all results; what names them in the reason. Content
+// may be made of the arguments, so that a member with a value that mcpcheck has made up does not count.
+func eachMessage(
+	t *check.T, what, member string, of func(message check.M) bool, run func(*check.T, check.M),
+) {
 	eachPromptResult(t, func(t *check.T, got *toolcall.FetchedPrompt, result check.M) {
 		var seen []check.Subject
 		for i, message := range protocol.ObjectsIn(result["messages"]) {
@@ -90,7 +98,7 @@ func eachMessage(t *check.T, what string, of func(message check.M) bool, run fun
 			t.Skip(check.NotObserved, "no %s was seen in a prompt", what)
 		}
 		t.Each(seen, func(t *check.T, message check.Subject) {
-			if got.HasPlaceholder && bytes.Contains(text.CompactJSON(message.Value),
+			if got.HasPlaceholder && bytes.Contains(text.CompactJSON(message.Value[member]),
 				text.CompactJSON(toolcall.Placeholder)) {
 				t.NoVerdict(check.Undecided, "it has a value that mcpcheck has made up for an argument: %s",
 					toolcall.Placeholder)
@@ -109,5 +117,5 @@ func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
 	if kind == "" {
 		what = "content"
 	}
-	eachMessage(t, what, of, func(t *check.T, message check.M) { run(t, message["content"].(check.M)) })
+	eachMessage(t, what, "content", of, func(t *check.T, message check.M) { run(t, message["content"].(check.M)) })
 }

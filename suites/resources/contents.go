@@ -9,7 +9,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -19,7 +18,7 @@ import (
 var contentChecks = check.Suite{
 	"resources/read-listed": check.Probe(func(t *check.T) {
 		eachRead(t, func(t *check.T, r readResult) {
-			switch code, isError := r.reply.Code(); {
+			switch {
 			case !r.reply.Answered():
 				t.NoVerdict(check.Undecided, "%v", check.Explain(r.reply.Err))
 			case toolcall.IsInputRequired(t, r.reply):
@@ -28,7 +27,7 @@ var contentChecks = check.Suite{
 				if _, isList := r.reply.Result()["contents"].([]any); !isList {
 					t.Yield("the result has no array contents")
 				}
-			case !isError || !slices.Contains(notFoundCodes, code):
+			case !toolcall.IsNotFound(r.reply):
 				t.NoVerdict(check.Undecided, "it is refused, but not as unknown: %s", check.Got(r.reply))
 			case r.askedForInput:
 				t.NoVerdict(check.OtherCheck, "it asked for input, and then brought %s",
@@ -60,7 +59,7 @@ var contentChecks = check.Suite{
 	}),
 
 	"resources/blob-base64": check.Probe(func(t *check.T) {
-		eachRead(t, func(t *check.T, r readResult) {
+		eachReadOrTemplate(t, func(t *check.T, r readResult) {
 			all := protocol.ObjectsIn(r.reply.Result()["contents"])
 			seen := false
 			for _, content := range all {
@@ -80,9 +79,6 @@ var contentChecks = check.Suite{
 		})
 	}),
 }
-
-// notFoundCodes are the codes with which servers say that a resource does not exist, or that they have no resources.
-var notFoundCodes = []int{errcode.ResourceNotFound, errcode.InvalidParams, errcode.MethodNotFound}
 
 // readResult is a listed resource with the reply to resources/read.
 type readResult struct {
@@ -136,8 +132,11 @@ func listedAfterRead(t *check.T) []string {
 		func(t *check.T) []string { return listedURIs(t, t.Session()) })
 }
 
-// readAll makes sure that the listed resources were read.
-func readAll(t *check.T) { readResults(t) }
+// readAll makes sure that the listed resources were read, and an expansion of each template.
+func readAll(t *check.T) {
+	readResults(t)
+	toolcall.ReadTemplates(t)
+}
 
 // eachRead runs a check on each resource that was read.
 func eachRead(t *check.T, run func(*check.T, readResult)) {
@@ -149,6 +148,16 @@ func eachRead(t *check.T, run func(*check.T, readResult)) {
 		t.Retry(check.Undecided, "no resource was read: %v", check.KnownUnanswered(t, readMethod))
 	}
 	check.Each(t, all, readResult.subject, run)
+}
+
+// eachReadOrTemplate is eachRead, which also runs the check on what was read by templates.
+func eachReadOrTemplate(t *check.T, run func(*check.T, readResult)) {
+	all := templateReads(t)
+	if len(all) == 0 {
+		eachRead(t, run)
+		return
+	}
+	check.Each(t, slices.Concat(readResults(t), all), readResult.subject, run)
 }
 
 // finalReadResults returns the results of resources/read in the whole run, except those that ask for input.

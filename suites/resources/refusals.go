@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
@@ -22,6 +24,11 @@ var refusalChecks = check.Suite{
 			t.NoVerdict(check.Undecided, "it asks for input first: %s", check.Got(r))
 		}
 		t.Expect(r).To(check.BeError())
+		check.Each(t, rowlessReads(t), toolcall.TemplateRead.Subject, func(t *check.T, x toolcall.TemplateRead) {
+			contents, isList := x.Unknown.Result()["contents"].([]any)
+			t.DecidedBy(x.Unknown).Expect(!isList || len(contents) > 0).To(check.BeTrue("an error for "+x.UnknownURI,
+				"%s", x.Unknown))
+		})
 	}),
 
 	"resources/not-found-code": check.Probe(func(t *check.T) {
@@ -77,6 +84,15 @@ var refusalChecks = check.Suite{
 			t.Fail("an error, since it is not a URI", "%s", r)
 		})
 	}),
+}
+
+// rowlessReads returns the templates of which an expansion has contents, so that another one may have none.
+func rowlessReads(t *check.T) []toolcall.TemplateRead {
+	hasContents := func(result check.M) bool { contents, _ := result["contents"].([]any); return len(contents) > 0 }
+	return slices.DeleteFunc(slices.Clone(toolcall.ReadTemplates(t)), func(x toolcall.TemplateRead) bool {
+		listed, _ := readListed(t, x.Template)
+		return !hasContents(x.LastReply.Result()) && !hasContents(listed.reply.Result())
+	})
 }
 
 // requireRefusals ends the check if the server rejects nothing, or answers no read.

@@ -1,7 +1,6 @@
 package resources
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 
@@ -28,47 +27,32 @@ var templateChecks = check.Suite{
 	}),
 
 	"resources/template-readable": check.Probe(func(t *check.T) {
-		all := parsedTemplates(t)
-		if len(all) == 0 {
+		if len(toolcall.Templates(t)) == 0 {
 			t.Skip(check.NotOffered, "the server lists no template that can be expanded")
 		}
-		check.Each(t, all, template.subject, func(t *check.T, x template) {
-			if r, read := x.readListed(t); read {
+		all := toolcall.ReadTemplates(t)
+		if len(all) == 0 {
+			t.Retry(check.Undecided, "no template was read: %v", check.KnownUnanswered(t, readMethod))
+		}
+		check.Each(t, all, toolcall.TemplateRead.Subject, func(t *check.T, x toolcall.TemplateRead) {
+			if r, read := readListed(t, x.Template); read {
 				if r.reply.Result() == nil {
 					t.Yield("what is listed of it cannot be read")
 				}
 				return
 			}
-			x.expectReadable(t)
+			expectReadable(t, x)
 		})
 	}),
 }
 
-// template is a listed template with variables.
-type template struct {
-	*uritemplate.Template
-}
-
-func (x template) subject() check.Subject { return check.NamedSubject(x.Raw()) }
-
-// parsedTemplates returns the listed templates that are valid and have variables.
-func parsedTemplates(t *check.T) (all []template) {
-	for _, item := range t.Server.Templates {
-		text, _ := item["uriTemplate"].(string)
-		if parsed, err := uritemplate.New(text); err == nil && len(parsed.Varnames()) > 0 {
-			all = append(all, template{parsed})
-		}
-	}
-	return all
-}
-
 // matchesTemplate reports whether a URI is an expansion of a listed template.
 func matchesTemplate(t *check.T, uri string) bool {
-	return slices.ContainsFunc(parsedTemplates(t), func(x template) bool { return x.Match(uri) != nil })
+	return slices.ContainsFunc(toolcall.Templates(t), func(x *uritemplate.Template) bool { return x.Match(uri) != nil })
 }
 
-// readListed returns the read of a listed resource that is an expansion of the template.
-func (x template) readListed(t *check.T) (r readResult, read bool) {
+// readListed returns the read of a listed resource that is an expansion of a template.
+func readListed(t *check.T, x *uritemplate.Template) (r readResult, read bool) {
 	for _, r := range readResults(t) {
 		if r.reply.Answered() && x.Match(r.uri) != nil {
 			return r, true
@@ -77,58 +61,32 @@ func (x template) readListed(t *check.T) (r readResult, read bool) {
 	return readResult{}, false
 }
 
-// expectReadable requires an expansion of the template to be readable, with one of the first values that the server
+// expectReadable requires an expansion of a template to be readable, with one of the first values that the server
 // completes for its variables.
-func (x template) expectReadable(t *check.T) {
-	if !t.Server.Declares("completions") {
-		t.Skip(check.NotGiven, "nothing tells what values the template may have")
-	}
-	name := x.Varnames()[0]
-	var last readResult
-	for _, value := range x.completeVariable(t, name, check.M{}) {
-		values, context := uritemplate.Values{name: uritemplate.String(value)}, check.M{name: value}
-		for _, other := range x.Varnames()[1:] {
-			if further := x.completeVariable(t, other, context); len(further) > 0 {
-				values[other], context[other] = uritemplate.String(further[0]), further[0]
-			}
-		}
-		uri, err := x.Expand(values)
-		if err != nil {
-			t.NoVerdict(check.Undecided, "it cannot be expanded: %v", err)
-		}
-		last = readResult{uri: uri,
-			reply: toolcall.RunInputLoop(t, t.Session(), readMethod,
-				toolcall.WithAllCapabilities(t, check.M{"uri": uri})).LastReply}
-		if code, _ := last.reply.Code(); !slices.Contains(notFoundCodes, code) {
-			break
-		}
-	}
-	code, _ := last.reply.Code()
+func expectReadable(t *check.T, x toolcall.TemplateRead) {
 	switch {
-	case last.uri == "":
+	case !t.Server.Declares("completions"):
+		t.Skip(check.NotGiven, "nothing tells what values the template may have")
+	case x.URI == "":
 		t.Skip(check.NotGiven, "the server completes no values of the template")
-	case last.reply.Result() == nil && !slices.Contains(notFoundCodes, code):
-		t.NoVerdict(check.Undecided, "%s is refused, but not as unknown: %s", last.uri, check.Got(last.reply))
+	case x.LastReply.Err != nil:
+		t.Retry(check.Undecided, "%v", check.Explain(x.LastReply.Err))
+	case x.LastReply.Result() == nil && !toolcall.IsNotFound(x.LastReply):
+		t.NoVerdict(check.Undecided, "%s is refused, but not as unknown: %s", x.URI, check.Got(x.LastReply))
+	case x.LastReply.Result() == nil && x.IsCombined():
+		t.NoVerdict(check.Undecided, "%s is refused: the server may not know the values together that it completes: %s",
+			x.URI, check.Got(x.LastReply))
 	}
-	t.Expect(last.reply).To(check.BeResult(), "%s, made of what the server itself completes", cmp.Or(last.uri, x.Raw()))
+	t.DecidedBy(x.LastReply).Expect(x.LastReply).To(check.BeResult(), "%s, made of what the server itself completes",
+		x.URI)
 }
 
-// completeVariable returns the first values that the server completes for a variable.
-func (x template) completeVariable(t *check.T, name string, others check.M) (values []string) {
-	const most = 3
-	params := check.M{
-		"ref":      check.M{"type": "ref/resource", "uri": x.Raw()},
-		"argument": check.M{"name": name, "value": ""},
-	}
-	if len(others) > 0 && t.Revision >= "2025-06-18" {
-		params["context"] = check.M{"arguments": others}
-	}
-	completion, _ := t.Send(t.Session(), "completion/complete", params).Result()["completion"].(check.M)
-	all, _ := completion["values"].([]any)
-	for _, v := range all[:min(len(all), most)] {
-		if text, isString := v.(string); isString && text != "" {
-			values = append(values, text)
+// templateReads returns the reads of expansions of templates that were answered with contents.
+func templateReads(t *check.T) (all []readResult) {
+	for _, x := range toolcall.ReadTemplates(t) {
+		if x.LastReply.Result() != nil && !toolcall.IsInputRequired(t, x.LastReply) {
+			all = append(all, readResult{uri: x.URI, askedForInput: len(x.InputReplies) > 0, reply: x.LastReply})
 		}
 	}
-	return values
+	return all
 }

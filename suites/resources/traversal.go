@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // traversalChecks holds the check of files outside of what a server serves.
@@ -66,7 +67,7 @@ func traversalURIs(t *check.T) (all []check.Subject) {
 	if n > 0 {
 		uris = append(uris, outsideURI)
 	}
-	parsed := parsedTemplates(t)
+	parsed := toolcall.Templates(t)
 	for _, x := range parsed[:min(len(parsed), most)] {
 		name := x.Varnames()[0]
 		if uri, err := x.Expand(uritemplate.Values{name: uritemplate.String(up)}); err == nil {

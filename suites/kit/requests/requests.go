@@ -150,7 +150,7 @@ func named(t *check.T) (all []Request) {
 		for _, completion := range toolcall.CompleteAll(t).List {
 			if completion.Reply.Result() != nil {
 				all = append(all, Request{Method: "completion/complete", Name: completion.String(),
-					Params: completion.Params(completion.Value)})
+					Params: completion.Params()})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -93,7 +94,18 @@ func templateVariables(template string) (names []string) {
 type Completion struct {
 	CompletionArgument
 	Value string
-	Reply driver.Reply
+	// Context are values for other arguments; nil when the request has none.
+	Context check.M
+	Reply   driver.Reply
+}
+
+// Params are the params of the request.
+func (c Completion) Params() check.M {
+	params := c.CompletionArgument.Params(c.Value)
+	if c.Context != nil {
+		params["context"] = check.M{"arguments": c.Context}
+	}
+	return params
 }
 
 // Subject shows the completion as one of several, named by its argument.
@@ -135,7 +147,9 @@ func completionSession(t *check.T) *driver.Session {
 	return t.Session(check.ForInvalidInput)
 }
 
-// CompleteAll completes everything that the server lists, as far as time permits: first the empty value, then a letter.
+// CompleteAll completes everything that the server lists, as far as time permits: first the empty value, then a letter,
+// and then, where that has brought values, the first two characters of one, the whole of it, and the empty value with a
+// context of values for all other arguments.
 func CompleteAll(t *check.T) Completions {
 	return check.Step(t, "completions", func(t *check.T) (all Completions) {
 		if !mayComplete(t) {
@@ -148,22 +162,46 @@ func CompleteAll(t *check.T) Completions {
 			}
 		}
 		s, budget := completionSession(t), NewCallBudget()
-		for batch := range slices.Chunk(queue, concurrency(t)) {
-			if all.IncompleteReason = budget.ExhaustedReason(); all.IncompleteReason == "" {
-				all.IncompleteReason = all.unservedReason(t)
-			}
-			if all.IncompleteReason != "" {
-				return all
-			}
-			params := func(i int) check.M { return batch[i].Params(batch[i].Value) }
-			for i, r := range requestConcurrently(t, s, "completion/complete", len(batch), params) {
-				batch[i].Reply = r
-				budget.Charge(r)
-			}
-			all.List = append(all.List, batch...)
+		all.IncompleteReason = all.request(t, s, budget, queue)
+		if all.IncompleteReason == "" && !t.Server.IsSlow() {
+			all.request(t, s, budget, all.further(t))
 		}
 		return all
 	})
+}
+
+// request requests completions. It returns why not all of them were requested; empty when they were.
+func (c *Completions) request(t *check.T, s *driver.Session, budget *CallBudget, queue []Completion) (incomplete string) {
+	for batch := range slices.Chunk(queue, concurrency(t)) {
+		if why := cmp.Or(budget.ExhaustedReason(), c.unservedReason(t)); why != "" {
+			return why
+		}
+		params := func(i int) check.M { return batch[i].Params() }
+		for i, r := range requestConcurrently(t, s, "completion/complete", len(batch), params) {
+			batch[i].Reply = r
+			budget.Charge(r)
+		}
+		c.List = append(c.List, batch...)
+	}
+	return ""
+}
+
+// further are completions to request of arguments for which the server has values.
+func (c *Completions) further(t *check.T) (queue []Completion) {
+	for _, one := range c.List {
+		values := nonEmpty(one.Values())
+		if one.Value != "" || len(values) == 0 {
+			continue
+		}
+		begun := []rune(values[0])
+		for _, value := range slices.Compact([]string{string(begun[:min(len(begun), 2)]), values[0]}) {
+			queue = append(queue, Completion{CompletionArgument: one.CompletionArgument, Value: value})
+		}
+		if context := c.ContextFor(one.CompletionArgument); len(context) > 0 && t.Revision >= "2025-06-18" {
+			queue = append(queue, Completion{CompletionArgument: one.CompletionArgument, Context: context})
+		}
+	}
+	return queue
 }
 
 // unservedReason is why no more is requested: the method is unknown, or known to be left unanswered; empty when there
@@ -203,7 +241,7 @@ func (c Completions) RequireAny(t *check.T) Completions {
 func (c Completions) RequireServed(t *check.T) (served []Completion) {
 	c.RequireAny(t)
 	for _, one := range c.List {
-		if one.Value == "" && one.Reply.Result() != nil {
+		if one.Value == "" && one.Context == nil && one.Reply.Result() != nil {
 			served = append(served, one)
 		}
 	}
@@ -213,8 +251,9 @@ func (c Completions) RequireServed(t *check.T) (served []Completion) {
 	return served
 }
 
-// Context are values for the other arguments of the same reference, as the server completed them; it may be empty.
-func (c Completions) Context(b CompletionArgument) check.M {
+// ContextFor are values for the other arguments of the same reference, as the server completed them; it may be empty. The
+// server may not know them together.
+func (c Completions) ContextFor(b CompletionArgument) check.M {
 	resolved := check.M{}
 	for _, one := range c.List {
 		values := one.Values()
@@ -225,15 +264,23 @@ func (c Completions) Context(b CompletionArgument) check.M {
 	return resolved
 }
 
-// ValueFor is a completed value for an argument of a prompt; empty when there is none.
-func (c Completions) ValueFor(prompt, argument string) string {
+// valuesFor are the completed values for an argument of a prompt.
+func (c Completions) valuesFor(prompt, argument string) (values []string) {
 	for _, one := range c.List {
-		values := one.Values()
-		if one.Ref["name"] == prompt && one.Name == argument && len(values) > 0 {
-			return values[0]
+		if one.Ref["name"] == prompt && one.Name == argument {
+			values = appendNewTexts(values, nonEmpty(one.Values()))
 		}
 	}
-	return ""
+	return values
+}
+
+func appendNewTexts(all, more []string) []string {
+	for _, text := range more {
+		if !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
 
 // concurrency is how many requests are sent at the same time if their order does not matter.
