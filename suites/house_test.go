@@ -23,13 +23,13 @@ const module = "github.com/mcpcheck/mcpcheck/"
 // allowedImports says for each package which others of this module it may import, from the bottom up. Areas never
 // import each other; fixtures write both sides of the protocol a second time.
 var allowedImports = map[string][]string{
-	"suites/text":      {},
-	"suites/errcode":   {},
-	"suites/timing":    {},
-	"schemas":          {"suites/text"},
-	"suites/driver":    {"suites/errcode", "suites/text", "suites/timing"},
-	"suites/catalogue": {"suites/text"},
-	"suites/report":    {"suites/catalogue", "suites/text"},
+	"suites/text":                  {},
+	"suites/errcode":               {},
+	"suites/timing":                {},
+	"schemas":                      {"suites/text"},
+	"suites/driver":                {"suites/errcode", "suites/text", "suites/timing"},
+	"suites/catalogue":             {"suites/text"},
+	"suites/report":                {"suites/catalogue", "suites/text"},
 	"suites/check/internal/health": {"suites/report", "suites/driver"},
 	"suites/check/internal/attempt": {"suites/check/internal/health", "suites/report", "suites/catalogue",
 		"suites/driver", "suites/text"},
@@ -57,7 +57,7 @@ var allowedImports = map[string][]string{
 		"transcript", "protocol", "roundtrip"), checkImports...),
 	"suites/discovery": {"suites/check", "suites/catalogue", "suites/driver", "suites/errcode", "suites/timing"},
 	"suites":           {"suites/check", "suites/catalogue", "suites/(area)"},
-	"suites/specs": {"suites/check/engine", "suites/check", "suites/report", "suites/catalogue", "suites/driver"},
+	"suites/specs":     {"suites/check/engine", "suites/check", "suites/report", "suites/catalogue", "suites/driver"},
 	"suites/mcptest": {
 		"suites", "suites/discovery", "suites/check/engine", "suites/check", "suites/report", "suites/catalogue",
 		"suites/driver",
