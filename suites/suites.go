@@ -202,6 +202,19 @@ var Untestable = sync.OnceValue(func() []catalogue.Untestable {
 	return all
 })
 
+//go:embed sentences.yaml
+var sentencesYAML []byte
+
+// Sentences are the sentences of the specification with a keyword, by revision and page. Few commands need them, and to
+// parse them takes a while.
+var Sentences = sync.OnceValue(func() []catalogue.Sentence {
+	all, err := catalogue.ReadSentences(sentencesYAML)
+	if err != nil {
+		panic("suites: sentences.yaml:" + err.Error()) // a test reads it
+	}
+	return all
+})
+
 // Find returns the requirement with that id, whether it has a check or not.
 func Find(id string) (*catalogue.Requirement, bool) {
 	i := slices.IndexFunc(All(), func(r *catalogue.Requirement) bool { return r.ID == id })

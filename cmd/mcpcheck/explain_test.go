@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/explain"
 	"github.com/mcpcheck/mcpcheck/suites"
 )
 
@@ -27,11 +28,18 @@ func markdownPage(t *testing.T, args ...string) string {
 	return page.String()
 }
 
-// TestPagesAreCurrent proves that the pages in suites are those that mcpcheck explain writes; with -update it writes
+// TestPagesAreCurrent proves that the pages in suites are those that package explain writes; with -update it writes
 // them.
 func TestPagesAreCurrent(t *testing.T) {
 	suitesDir := filepath.Join("..", "..", "suites")
-	pages := map[string]string{filepath.Join(suitesDir, "README.md"): markdownPage(t)}
+	var sentences strings.Builder
+	if err := explain.WriteSentencesPage(&sentences); err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]string{
+		filepath.Join(suitesDir, "README.md"):    markdownPage(t),
+		filepath.Join(suitesDir, "SENTENCES.md"): sentences.String(),
+	}
 	for _, area := range suites.Areas {
 		pages[filepath.Join(suitesDir, area.Name, "README.md")] = markdownPage(t, area.Name)
 	}
@@ -43,7 +51,7 @@ func TestPagesAreCurrent(t *testing.T) {
 			continue
 		}
 		if readFile(t, file) != want {
-			t.Errorf("%s does not say what mcpcheck explain says; run go generate ./suites", file)
+			t.Errorf("%s does not say what package explain says; run go generate ./suites", file)
 		}
 	}
 }

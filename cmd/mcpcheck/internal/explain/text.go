@@ -1,8 +1,9 @@
 // Package explain writes what the catalogue says about requirements.
 //
-// WriteRequirement writes one for people, in lines for a terminal; WritePages and WriteIndexPage write the Markdown
-// pages in suites, as go generate ./suites does; an Entry is a requirement as JSON, for mcpcheck explain --json and
-// list --json: members are added to it, and none is removed. Nothing here runs a check or knows a server.
+// WriteRequirement writes one for people, in lines for a terminal; WritePages, WriteIndexPage and WriteSentencesPage
+// write the Markdown pages in suites, as go generate ./suites does; an Entry is a requirement as JSON, for mcpcheck
+// explain --json and list --json: members are added to it, and none is removed. Nothing here runs a check or knows a
+// server.
 package explain
 
 import (
@@ -60,6 +61,7 @@ func WriteRequirement(w io.Writer, r *catalogue.Requirement) {
 	for _, revision := range r.ApplicableRevisions() {
 		fmt.Fprintf(w, "%s %-6s %s\n", revision, r.Level.In(revision), r.URL(revision))
 	}
+	writeSection(w, "sentences", sentencesOf(r.ID, suites.Sentences()))
 }
 
 // sdkDeviations says which SDKs violate a requirement, and how to avoid that. It groups SDKs with the same text.
