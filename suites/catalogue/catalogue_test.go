@@ -65,7 +65,8 @@ func TestURLOfOtherPages(t *testing.T) {
 		"an early schema": {"schema#tool", "2025-03-26",
 			"https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts"},
 		"an extension": {"ext-tasks#task-polling", "2026-07-28",
-			"https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md#task-polling"},
+			"https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/2026-07-28/tasks.md" +
+				"#task-polling"},
 		"a proposal": {"seps/2663-tasks-extension#x", "2025-11-25",
 			"https://modelcontextprotocol.io/seps/2663-tasks-extension#x"},
 		"security, a guide": {"basic/security_best_practices#x", "2025-11-25",

@@ -159,7 +159,7 @@ func (r *Requirement) AppliesOver(transport string) bool {
 var extensionPages = map[string]string{
 	"ext-apps":   "ext-apps/blob/main/specification/2026-01-26/apps.mdx",
 	"ext-skills": "ext-skills/blob/main/specification/stable/skills.mdx",
-	"ext-tasks":  "ext-tasks/blob/main/specification/draft/tasks.md",
+	"ext-tasks":  "ext-tasks/blob/main/specification/2026-07-28/tasks.md",
 }
 
 // URL returns the URL of the sentence in a revision; empty when there is none.

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -69,7 +70,14 @@ func WriteSentencesPage(w io.Writer) error {
 	for _, part := range parts {
 		writeSpecPart(w, part)
 	}
-	return writeUntestable(w)
+	named := map[string]bool{}
+	for _, s := range suites.Sentences() {
+		for _, id := range s.IDs {
+			named[id] = true
+		}
+	}
+	writeUntestable(w, named)
+	return writeTargets(w, named)
 }
 
 const sentencesPageHead = "<!-- Made from sentences.yaml; do not edit, run go generate ./suites. -->\n\n" +
@@ -181,8 +189,8 @@ func writeSpecPart(w io.Writer, part specPart) {
 			title = h.anchor
 		}
 		fmt.Fprintf(w, "| [%s](%s) | %d | %s | %s | %s | %s |\n", title, h.sentences[0].URL(), len(h.sentences),
-			byText(h.sentences, func(s catalogue.Sentence) string { return entryLinks(entriesOf(s)) }),
-			byText(h.sentences, func(s catalogue.Sentence) string { return untestableLinks(untestableOf(s)) }),
+			byText(h.sentences, func(s catalogue.Sentence) string { return links(entriesOf(s)) }),
+			byText(h.sentences, func(s catalogue.Sentence) string { return links(untestableOf(s)) }),
 			byText(h.sentences, notJudged),
 			byText(h.sentences, otherParty))
 	}
@@ -211,20 +219,13 @@ func byText(sentences []catalogue.Sentence, say func(catalogue.Sentence) string)
 	return strings.Join(texts, "<br>")
 }
 
-func entryLinks(ids []string) string {
-	var links []string
+// links returns ids as links, the targets of which are written by writeTargets.
+func links(ids []string) string {
+	var linked []string
 	for _, id := range ids {
-		links = append(links, fmt.Sprintf("[%s](%s/README.md#%s)", id, catalogue.AreaOf(id), id))
+		linked = append(linked, "["+id+"]")
 	}
-	return strings.Join(links, ", ")
-}
-
-func untestableLinks(ids []string) string {
-	var links []string
-	for _, id := range ids {
-		links = append(links, fmt.Sprintf("[%s](#%s)", id, id))
-	}
-	return strings.Join(links, ", ")
+	return strings.Join(linked, ", ")
 }
 
 // notJudged says why nothing judges a sentence; it is empty where something does.
@@ -239,21 +240,25 @@ func otherParty(s catalogue.Sentence) string {
 }
 
 // writeUntestable writes why the requirements that are named on the page cannot be tested.
-func writeUntestable(w io.Writer) error {
-	named := map[string]bool{}
-	for _, s := range suites.Sentences() {
-		for _, id := range s.IDs {
-			named[id] = true
-		}
-	}
+func writeUntestable(w io.Writer, named map[string]bool) {
 	fmt.Fprint(w, "\n## Not testable\n\n")
 	for _, u := range suites.Untestable() {
-		if !named[u.ID] {
-			continue
+		if named[u.ID] {
+			fmt.Fprintf(w, "- <a id=%q></a>%s: %s %s\n", u.ID, escapeMarkdown(u.ID), escapeMarkdown(u.Statement),
+				escapeMarkdown(u.Reason))
 		}
-		_, err := fmt.Fprintf(w, "- <a id=%q></a>%s: %s %s\n", u.ID, escapeMarkdown(u.ID), escapeMarkdown(u.Statement),
-			escapeMarkdown(u.Reason))
-		if err != nil {
+	}
+}
+
+// writeTargets writes where the links to the ids on the page lead: to the page of the area, or to the reasons.
+func writeTargets(w io.Writer, named map[string]bool) (err error) {
+	fmt.Fprintln(w)
+	for _, id := range slices.Sorted(maps.Keys(named)) {
+		page := ""
+		if _, isEntry := suites.Find(id); isEntry {
+			page = catalogue.AreaOf(id) + "/README.md"
+		}
+		if _, err = fmt.Fprintf(w, "[%s]: %s#%s\n", id, page, id); err != nil {
 			return err
 		}
 	}

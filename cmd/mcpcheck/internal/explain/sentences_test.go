@@ -57,10 +57,21 @@ func TestSpecPart(t *testing.T) {
 	const spec = "https://modelcontextprotocol.io/specification/2025-11-25/server/tools"
 	want := "\n## 2025-11-25\n\n### server/tools\n\n" +
 		"| heading | sentences | judged by | not testable | not judged | bind others |\n|---|---|---|---|---|---|\n" +
-		"| [(at the top)](" + spec + ") | 1 | 1: [ping/prompt](ping/README.md#ping/prompt) |  |  |  |\n" +
-		"| [tool](" + spec + "#tool) | 3 | 1: [ping/prompt](ping/README.md#ping/prompt) | " +
-		"1: [ping/periodic](#ping/periodic) | 2: Nobody can see a\\_b. | 3: client |\n"
+		"| [(at the top)](" + spec + ") | 1 | 1: [ping/prompt] |  |  |  |\n" +
+		"| [tool](" + spec + "#tool) | 3 | 1: [ping/prompt] | 1: [ping/periodic] | " +
+		"2: Nobody can see a\\_b. | 3: client |\n"
 	if got := b.String(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+func TestTargets(t *testing.T) {
+	var b strings.Builder
+	if err := writeTargets(&b, map[string]bool{"ping/prompt": true, "ping/periodic": true}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "\n[ping/periodic]: #ping/periodic\n[ping/prompt]: ping/README.md#ping/prompt\n"
+	if got := b.String(); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
