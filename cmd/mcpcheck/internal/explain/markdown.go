@@ -58,6 +58,8 @@ How to read the pages:
   Neither is a failure.
 - **Alone:** ` + "`mcpcheck run --only ID -- COMMAND`" + ` tests one of them.
 
+Which sentences of the specification the requirements judge, and which nothing does, is in [SENTENCES.md](SENTENCES.md).
+
 What is not testable is in [untestable.yaml](untestable.yaml), with the reason; ` +
 	"`mcpcheck list --untestable` shows\nit. Beside the areas: " +
 	"`discovery` finds out what a server is, `kit` is what checks of several areas share, " +
