@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // actionManifest is the part of action.yml that GitHub's runner reads.
@@ -63,7 +63,9 @@ func newActionRunner(t *testing.T) *actionRunner {
 		"github.action_ref": "", "github.action_repository": "", // as when the action is used by its path
 	}}
 	content := readFile(t, filepath.Join(root, "action.yml"))
-	if err := yaml.UnmarshalWithOptions([]byte(content), &r.action, yaml.Strict()); err != nil {
+	decoder := yaml.NewDecoder(strings.NewReader(content))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&r.action); err != nil {
 		t.Fatal(err)
 	}
 	systems := map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 )

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // These are the Kubernetes objects of the example. Members are those of the Kubernetes API (batch/v1, core/v1); any
@@ -89,9 +88,11 @@ func kubeExample(t *testing.T) map[string]kubeObject {
 	t.Helper()
 	content := readFile(t, filepath.Join("..", "..", ".github", "examples", "kubernetes-fleet.yaml"))
 	objects := map[string]kubeObject{}
-	for d := yaml.NewDecoder(bytes.NewReader([]byte(content)), yaml.Strict()); ; {
+	decoder := yaml.NewDecoder(strings.NewReader(content))
+	decoder.KnownFields(true)
+	for {
 		var o kubeObject
-		err := d.Decode(&o)
+		err := decoder.Decode(&o)
 		if errors.Is(err, io.EOF) {
 			return objects
 		}

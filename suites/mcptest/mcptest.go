@@ -15,6 +15,7 @@
 package mcptest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
@@ -125,7 +126,9 @@ func Baseline(file string) Option {
 		if err != nil {
 			return fmt.Errorf("cannot read the baseline: %w", err)
 		}
-		if err := yaml.UnmarshalWithOptions(text, &o.knownFails, yaml.Strict()); err != nil {
+		decoder := yaml.NewDecoder(bytes.NewReader(text))
+		decoder.KnownFields(true)
+		if err := decoder.Decode(&o.knownFails); err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("%s is not a baseline: %w", file, err)
 		}
 		for i, k := range o.knownFails {

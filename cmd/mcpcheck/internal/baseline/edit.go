@@ -8,9 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/yamlfile"
 	"github.com/mcpcheck/mcpcheck/reporters/files"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
@@ -48,23 +49,22 @@ func newLineEditor(content string) (*lineEditor, error) {
 		content += p.newline
 	}
 	p.lines = slices.Collect(strings.Lines(content))
-	read, err := readYAMLList("", normalizeNewlines([]byte(content)))
-	list := read.node
+	list, err := yamlfile.Read("", []byte(content), new(report.KnownFails))
 	switch {
 	case err != nil || list == nil:
 		return p, err
-	case list.IsFlowStyle:
+	case list.Style&yaml.FlowStyle != 0:
 		return p, p.removeEmptyList(list)
 	}
-	for i, entry := range list.Entries {
-		begin, end := entry.Start.Position.Line-1, len(p.lines)
-		if i+1 < len(list.Entries) {
-			end = list.Entries[i+1].Start.Position.Line - 1
+	for _, entry := range slices.Backward(list.Content) {
+		begin, end := p.dashLine(entry, list.Column-1), len(p.lines)
+		if len(p.entries) > 0 {
+			end = p.entries[0].start
 		}
-		for end > begin+1 && p.isBetweenEntries(end-1, entry.Start.Position.Column-1) {
+		for end > begin+1 && p.isBetweenEntries(end-1, list.Column-1) {
 			end--
 		}
-		p.entries = append(p.entries, lineRange{begin, end})
+		p.entries = slices.Insert(p.entries, 0, lineRange{begin, end})
 	}
 	if n := len(p.entries); n > 1 {
 		p.hasBlankLines = slices.ContainsFunc(p.lines[p.entries[n-2].end:p.entries[n-1].start], isBlank)
@@ -72,10 +72,21 @@ func newLineEditor(content string) (*lineEditor, error) {
 	return p, nil
 }
 
+// dashLine returns the line, counted from 0, of the dash before an entry.
+func (p *lineEditor) dashLine(entry *yaml.Node, indent int) int {
+	dash := strings.Repeat(" ", indent) + "-"
+	for line := entry.Line - 1; line > 0; line-- {
+		if strings.HasPrefix(p.lines[line], dash) {
+			return line
+		}
+	}
+	return 0
+}
+
 // removeEmptyList removes an empty list that is written as [].
-func (p *lineEditor) removeEmptyList(list *ast.SequenceNode) error {
-	line := list.Start.Position.Line - 1
-	if len(list.Values) > 0 || strings.TrimSpace(p.lines[line]) != "[]" {
+func (p *lineEditor) removeEmptyList(list *yaml.Node) error {
+	line := list.Line - 1
+	if len(list.Content) > 0 || strings.TrimSpace(p.lines[line]) != "[]" {
 		return errors.New("its list is written in brackets; begin each entry with a dash on a line of its own")
 	}
 	p.lines[line] = ""

@@ -9,21 +9,15 @@
 package baseline
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/yamlfile"
@@ -57,67 +51,32 @@ func Read(name string) (b File, err error) {
 	return b, err
 }
 
-// The limits keep the YAML parser fast, which is slow with deep nesting.
-const (
-	MaxBytes = 128 << 10
-	maxDepth = 1000
-)
+// MaxBytes is the size limit of a file of known failures.
+const MaxBytes = 128 << 10
 
 // parse parses the text of a file of known failures. The name is for errors.
 func parse(name string, content []byte) (entries report.KnownFails, err error) {
-	switch {
-	case len(content) > MaxBytes:
+	if len(content) > MaxBytes {
 		return nil, exit.Usagef("%s is longer than %d KB; this is not a baseline, or too many entries: use globs",
 			name, MaxBytes>>10)
-	case nestingDepth(content) > maxDepth:
-		return nil, exit.Usagef("%s is nested too deeply; this is not a baseline", name)
 	}
-	content = normalizeNewlines(content)
-	list, err := readYAMLList(name, content)
-	if err != nil || list.node == nil {
-		return nil, err
-	}
-	if err := yamlfile.Read(name, content, &entries); err != nil {
+	list, err := yamlfile.Read(name, content, &entries)
+	if err != nil {
 		return nil, err
 	}
 	for i := range entries {
-		begin := list.startToken(i)
-		entries[i].Line = begin.Position.Line
+		place := yamlfile.Find(list, i)
+		entries[i].Line = place.Line
 		if key, err := validateEntry(entries[i]); err != nil {
-			return nil, exit.Usagef("%s%s: %w", name, cmp.Or(list.position(i, key), yamlfile.TokenPosition(begin)), err)
+			return nil, exit.Usagef("%s%s: %w", name, yamlfile.Position(cmp.Or(yamlfile.Find(place, key), place)), err)
 		}
 		same := func(k report.KnownFail) bool { return k.SameAs(entries[i]) }
 		if first := slices.IndexFunc(entries[:i], same); first >= 0 {
 			return nil, exit.Usagef("%s%s: %s is listed in line %d already; take one of them out",
-				name, yamlfile.TokenPosition(begin), entries[i].Check, entries[first].Line)
+				name, yamlfile.Position(place), entries[i].Check, entries[first].Line)
 		}
 	}
 	return entries, nil
-}
-
-// normalizeNewlines returns a text with the line endings that the YAML parser counts correctly.
-func normalizeNewlines(content []byte) []byte {
-	return bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
-}
-
-// nestingDepth returns how deeply a text is nested at most: by brackets that are open at the same time, or by dashes at
-// the beginning of a line.
-func nestingDepth(content []byte) (deepest int) {
-	open := 0
-	for line := range bytes.Lines(content) {
-		inner := bytes.TrimLeft(line, "- ")
-		deepest = max(deepest, bytes.Count(line[:len(line)-len(inner)], []byte("-")))
-		for _, c := range inner {
-			switch c {
-			case '[', '{':
-				open++
-			case ']', '}':
-				open = max(0, open-1)
-			}
-			deepest = max(deepest, open)
-		}
-	}
-	return deepest
 }
 
 // validateEntry returns what is wrong with an entry, and the key that is wrong.
@@ -142,71 +101,6 @@ func validateEntry(k report.KnownFail) (key string, err error) {
 		return "expires", fmt.Errorf("%q is not a date such as 2026-12-31", k.Expires)
 	}
 	return "", nil
-}
-
-// yamlList is the list of a baseline in its syntax tree; node is nil when the list is empty.
-type yamlList struct{ node *ast.SequenceNode }
-
-// readYAMLList finds the list in a text. It accepts only flat maps of scalars, since entries are removed by their
-// lines.
-func readYAMLList(name string, content []byte) (yamlList, error) {
-	file, err := parser.ParseBytes(content, 0)
-	if err != nil {
-		return yamlList{}, exit.Usagef("%s%s", name,
-			yamlfile.ErrorText(content, reflect.TypeFor[report.KnownFails](), err))
-	}
-	wrong := func(node ast.Node, want string) (yamlList, error) {
-		return yamlList{}, exit.Usagef("%s%s: this is a %s where a %s belongs",
-			name, yamlfile.TokenPosition(node.GetToken()), yamlfile.NodeKindText(node.Type()), want)
-	}
-	switch {
-	case len(file.Docs) == 0:
-		return yamlList{}, nil
-	case len(file.Docs) > 1:
-		return yamlList{}, exit.Usagef("%s%s: a second document begins here; keep all entries in one list",
-			name, yamlfile.TokenPosition(file.Docs[1].Start))
-	}
-	var list *ast.SequenceNode
-	switch body := file.Docs[0].Body.(type) {
-	case nil, *ast.NullNode, *ast.CommentGroupNode:
-		return yamlList{}, nil
-	case *ast.SequenceNode:
-		list = body
-	default:
-		return wrong(body, "list")
-	}
-	for _, entry := range list.Values {
-		if kind := entry.Type(); kind != ast.MappingType && kind != ast.MappingValueType {
-			return wrong(entry, "map")
-		}
-		for _, pair := range yamlfile.MapEntries(entry) {
-			if !slices.Contains(scalarTypes, pair.Value.Type()) {
-				return wrong(pair.Value, "text")
-			}
-		}
-	}
-	return yamlList{list}, nil
-}
-
-// scalarTypes are the types that a value of an entry may have.
-var scalarTypes = []ast.NodeType{
-	ast.StringType, ast.LiteralType, ast.BoolType, ast.IntegerType, ast.FloatType, ast.NullType,
-}
-
-// startToken returns the token that entry i begins with: its dash, or its first token in a list in brackets.
-func (l yamlList) startToken(i int) *token.Token {
-	if dash := l.node.Entries[i].Start; dash != nil {
-		return dash
-	}
-	return l.node.Values[i].GetToken()
-}
-
-// position returns the place of the value under a key of entry i, as :line:column; it is empty when there is none.
-func (l yamlList) position(i int, key string) string {
-	if value := yamlfile.MapValue(l.node.Values[i], key); value != nil {
-		return yamlfile.TokenPosition(value.GetToken())
-	}
-	return ""
 }
 
 // validateDirectory finds out before a server is started whether the file can be created.

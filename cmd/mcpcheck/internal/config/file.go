@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
@@ -93,8 +93,8 @@ type File struct {
 	IgnoredFile string `yaml:"-" json:"-"`
 	// Name is the path of the file that was read; it is empty when there was none.
 	Name string `yaml:"-" json:"-"`
-	// root is the syntax tree of the file; nil means that there is none.
-	root ast.Node
+	// root is the tree of the file; nil means that there is none.
+	root *yaml.Node
 	// IsListEntry says that the configuration is an entry in a list of servers.
 	IsListEntry bool `yaml:"-" json:"-"`
 }
@@ -108,12 +108,12 @@ type SkipEntry struct {
 }
 
 // UnmarshalYAML also accepts a plain string, which is the selector.
-func (o *SkipEntry) UnmarshalYAML(decode func(any) error) error {
-	if decode(&o.Check) == nil {
-		return nil
+func (o *SkipEntry) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.ScalarNode {
+		return node.Decode(&o.Check)
 	}
 	type plain SkipEntry
-	return decode((*plain)(o))
+	return node.Decode((*plain)(o))
 }
 
 // NewSkipEntries returns entries without a reason.
@@ -196,11 +196,11 @@ func (c File) siblingFile(name string) string {
 
 // Parse parses the text of a configuration file. The name is for errors.
 func Parse(name string, content []byte) (c File, err error) {
-	if err := yamlfile.Read(name, content, &c); err != nil {
+	root, err := yamlfile.Read(name, content, &c)
+	if err != nil {
 		return c, err
 	}
-	c.Name, c.root = name, yamlfile.FirstDocument(content)
-	c.restoreWrittenNumbers()
+	c.Name, c.root = name, root
 	if f := c.Validate(); f != nil {
 		return c, exit.Usagef("%s: %w", c.Location(f.Path...), f.Err)
 	}
@@ -208,24 +208,9 @@ func Parse(name string, content []byte) (c File, err error) {
 }
 
 // AsListEntry returns the configuration as an entry of a list of servers. The value is its place in that file.
-func (c File) AsListEntry(file string, value ast.Node) File {
+func (c File) AsListEntry(file string, value *yaml.Node) File {
 	c.Name, c.root, c.IsListEntry = file, value, true
-	c.restoreWrittenNumbers()
 	return c
-}
-
-// restoreWrittenNumbers gives strings that YAML reads as numbers the text that was written: 1.10 must not become 1.1.
-func (c *File) restoreWrittenNumbers() {
-	for i := range c.Command {
-		if number := c.node("command", i); yamlfile.IsNumber(number) {
-			c.Command[i] = number.GetToken().Value
-		}
-	}
-	for name := range c.Env {
-		if number := c.node("env", name); yamlfile.IsNumber(number) {
-			c.Env[name] = number.GetToken().Value
-		}
-	}
 }
 
 // Location returns the place of the value at a path of keys and indices, as file:line:column.
@@ -233,19 +218,16 @@ func (c File) Location(path ...any) string { return c.Name + c.position(path...)
 
 // position returns the place of the value at a path, as :line:column; it is empty when there is no value.
 func (c File) position(path ...any) string {
-	if node := c.node(path...); node != nil && node.GetToken() != nil {
-		return yamlfile.TokenPosition(node.GetToken())
+	if node := yamlfile.Find(c.root, path...); node != nil {
+		return yamlfile.Position(node)
 	}
 	return ""
 }
 
-// node returns the value at a path of keys and indices; nil means that there is none.
-func (c File) node(path ...any) ast.Node { return yamlfile.Find(c.root, path...) }
-
-// hasValue reports whether there is a value at a path of keys and indices.
-func (c File) hasValue(path ...any) bool {
-	node := c.node(path...)
-	return node != nil && node.Type() != ast.NullType
+// hasValue reports whether there is a value under a key.
+func (c File) hasValue(key string) bool {
+	node := yamlfile.Find(c.root, key)
+	return node != nil && node.Tag != "!!null"
 }
 
 // invalidValue is a value that is not allowed.
@@ -310,13 +292,8 @@ func (c File) validateSelectors() *invalidValue {
 }
 
 func (c File) validateNumbers() *invalidValue {
-	if key := c.nonPositiveKey(func(key string) bool { return c.hasValue(key) }); key != "" {
+	if key := c.nonPositiveKey(c.hasValue); key != "" {
 		return &invalidValue{[]any{key}, errors.New(key + MustBePositive)}
-	}
-	for _, key := range []string{"jobs", "seed"} {
-		if fraction, ok := c.node(key).(*ast.FloatNode); ok {
-			return &invalidValue{[]any{key}, fmt.Errorf("%s is not a whole number", fraction.GetToken().Value)}
-		}
 	}
 	return nil
 }

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/yamlfile"
 	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
@@ -70,7 +70,11 @@ func Schema(t *testing.T) (*jsonschema.Schema, map[string]any) {
 
 // ValidateYAML returns an error when a YAML text does not match a schema.
 func ValidateYAML(schema *jsonschema.Schema, content []byte) error {
-	asJSON, err := yaml.YAMLToJSON(content)
+	var value any
+	if _, err := yamlfile.Read("test.yaml", content, &value); err != nil {
+		return err
+	}
+	asJSON, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}

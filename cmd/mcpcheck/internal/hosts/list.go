@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/goccy/go-yaml/ast"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
@@ -32,26 +32,25 @@ func (f file) maxBytes() int {
 // parseList reads the servers of a list, in its order.
 func (f file) parseList(source []byte) (servers []Server, err error) {
 	var list serverList
-	if err := yamlfile.Read(f.path, source, &list); err != nil {
+	root, err := yamlfile.Read(f.path, source, &list)
+	if err != nil {
 		return nil, err
 	}
-	all := yamlfile.Find(yamlfile.FirstDocument(source), "servers")
-	if all == nil || all.Type() == ast.NullType {
+	if list.Servers == nil {
 		return nil, exit.Usagef(
 			"%s: there is no list of servers; give servers: and below it, by name, keys of mcpcheck.yaml",
 			f.path)
 	}
-	for _, pair := range yamlfile.MapEntries(all) {
-		name := pair.Key.GetToken().Value
-		if c, ok := list.Servers[name]; ok {
-			servers = append(servers, f.newListedServer(name, c, pair.Value))
+	for name, value := range yamlfile.Members(yamlfile.Find(root, "servers")) {
+		if c, ok := list.Servers[name.Value]; ok {
+			servers = append(servers, f.newListedServer(name.Value, c, value))
 		}
 	}
 	return servers, nil
 }
 
 // newListedServer returns the entry of a list whose value is at the given place.
-func (f file) newListedServer(name string, c config.File, value ast.Node) Server {
+func (f file) newListedServer(name string, c config.File, value *yaml.Node) Server {
 	c = c.AsListEntry(f.path, value)
 	e := Server{file: f, Name: name, location: c.Location(), Config: &c, URL: c.URL, Cwd: c.Cwd,
 		Env: map[string]any{}}
