@@ -29,19 +29,18 @@ func syntaxErrorText(content []byte, err error) string {
 // libraryPrefix matches what errors of the library begin with.
 var libraryPrefix = regexp.MustCompile(`^yaml: (line \d+: )?`)
 
-const misplacedColon = "mapping values are not allowed in this context"
-
 // hints say what to do about problems that the library names.
 var hints = map[string]string{
-	misplacedColon:                                `; quote a text that contains ": ", and write a colon after each key`,
+	"mapping values are not allowed in this context": `; quote a text that contains ": ", ` +
+		"and write a colon after each key",
 	"could not find expected ':'":                 "; write a colon and a space after each key",
 	"found unexpected end of stream":              "; close the quote that begins here",
 	"found character that cannot start any token": "; quote a text that begins with @, % or `",
 }
 
 // readableLines returns how many lines at the beginning of a text can be read without the rest. The mistake is in the
-// line after them, or in what begins there. It goes on by large steps first, then by small ones, since a list or text of
-// several lines cannot be read in part.
+// line after them, or in what begins there. The steps are large at first, then small, since a list or text of several
+// lines cannot be read in part.
 func readableLines(lines []string) (readable int) {
 	for step := len(lines) - 1; step > 0; {
 		n := readable + step

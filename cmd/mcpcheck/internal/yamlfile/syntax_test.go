@@ -15,7 +15,8 @@ func TestSyntaxErrorPlace(t *testing.T) {
 		"x: 1\ny\n":              ":1: could not find expected ':'; write a colon and a space after each key",
 		"x: 1\n\ty: 2\n":         "1: this begins with a tab; YAML is indented with spaces",
 		"x: 1\n\n # c\n  y: 2\n": ":3: its indentation is wrong; indent it like the line above",
-		"x:\n- y: 1\n  z: @\n":   ":3: found character that cannot start any token; quote a text that begins with @, % or `",
+		"x:\n- y: 1\n  z: @\n": ":3: found character that cannot start any token; " +
+			"quote a text that begins with @, % or `",
 		"x:\n  y: 1\nz: 'a': b\n": ":1: mapping values are not allowed in this context; " +
 			`quote a text that contains ": ", and write a colon after each key`,
 	} {

@@ -115,10 +115,7 @@ type comparison struct {
 
 // validate returns an error for the first value in a tree that a type does not allow.
 func (v validator) validate(node *yaml.Node, t reflect.Type) error {
-	place := node
-	if node.Kind == yaml.AliasNode {
-		node = node.Alias
-	}
+	place, node := node, resolveAlias(node)
 	if v[comparison{node, t}] {
 		return nil
 	}
@@ -139,7 +136,7 @@ func (v validator) validate(node *yaml.Node, t reflect.Type) error {
 		return v.validateMap(node, t)
 	case want == yaml.SequenceNode:
 		for _, item := range node.Content {
-			if item.Tag == "!!null" && t.Kind() != reflect.Interface {
+			if resolveAlias(item).Tag == "!!null" && t.Kind() != reflect.Interface {
 				return errorAt(item, "this item is empty; take it out")
 			}
 			if err := v.validate(item, elementType(t)); err != nil {
@@ -149,6 +146,13 @@ func (v validator) validate(node *yaml.Node, t reflect.Type) error {
 		return nil
 	}
 	return validateScalar(node, t)
+}
+
+func resolveAlias(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
 }
 
 // expectedKind returns the kind of the nodes that a type is decoded from. A type that decodes itself may also be
@@ -169,21 +173,19 @@ func expectedKind(t reflect.Type, kind yaml.Kind) yaml.Kind {
 func (v validator) validateMap(node *yaml.Node, t reflect.Type) error {
 	first := map[string]*yaml.Node{}
 	for key, value := range Members(node) {
-		if key.Tag == "!!merge" {
-			continue // the map that is merged has keys of its own type, or the decoder finds that it has not
-		}
-		if key.Kind != yaml.ScalarNode {
+		inner, isAllowed := memberType(t, key.Value)
+		switch same := first[key.Value]; {
+		case key.Tag == "!!merge": // << has members for this map
+			inner = t
+		case key.Kind != yaml.ScalarNode:
 			return errorAt(key, "this is a %s where a key belongs", nodeText(key))
-		}
-		key.Tag = "!!str" // a number is a key as it is written
-		if first[key.Value] != nil {
-			return errorAt(key, "the key %q is in line %d already; take one of them out", key.Value,
-				first[key.Value].Line)
-		}
-		first[key.Value] = key
-		inner, ok := memberType(t, key.Value)
-		if !ok {
+		case same != nil:
+			return errorAt(key, "the key %q is in line %d already; take one of them out", key.Value, same.Line)
+		case !isAllowed:
 			return errorAt(key, "unknown key %q%s", key.Value, allowedKeysText(key.Value, t))
+		default:
+			key.Tag = "!!str" // a number is a key as it is written
+			first[key.Value] = key
 		}
 		if err := v.validate(value, inner); err != nil {
 			return err
