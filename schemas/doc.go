@@ -5,7 +5,8 @@
 // own. Compile reads the schema that a tool publishes: Schema.Validate judges values by it, and ValidArguments and
 // Counterexamples make valid and invalid arguments.
 //
-// The package also embeds the JSON Schemas of mcpcheck.yaml (Config) and of the JSON report (Report).
+// The package also embeds the JSON Schema of the JSON report (Report). The program writes that of mcpcheck.yaml,
+// config.schema.json.
 //
 // It starts no process and reads nothing from the network. Levels and results of checks are unknown to it: a Violation
 // says which rule a value breaks, and where. Input may come from an untrusted server. What exceeds the limits on size

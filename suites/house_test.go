@@ -93,7 +93,7 @@ var allowedImports = map[string][]string{
 	"cmd/mcpcheck/internal/config": append(internalImports("cli", "yamlfile", "redact", "exit", "build"),
 		"reporters", "reporters/files", "suites", "suites/check/engine", "suites/check", "suites/report",
 		"suites/catalogue", "suites/driver", "suites/text"),
-	"cmd/mcpcheck/internal/configtest": append(internalImports("config", "yamlfile"), "schemas"),
+	"cmd/mcpcheck/internal/configtest": internalImports("config", "yamlfile"),
 	"cmd/mcpcheck/internal/hosts": append(internalImports("config", "yamlfile", "redact", "exit"), "reporters/files",
 		"suites/driver", "suites/text"),
 	"cmd/mcpcheck/internal/target": append(internalImports("hosts", "config", "redact", "process", "exit"),

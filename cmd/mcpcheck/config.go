@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
-	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
 func newConfigCommand() *cobra.Command {
@@ -40,13 +40,9 @@ for editors. With the YAML extension of many of them:
   # yaml-language-server: $schema=fleet.schema.json       as the first line of fleet.yaml`,
 		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			schema := schemas.Config
+			schema := config.Schema()
 			if list {
-				content, err := schemas.ServerList()
-				if err != nil {
-					return err
-				}
-				schema = append(content, '\n')
+				schema = config.ListSchema()
 			}
 			_, err := cmd.OutOrStdout().Write(schema)
 			return err

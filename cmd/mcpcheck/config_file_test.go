@@ -2,88 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"maps"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/configtest"
-	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/yamlfile"
-	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/report"
 )
-
-// TestConfigSchemaKeys proves that the schema and the program have the same keys, values and defaults.
-func TestConfigSchemaKeys(t *testing.T) {
-	_, doc := configtest.Schema(t)
-	properties := doc["properties"].(object)
-	reports := properties["reports"].(object)["properties"].(object)
-	skip := properties["skip"].(object)["items"].(object)["anyOf"].([]any)[1].(object)["properties"].(object)
-	formats := []string{"dir"}
-	for _, format := range reporters.Formats {
-		formats = append(formats, format.Name)
-	}
-	for _, test := range []struct {
-		name      string
-		got, want []string
-	}{
-		{"keys", slices.Sorted(maps.Keys(properties)), yamlfile.Keys(reflect.TypeFor[config.File]())},
-		{"reports", slices.Sorted(maps.Keys(reports)), yamlfile.Keys(reflect.TypeFor[config.ReportFiles]())},
-		{"reports and formats", slices.Sorted(maps.Keys(reports)), formats},
-		{"skip", slices.Sorted(maps.Keys(skip)), yamlfile.Keys(reflect.TypeFor[config.SkipEntry]())},
-		{"protocol", enumValues(properties, "protocol"), append([]string{"auto", "all"}, catalogue.Revisions...)},
-		{"profile", enumValues(properties, "profile"), toStrings(catalogue.Profiles...)},
-		{"sdk", enumValues(properties, "sdk"), []string{config.ShowSDK, config.GateSDK}},
-		{"calls", enumValues(properties, "calls"), toStrings(report.CallPolicies...)},
-	} {
-		slices.Sort(test.want)
-		if diff := cmp.Diff(test.want, test.got); diff != "" {
-			t.Errorf("%s: the program (-) and the schema (+) differ:\n%s", test.name, diff)
-		}
-	}
-}
-
-func enumValues(properties object, key string) (words []string) {
-	for _, word := range properties[key].(object)["enum"].([]any) {
-		words = append(words, word.(string))
-	}
-	slices.Sort(words)
-	return words
-}
-
-func toStrings[T ~string](words ...T) (texts []string) {
-	for _, word := range words {
-		texts = append(texts, string(word))
-	}
-	return texts
-}
-
-// TestConfigSchemaDefaults compares the defaults of the schema with those of the flags.
-func TestConfigSchemaDefaults(t *testing.T) {
-	_, doc := configtest.Schema(t)
-	run := newRunCommand()
-	for key, schema := range doc["properties"].(object) {
-		value, ok := schema.(object)["default"]
-		flag := run.Flags().Lookup(key)
-		if !ok || flag == nil {
-			continue
-		}
-		want, got := flag.DefValue, jsonText(value)
-		if long, err := time.ParseDuration(want); err == nil && key != "seed" {
-			short, _ := time.ParseDuration(got)
-			want, got = long.String(), short.String()
-		}
-		if got != want {
-			t.Errorf("%s: the schema says %s by default, the flag %s", key, got, want)
-		}
-	}
-}
 
 func jsonText(v any) string {
 	if s, ok := v.(string); ok {

@@ -35,10 +35,7 @@ protocol is not tested. Exit codes are those of run.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.FileKeys.Profile, "profile", "release", "`PROFILE` that decides what blocks, as in run")
-	f.AddSDK(flags)
-	flags.StringSliceVar(&f.FileKeys.Only, "only", nil,
-		"run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
-	flags.StringSliceVar(&f.Skip, "skip", nil, "skip these `CHECKS`")
+	f.AddKeys(cmd, "sdk", "only", "skip")
 	f.Report.Add(flags)
 	f.AddConsole(flags)
 	return cmd

@@ -11,17 +11,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/configtest"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/hosts"
-	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
 // TestListSchema proves that the schema of a list and mcpcheck accept the same lists: those of the pages, the examples,
 // the transcripts and this file.
 func TestListSchema(t *testing.T) {
-	content, err := schemas.ServerList()
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, _ := configtest.CompileSchema(t, content)
+	schema, _ := configtest.CompileSchema(t, config.ListSchema())
 	dir := t.TempDir()
 	for name, list := range testLists(t) {
 		file := filepath.Join(dir, name)

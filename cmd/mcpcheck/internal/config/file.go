@@ -5,8 +5,8 @@
 // file over the default of the flag. Options are valid as far as that can be decided without looking at anything else,
 // and every error names the flag, or the place in the file, that has to be changed.
 //
-// A new key is a field of File, a line of Merge and of the flags, and a property in schemas/config.schema.json; tests
-// keep the four consistent. Packages hosts and target find where a server is (Address).
+// The table keys says all about a key. A new one is a field of File and a row there; a flag is a word in a call of
+// AddKeys besides. Packages hosts and target find where a server is (Address).
 package config
 
 import (
@@ -29,10 +29,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/yamlfile"
 	"github.com/mcpcheck/mcpcheck/reporters/files"
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // DefaultFile is the file that is read when --config names none.
@@ -42,52 +40,30 @@ const DefaultFile = "mcpcheck.yaml"
 const unsupportedConfigFile = "mcpcheck.yml"
 
 // File is mcpcheck.yaml: the settings that hold for every run on one server. Flags take precedence. Relative paths are
-// relative to the current directory, wherever the file is. The schema is schemas/config.schema.json.
+// relative to the current directory, wherever the file is. The table keys says what each field is.
 type File struct {
-	// Command is the command that starts the server.
-	Command []string `yaml:"command"`
-	// URL is the endpoint of a server over HTTP.
-	URL string `yaml:"url"`
-	// Env are variables that are added to the environment of the command.
-	Env map[string]string `yaml:"env"`
-	// Cwd is the working directory of the command; empty is the current one.
-	Cwd string `yaml:"cwd"`
-	// Headers are HTTP headers by their names; each value is the name of the environment variable that holds the value.
-	Headers map[string]string `yaml:"headers"`
-	// BearerEnv is the name of the environment variable that holds a bearer token.
-	BearerEnv string `yaml:"bearer-env"`
-	// Protocol is ProtocolAuto, ProtocolAll or a revision.
-	Protocol string `yaml:"protocol"`
-	// Profile is the gate profile: release, spec, strict or directory.
-	Profile string `yaml:"profile"`
-	// SDK says whether known deviations of SDKs count against the exit code: show or gate.
-	SDK string `yaml:"sdk"`
-	// Calls is the policy for tool calls: safe, none, invalid or all.
-	Calls string `yaml:"calls"`
-	// Arguments are valid and harmless arguments, by the name of the tool.
-	Arguments map[string]check.M `yaml:"arguments"`
-	// ProtectedState names the tools, prompts and resources whose requestState has to be protected against changes.
-	ProtectedState []string `yaml:"protected-state"`
-	// Only selects the checks that run, by id, glob, area or level; empty selects all.
-	Only []string `yaml:"only"`
-	// Skip are the checks that do not run.
-	Skip []SkipEntry `yaml:"skip"`
-	// Timeout is how long mcpcheck waits for one response.
-	Timeout time.Duration `yaml:"timeout"`
-	// StartTimeout is how long a server may take to answer its first request.
-	StartTimeout time.Duration `yaml:"start-timeout"`
-	// Budget is how long the whole run may take.
-	Budget time.Duration `yaml:"budget"`
-	// MaxMessage is the size of the longest message that is read, such as 16MiB.
-	MaxMessage string `yaml:"max-message"`
-	// Jobs is how many checks run at the same time.
-	Jobs int `yaml:"jobs"`
-	// Seed is the seed of generated values.
-	Seed int64 `yaml:"seed"`
-	// Reports are the report files that every run writes.
-	Reports ReportFiles `yaml:"reports"`
-	// Baseline is the path of a file of known failures.
-	Baseline string `yaml:"baseline"`
+	Command        []string           `yaml:"command"`
+	URL            string             `yaml:"url"`
+	Env            map[string]string  `yaml:"env"`
+	Cwd            string             `yaml:"cwd"`
+	Headers        map[string]string  `yaml:"headers"`
+	BearerEnv      string             `yaml:"bearer-env"`
+	Protocol       string             `yaml:"protocol"`
+	Profile        string             `yaml:"profile"`
+	SDK            string             `yaml:"sdk"`
+	Calls          string             `yaml:"calls"`
+	Arguments      map[string]check.M `yaml:"arguments"`
+	ProtectedState []string           `yaml:"protected-state"`
+	Only           []string           `yaml:"only"`
+	Skip           []SkipEntry        `yaml:"skip"`
+	Timeout        time.Duration      `yaml:"timeout"`
+	StartTimeout   time.Duration      `yaml:"start-timeout"`
+	Budget         time.Duration      `yaml:"budget"`
+	MaxMessage     string             `yaml:"max-message"`
+	Jobs           int                `yaml:"jobs"`
+	Seed           int64              `yaml:"seed"`
+	Reports        ReportFiles        `yaml:"reports"`
+	Baseline       string             `yaml:"baseline"`
 
 	// IgnoredFile is a file in the same directory that looks like a configuration file and is not read.
 	IgnoredFile string `yaml:"-" json:"-"`
@@ -240,42 +216,36 @@ type invalidValue struct {
 
 // Validate returns the first value that the flag of the same name would refuse; nil means that all are valid.
 func (c File) Validate() *invalidValue {
-	for _, find := range []func() *invalidValue{
-		c.validateChoices, c.validateSelectors, c.validateNumbers, c.validateArguments, c.validateEnv, c.validateURL,
-		c.validateHeaders,
-	} {
-		if f := find(); f != nil {
-			return f
+	for _, k := range keys {
+		if problem := k.problem(c, c.hasValue(k.name)); problem != "" {
+			return &invalidValue{[]any{k.name}, errors.New(k.name + problem)}
+		}
+		if k.validate != nil {
+			if f := k.validate(c); f != nil {
+				return f
+			}
 		}
 	}
 	return nil
 }
 
-func (c File) validateChoices() *invalidValue {
-	if _, err := catalogue.ParseProfile(c.Profile); err != nil && c.Profile != "" {
-		return &invalidValue{[]any{"profile"}, err}
-	}
-	if err := ValidateSDK(c.SDK); err != nil && c.SDK != "" {
-		return &invalidValue{[]any{"sdk"}, err}
-	}
-	if _, err := report.ParseCallPolicy(c.Calls); err != nil && c.Calls != "" {
-		return &invalidValue{[]any{"calls"}, err}
-	}
-	if err := ValidateProtocol(c.Protocol); err != nil && c.Protocol != "" {
-		return &invalidValue{[]any{"protocol"}, err}
-	}
+func (c File) validateMaxMessage() *invalidValue {
 	if _, err := parseSize(c.MaxMessage); err != nil && c.MaxMessage != "" {
 		return &invalidValue{[]any{"max-message"}, err}
 	}
 	return nil
 }
 
-func (c File) validateSelectors() *invalidValue {
+func (c File) validateOnly() *invalidValue {
 	for i, pattern := range c.Only {
 		if _, err := SelectChecks([]string{pattern}, nil); err != nil {
 			return &invalidValue{[]any{"only", i}, err}
 		}
 	}
+	return nil
+}
+
+func (c File) validateSkip() *invalidValue {
 	for i, o := range c.Skip {
 		path := []any{"skip", i}
 		if o.Check == "" {
@@ -289,33 +259,6 @@ func (c File) validateSelectors() *invalidValue {
 		}
 	}
 	return nil
-}
-
-func (c File) validateNumbers() *invalidValue {
-	if key := c.nonPositiveKey(c.hasValue); key != "" {
-		return &invalidValue{[]any{key}, errors.New(key + MustBePositive)}
-	}
-	return nil
-}
-
-// MustBePositive is the text of an error, after the name of a key, for a number that is not greater than 0.
-const MustBePositive = " must be greater than 0"
-
-// nonPositiveKey returns a key whose number has to be greater than 0 and is not; it is empty when there is none. A zero
-// counts only if the user gave it, which said reports.
-func (c File) nonPositiveKey(said func(key string) bool) string {
-	for _, n := range []struct {
-		key   string
-		value int64
-	}{
-		{"jobs", int64(c.Jobs)}, {"timeout", int64(c.Timeout)},
-		{"start-timeout", int64(c.StartTimeout)}, {"budget", int64(c.Budget)},
-	} {
-		if n.value < 0 || n.value == 0 && said(n.key) {
-			return n.key
-		}
-	}
-	return ""
 }
 
 // validateArguments finds a tool without arguments behind its name, as an unfinished file has. It would otherwise allow
@@ -373,6 +316,10 @@ func (c File) validateHeaders() *invalidValue {
 				fmt.Errorf("give the name of an environment variable that holds the value of %s, not the value", name)}
 		}
 	}
+	return nil
+}
+
+func (c File) validateBearerEnv() *invalidValue {
 	if c.BearerEnv != "" && !IsVariableName(c.BearerEnv) {
 		return &invalidValue{[]any{"bearer-env"},
 			errors.New("give the name of an environment variable that holds the token, not the token")}
@@ -391,9 +338,6 @@ var ReservedHeaders = []string{
 
 // DefaultBaseline is the file that mcpcheck baseline writes when --baseline names none.
 const DefaultBaseline = "mcpcheck-baseline.yaml"
-
-// SchemaURL is the URL of the schema of mcpcheck.yaml, for editors.
-const SchemaURL = "https://raw.githubusercontent.com/mcpcheck/mcpcheck/main/schemas/config.schema.json"
 
 // MaxBytes is the size limit of mcpcheck.yaml, and of a YAML list of servers.
 const MaxBytes = 1 << 20

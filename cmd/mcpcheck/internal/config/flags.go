@@ -2,7 +2,6 @@ package config
 
 import (
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,7 +10,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -83,9 +81,7 @@ func (f *Flags) AddAll(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.Plan, "plan", false,
 		"print what would be run and which tools would be called (as JSON with --json), then stop")
-	flags.StringVar(&f.FileKeys.Baseline, "baseline", "",
-		"`FILE` of known failures, which do not block; mcpcheck baseline writes it "+
-			"(default "+DefaultBaseline+" beside mcpcheck.yaml, if it exists)")
+	f.AddKeys(cmd, "baseline")
 	flags.StringVar(&f.shard, "shard", "",
 		"run only part `I/N` of the checks, for mcpcheck merge; "+
 			"auto or auto/N: take it from the CI environment (JOB_COMPLETION_INDEX, CI_NODE_INDEX, …)")
@@ -122,66 +118,28 @@ func (f *Flags) AddConsole(flags *pflag.FlagSet) {
 func (f *Flags) AddChecks(cmd *cobra.Command) {
 	f.AddTarget(cmd)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.FileKeys.Only, "only", nil,
-		"run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
-	flags.StringSliceVar(&f.Skip, "skip", nil, "skip these `CHECKS`")
-	f.AddSDK(flags)
+	f.AddKeys(cmd, "only", "skip", "sdk")
 	flags.StringVar(&f.tentative, "tentative", ShowTentative,
 		"`MODE`: how to treat checks that are new in this version: show (they do not block) or gate (they do)")
-	flags.IntVar(&f.FileKeys.Jobs, "jobs", engine.DefaultJobs, "run `N` checks at a time")
+	f.AddKeys(cmd, "jobs")
 	flags.BoolVar(&f.Isolate, "isolate", false, "start a fresh process for every session")
 	flags.BoolVar(&f.Quick, "quick", false,
 		"fast subset for pre-commit: what one session can show")
-	flags.DurationVar(&f.FileKeys.Budget, "budget", 5*time.Minute, "stop the whole run after this `DURATION`")
-	flags.Int64Var(&f.FileKeys.Seed, "seed", 0, "`SEED` for the values that are generated from schemas")
+	f.AddKeys(cmd, "budget", "seed")
 	flags.StringVar(&f.ConfigFile, "config", "", "configuration `FILE` (default mcpcheck.yaml, if it exists)")
 	flags.BoolVar(&f.Demo, "demo", false, "test the built-in reference server")
-	for _, name := range []string{"only", "skip"} {
-		cmd.RegisterFlagCompletionFunc(name,
-			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return CheckIDs(), cobra.ShellCompDirectiveNoFileComp
-			})
-	}
-}
-
-// AddSDK defines the flag that says whether known deviations of SDKs count against the exit code.
-func (f *Flags) AddSDK(flags *pflag.FlagSet) {
-	flags.StringVar(&f.FileKeys.SDK, "sdk", ShowSDK,
-		"`MODE`: how to treat known deviations of the server's SDK: show (they do not block in the profiles "+
-			"release and spec) or gate (they do)")
 }
 
 // AddTarget defines the flags that say which server is tested and how mcpcheck connects to it.
 func (f *Flags) AddTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.FileKeys.Protocol, "protocol", ProtocolAuto,
-		"`REVISION` of MCP to request; auto: the newest that the server supports; "+
-			"all: one run for each revision that the server accepts")
-	flags.StringVar(&f.FileKeys.Profile, "profile", "release",
-		"`PROFILE` that decides what blocks: release (MUSTs and the release checklist), spec (MUSTs only), "+
-			"strict (also SHOULDs, and MUSTs that could not be tested), "+
-			"directory (only the rules of public server directories)")
-	flags.StringVar(&f.FileKeys.Calls, "calls", "safe",
-		"`POLICY` for tool calls: safe, none, invalid, all (explained in mcpcheck help run)")
-	flags.StringVar(&f.FileKeys.URL, "url", "", "`URL` of the server, over Streamable HTTP or HTTP+SSE")
-	f.Remote.add(flags, &f.FileKeys)
+	f.AddKeys(cmd, "protocol", "profile", "calls", "url")
+	f.addRemote(cmd)
 	f.Hosts.add(flags)
 	flags.StringArrayVar(&f.Env, "env", nil,
 		"`KEY=VALUE` for the server's environment; the value is redacted in reports")
-	flags.StringVar(&f.FileKeys.Cwd, "cwd", "", "working directory of the server, `DIR`")
-	flags.DurationVar(&f.FileKeys.Timeout, "timeout", 5*time.Second, "timeout for a response, a `DURATION`")
-	flags.DurationVar(&f.FileKeys.StartTimeout, "start-timeout", 15*time.Second,
-		"timeout for the first response, a `DURATION`")
-	flags.StringVar(&f.FileKeys.MaxMessage, "max-message", "16MiB",
-		"`SIZE` of the longest message that is read; longer ones are not tested")
-	for name, values := range map[string][]string{
-		"protocol": append([]string{ProtocolAuto, ProtocolAll}, catalogue.Revisions...),
-		"profile":  {"release", "spec", "strict", "directory"},
-		"calls":    {"safe", "none", "invalid", "all"},
-	} {
-		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
+	f.AddKeys(cmd, "cwd", "timeout", "start-timeout", "max-message")
 }
 
 // NeedsURL reports whether a flag was given that makes sense only with a URL.

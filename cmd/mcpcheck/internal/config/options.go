@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -60,23 +61,12 @@ func Resolve(f Flags, file File) (v Options, err error) {
 		return v, exit.Usagef("no server to check; say mcpcheck run -- COMMAND [ARG…] or mcpcheck run --url URL, " +
 			"or try mcpcheck run --demo")
 	}
-	if v.GateProfile, err = catalogue.ParseProfile(v.Profile); err != nil {
-		return v, exit.Usagef("%s: %w", v.Origin("profile"), err)
+	if err := v.ValidateKeys(); err != nil {
+		return v, err
 	}
-	if err := ValidateSDK(cmp.Or(v.SDK, ShowSDK)); err != nil {
-		return v, exit.Usagef("%s: %w", v.Origin("sdk"), err)
-	}
-	if v.CallPolicy, err = report.ParseCallPolicy(v.Calls); err != nil {
-		return v, exit.Usagef("%s: %w", v.Origin("calls"), err)
-	}
-	if err := ValidateProtocol(v.Protocol); err != nil {
-		return v, exit.Usagef("%s: %w", v.Origin("protocol"), err)
-	}
+	v.GateProfile, v.CallPolicy = catalogue.Profile(v.Profile), report.CallPolicy(v.Calls)
 	if v.MaxMessageBytes, err = parseSize(v.MaxMessage); err != nil {
 		return v, exit.Usagef("%s: %w", v.Origin("max-message"), err)
-	}
-	if key := v.nonPositiveKey(v.Flags.IsGiven); key != "" {
-		return v, exit.Usagef("%s%s", v.Origin(key), MustBePositive)
 	}
 	if v.Shard, err = ParseShard(f.shard, os.Getenv); err != nil {
 		return v, err
@@ -91,6 +81,16 @@ func Resolve(f Flags, file File) (v Options, err error) {
 		return v, err
 	}
 	return v, v.applySet()
+}
+
+// ValidateKeys returns an error for the first value that a key does not allow by its kind or by its list of values.
+func (v Options) ValidateKeys() error {
+	for _, k := range keys {
+		if problem := k.problem(v.File, v.Flags.IsGiven(k.name)); problem != "" {
+			return exit.Usagef("%s%s", v.Origin(k.name), problem)
+		}
+	}
+	return nil
 }
 
 // NewSelector returns the selector of the checks that run.
@@ -154,39 +154,16 @@ func Merge(f Flags, file File) File {
 		merged.Command, merged.URL, merged.Cwd, merged.Env = nil, "", "", nil
 		merged.Headers, merged.BearerEnv = nil, ""
 	}
-	merged.Cwd = flagOrFile(f.IsGiven("cwd"), flags.Cwd, merged.Cwd)
-	merged.BearerEnv = flagOrFile(f.IsGiven("bearer-env"), flags.BearerEnv, merged.BearerEnv)
-	merged.Protocol = flagOrFile(f.IsGiven("protocol"), flags.Protocol, file.Protocol)
-	merged.Profile = flagOrFile(f.IsGiven("profile"), flags.Profile, file.Profile)
-	merged.SDK = flagOrFile(f.IsGiven("sdk"), flags.SDK, file.SDK)
-	merged.Calls = flagOrFile(f.IsGiven("calls"), flags.Calls, file.Calls)
-	merged.Baseline = flagOrFile(f.IsGiven("baseline"), flags.Baseline, file.Baseline)
-	merged.Jobs = flagOrFile(f.IsGiven("jobs"), flags.Jobs, file.Jobs)
-	merged.Timeout = flagOrFile(f.IsGiven("timeout"), flags.Timeout, file.Timeout)
-	merged.StartTimeout = flagOrFile(f.IsGiven("start-timeout"), flags.StartTimeout, file.StartTimeout)
-	merged.Budget = flagOrFile(f.IsGiven("budget"), flags.Budget, file.Budget)
-	merged.MaxMessage = flagOrFile(f.IsGiven("max-message"), flags.MaxMessage, file.MaxMessage)
-	merged.Seed = flagOrFile(f.IsGiven("seed"), flags.Seed, file.Seed)
+	for _, k := range keys {
+		value := reflect.ValueOf(k.field(&merged)).Elem()
+		if k.help != "" && (f.IsGiven(k.name) || value.IsZero()) {
+			value.Set(reflect.ValueOf(k.field(&flags)).Elem())
+		}
+	}
 	if merged.Baseline == "" && !f.Demo && !f.IsGiven("server") {
 		merged.Baseline = file.siblingFile(DefaultBaseline)
 	}
-	if f.IsGiven("only") {
-		merged.Only = flags.Only
-	}
-	if f.IsGiven("skip") {
-		merged.Skip = flags.Skip
-	}
 	return merged
-}
-
-// flagOrFile returns the value of a flag that was given, or else the value of the file, or else the default of the
-// flag.
-func flagOrFile[T comparable](given bool, flag, file T) T {
-	var none T
-	if given || file == none {
-		return flag
-	}
-	return file
 }
 
 // These are the values of --protocol besides revisions.
@@ -195,28 +172,14 @@ const (
 	ProtocolAll  = "all"  // each revision that the server supports
 )
 
-// ValidateProtocol returns an error of usage for a value that --protocol does not allow.
-func ValidateProtocol(protocol string) error {
-	if protocol == ProtocolAuto || protocol == ProtocolAll || slices.Contains(catalogue.Revisions, protocol) {
-		return nil
-	}
-	return fmt.Errorf("unknown protocol revision %q (have auto, all, %s)",
-		protocol, strings.Join(catalogue.Revisions, ", "))
-}
+// IsProtocol reports whether --protocol has a value.
+func IsProtocol(value string) bool { return slices.Contains(findKey("protocol").values, value) }
 
 // These values of --sdk say what happens with failures that come from a known deviation of the server's SDK.
 const (
 	ShowSDK = "show"
 	GateSDK = "gate"
 )
-
-// ValidateSDK returns an error of usage for a value that --sdk does not allow.
-func ValidateSDK(value string) error {
-	if value == ShowSDK || value == GateSDK {
-		return nil
-	}
-	return fmt.Errorf("unknown value %q (have %s, %s)", value, ShowSDK, GateSDK)
-}
 
 // SingleProtocol returns the protocol for a command that needs only one session: ProtocolAll becomes ProtocolAuto.
 func (v Options) SingleProtocol() string {
@@ -264,7 +227,7 @@ func (v Options) OptionsInfo(hide redact.Redactor) *report.OptionsInfo {
 func selectsAdvice(only string) bool { return strings.HasPrefix(strings.ToLower(only), "advice") }
 
 // sizePattern matches a number of bytes, such as 16MiB.
-var sizePattern = regexp.MustCompile(`^([1-9][0-9]{0,2})(KiB|MiB)$`)
+var sizePattern = regexp.MustCompile(`^[1-9][0-9]{0,2}(KiB|MiB)$`)
 
 // parseSize parses a number of bytes.
 func parseSize(content string) (bytes int, err error) {
@@ -272,8 +235,8 @@ func parseSize(content string) (bytes int, err error) {
 	if parts == nil {
 		return 0, fmt.Errorf("%q is not a size such as 512KiB or 64MiB, at most 999MiB", content)
 	}
-	bytes, err = strconv.Atoi(parts[1])
-	return bytes * map[string]int{"KiB": 1 << 10, "MiB": 1 << 20}[parts[2]], err
+	bytes, err = strconv.Atoi(strings.TrimSuffix(content, parts[1]))
+	return bytes * map[string]int{"KiB": 1 << 10, "MiB": 1 << 20}[parts[1]], err
 }
 
 // Origin returns the flag, or the place in the file, that the value of a key comes from.

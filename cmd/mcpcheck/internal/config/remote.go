@@ -1,7 +1,7 @@
 package config
 
 import (
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/redact"
 )
@@ -24,21 +24,22 @@ type remoteFlags struct {
 	Cacert string
 }
 
-func (f *remoteFlags) add(flags *pflag.FlagSet, keys *File) {
-	flags.StringArrayVar(&f.Headers, "header", nil,
+// addRemote defines the flags for a server over HTTP, besides its URL.
+func (f *Flags) addRemote(cmd *cobra.Command) {
+	flags, remote := cmd.Flags(), &f.Remote
+	flags.StringArrayVar(&remote.Headers, "header", nil,
 		"`'NAME: VALUE'` for every HTTP request; the value is redacted in reports")
-	flags.StringArrayVar(&f.HeaderEnv, "header-env", nil,
+	flags.StringArrayVar(&remote.HeaderEnv, "header-env", nil,
 		"`NAME=VARIABLE`: header for every HTTP request, with its value from an environment variable")
-	flags.StringVar(&keys.BearerEnv, "bearer-env", "",
-		"environment `VARIABLE` with the bearer token for every HTTP request")
-	flags.StringArrayVar(&f.TokenEnv, "token-env", nil,
+	f.AddKeys(cmd, "bearer-env")
+	flags.StringArrayVar(&remote.TokenEnv, "token-env", nil,
 		"`KIND=VARIABLE`: another token for the authorization checks; kinds: second (of another user), "+
 			"expired, narrow (with fewer scopes), other-audience")
-	flags.BoolVar(&f.ContactIssuer, "contact-issuer", false,
+	flags.BoolVar(&remote.ContactIssuer, "contact-issuer", false,
 		"let the authorization checks fetch the metadata of the authorization server, wherever it is")
-	flags.StringVar(&f.SSEURL, "sse-url", "", "`URL` of an HTTP+SSE endpoint for old clients")
-	flags.BoolVar(&f.Insecure, "insecure", false, "do not verify the server's TLS certificate")
-	flags.StringVar(&f.Cacert, "cacert", "", "also trust the certificates in this PEM `FILE`")
+	flags.StringVar(&remote.SSEURL, "sse-url", "", "`URL` of an HTTP+SSE endpoint for old clients")
+	flags.BoolVar(&remote.Insecure, "insecure", false, "do not verify the server's TLS certificate")
+	flags.StringVar(&remote.Cacert, "cacert", "", "also trust the certificates in this PEM `FILE`")
 }
 
 // Args returns those flags that have no key in mcpcheck.yaml, as arguments and without secrets.

@@ -44,7 +44,10 @@ func (f reportFlags) MergeWith(given func(flag string) bool, file ReportFiles) (
 			names[format] = *paths
 		}
 	}
-	return names, flagOrFile(given("report-dir"), f.dir, file.Dir)
+	if given("report-dir") {
+		return names, f.dir
+	}
+	return names, file.Dir
 }
 
 // WantsAnnotations reports whether the run prints annotations of the CI system. It fails for an invalid value.

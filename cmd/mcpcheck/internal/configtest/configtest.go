@@ -18,7 +18,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/yamlfile"
-	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
 // ParseFlags returns the flags of run on a command line.
@@ -65,7 +64,7 @@ func CompileSchema(t *testing.T, content []byte) (*jsonschema.Schema, map[string
 // Schema returns the schema of mcpcheck.yaml, compiled and as a value.
 func Schema(t *testing.T) (*jsonschema.Schema, map[string]any) {
 	t.Helper()
-	return CompileSchema(t, schemas.Config)
+	return CompileSchema(t, config.Schema())
 }
 
 // ValidateYAML returns an error when a YAML text does not match a schema.

@@ -303,8 +303,7 @@ func (d draft) headersText() string {
 
 // policyText returns the keys that say what is judged, and with which timeouts.
 func (d draft) policyText() string {
-	said := "# What blocks: release (MUSTs and the release checklist), spec (MUSTs only), strict (also SHOULDs,\n" +
-		"# and MUSTs that could not be tested), directory (only the rules of public server directories).\n" +
+	said := "# " + strings.Join(text.Wrap("What blocks: "+config.ProfilesText+".", 98), "\n# ") + "\n" +
 		"profile: " + d.Profile + "\n"
 	for _, key := range []struct{ name, value string }{
 		{"protocol", d.Protocol}, {"calls", d.Calls},

@@ -353,7 +353,7 @@ func prepare(cmd *cobra.Command, paths []string, flags Flags) (f *fleet, left sk
 	case err != nil:
 		return nil, left, err
 	case flags.Parallel < 1:
-		return nil, left, exit.Usagef("--parallel%s", config.MustBePositive)
+		return nil, left, exit.Usagef("--parallel must be greater than 0")
 	case flags.PageOnly && shard != nil:
 		return nil, left, exit.Usagef("--page and --shard exclude each other; the page is of all servers")
 	}

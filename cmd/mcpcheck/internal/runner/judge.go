@@ -22,13 +22,10 @@ import (
 
 // JudgeTraces judges the sessions in trace files.
 func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
-	profile, err := catalogue.ParseProfile(f.FileKeys.Profile)
-	if err != nil {
-		return exit.Usagef("--profile: %w", err)
+	if err := (config.Options{File: f.FileKeys, Flags: f}).ValidateKeys(); err != nil {
+		return err
 	}
-	if err := config.ValidateSDK(f.FileKeys.SDK); err != nil {
-		return exit.Usagef("--sdk: %w", err)
-	}
+	profile := catalogue.Profile(f.FileKeys.Profile)
 	selector, err := config.Options{File: config.File{Only: f.FileKeys.Only, Skip: config.NewSkipEntries(f.Skip)},
 		Flags: f}.NewSelector()
 	if err != nil {

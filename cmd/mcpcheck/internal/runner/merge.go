@@ -66,7 +66,7 @@ func optionsFromReport(f config.Flags, r report.Report) config.Options {
 	}
 	v.Protocol, v.File.Name = o.Protocol, o.Configuration
 	asked := o.Protocol
-	if config.ValidateProtocol(asked) != nil {
+	if !config.IsProtocol(asked) {
 		asked = config.ProtocolAll // the runs asked for one revision each
 	}
 	v.Flags.SelectionArgs = nonDefaultFlags("only", strings.Join(o.Only, ","), "", "protocol", asked,
