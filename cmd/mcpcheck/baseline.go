@@ -15,8 +15,8 @@ func newBaselineCommand() *cobra.Command {
 		Short: "Record today's failures as a baseline",
 		Long: `Test a server as run does, and write what blocks to a file of known failures, the
 baseline. With mcpcheck run --baseline FILE these failures no longer block and are
-shown as known; every other failure blocks as before. Beside mcpcheck.yaml,
-mcpcheck-baseline.yaml is found without the flag.
+shown as known; every other failure blocks as before. In the directory of
+mcpcheck.yaml, mcpcheck-baseline.yaml is found without the flag.
 
   mcpcheck baseline -- node dist/index.js
   mcpcheck run --baseline mcpcheck-baseline.yaml -- node dist/index.js

@@ -31,7 +31,7 @@ count as a regression. Exit codes: 0 no regression, 1 regressions, 2 wrong usage
 input.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return exit.Usagef("diff wants two JSON reports, the old one and the new one, not %d", len(args))
+				return exit.Usagef("diff needs two JSON reports, the old one and the new one, not %d", len(args))
 			}
 			return nil
 		},

@@ -66,7 +66,7 @@ func (f *explainFlags) validateArgs(_ *cobra.Command, args []string) error {
 	case f.last && len(args) > 0:
 		return exit.Usagef("--last explains what blocked in the last run; leave out %s", strings.Join(args, " "))
 	case !f.all && !f.last && !index && len(args) == 0:
-		return exit.Usagef("explain wants ids of checks, areas, --last or --all; mcpcheck list shows the ids")
+		return exit.Usagef("explain needs ids of checks, areas, --last or --all; mcpcheck list shows the ids")
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func newFleetCommand() *cobra.Command {
 	var f fleet.Flags
 	cmd := &cobra.Command{
 		Use:   "fleet [flags] FILE…",
-		Short: "Test many servers side by side",
+		Short: "Test many servers in parallel",
 		Long: `Test the servers of a list, each as mcpcheck run does, in a separate process with its
 own limits, and write a page of servers by areas: index.html and index.md in the
 directory of --out, and below servers/ a directory for each server with its JSON
@@ -24,7 +24,7 @@ report and its page.
 
   mcpcheck fleet .mcp.json
   mcpcheck fleet --profile spec --out nightly fleet.yaml
-  mcpcheck fleet --parallel 4 registry/          each server.json in there
+  mcpcheck fleet --parallel 4 registry/          each server.json in this directory
   mcpcheck fleet --shard 2/8 --out shard2 fleet.yaml
   mcpcheck fleet --page --from shard1 --from shard2 --out all fleet.yaml
 
@@ -36,7 +36,7 @@ of mcpcheck.yaml:
     weather: {command: [node, dist/index.js], profile: spec}
     search: {url: https://example.com/mcp, bearer-env: TOKEN}
 
-Reports have the messages of what fails or blocks; with --wire those of everything.
+Reports have the messages of results that fail or block; with --wire, of all results.
 
 After a crash or Ctrl-C the same command tests what is left; once all servers were
 tested, it tests all of them again. --resume keeps what was tested in any case, and
@@ -45,12 +45,12 @@ whose configuration is invalid (exit code 2), or on which mcpcheck failed, is al
 tested again. A server that cannot be started is listed as such.
 
 With --shard only every Nth server is tested, and no page is written; --page writes
-it from what is done. Exit codes: 0 all servers conform, 1 one does not, 2 wrong
+it from the results so far. Exit codes: 0 all servers conform, 1 one does not, 2 wrong
 usage or configuration, 3 one could not be tested or was not tested yet, 4 mcpcheck
 failed on one, 130 interrupted.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return exit.Usagef("fleet wants a list of servers: a host's file, server.json files or a YAML list")
+				return exit.Usagef("fleet needs a list of servers: a host's file, server.json files or a YAML list")
 			}
 			return nil
 		},
@@ -61,7 +61,7 @@ failed on one, 130 interrupted.`,
 	flags.IntVar(&f.Parallel, "parallel", runtime.NumCPU(), "test `N` servers at a time")
 	flags.StringVar(&f.Shard, "shard", "", "test only part `I/N` of the servers; auto or auto/N as in run")
 	flags.StringArrayVar(&f.From, "from", nil, "take over the results of another shard, in the directory `DIR`")
-	flags.BoolVar(&f.PageOnly, "page", false, "test nothing, write the page of what is done")
+	flags.BoolVar(&f.PageOnly, "page", false, "test nothing, write the page from the results so far")
 	flags.BoolVar(&f.Resume, "resume", false, "test only what was not tested yet, even if the last run was completed")
 	flags.BoolVar(&f.Fresh, "fresh", false, "test all servers again, even if the last run was interrupted")
 	cli.MarkExclusive(flags, "resume", "fresh")

@@ -19,11 +19,11 @@ mcpcheck record or run --trace has written. Nothing is started.
   mcpcheck record --out session.jsonl -- node dist/index.js     instead of the server
   mcpcheck judge session.jsonl
 
-Checks that need a live server are skipped. What follows after the client broke the
-protocol is not tested. Exit codes are those of run.`,
+Checks that need a live server are skipped. Messages after the first one in which the
+client violates the protocol are not tested. Exit codes are those of run.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return exit.Usagef("judge wants traces; write them with mcpcheck record or run --trace FILE")
+				return exit.Usagef("judge needs traces; write them with mcpcheck record or run --trace FILE")
 			}
 			return nil
 		},

@@ -24,7 +24,7 @@ version of mcpcheck writes the same pages.
   mcpcheck man ~/.local/share/man/man1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return exit.Usagef("man wants one directory, not %d", len(args))
+				return exit.Usagef("man needs one directory, not %d", len(args))
 			}
 			return nil
 		},

@@ -29,7 +29,7 @@ Exits non-zero if a shard is missing and names it. Shards of a fleet are merged 
 mcpcheck fleet --page --from DIR.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return exit.Usagef("merge wants JSON reports; write them with run --json FILE")
+				return exit.Usagef("merge needs JSON reports; write them with run --json FILE")
 			}
 			return nil
 		},

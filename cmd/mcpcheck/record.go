@@ -34,19 +34,19 @@ it, and over HTTP those in the URL and in the headers of clients.`,
 		RunE: func(cmd *cobra.Command, command []string) error {
 			switch {
 			case out == "":
-				return exit.Usagef("record wants --out FILE, for what is said")
+				return exit.Usagef("record needs --out FILE, the trace to write")
 			case server != "" && len(command) > 0:
 				return exit.Usagef(
 					"--url and a command exclude each other: start the server separately, and leave out %s",
 					strings.Join(command, " "))
 			case server != "" && listen == "":
-				return exit.Usagef("--url wants --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")
+				return exit.Usagef("--url needs --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")
 			case server != "":
 				return recorder.HTTP(server, listen, out, cmd.ErrOrStderr())
 			case listen != "":
-				return exit.Usagef("--listen wants --url URL, the server for which it stands")
+				return exit.Usagef("--listen needs --url URL, the server that requests are passed on to")
 			case len(command) == 0:
-				return exit.Usagef("record wants a command, or --url; say mcpcheck record --out FILE -- COMMAND [ARG…]")
+				return exit.Usagef("record needs a command, or --url; say mcpcheck record --out FILE -- COMMAND [ARG…]")
 			}
 			return recorder.Stdio(command, out)
 		},

@@ -14,8 +14,7 @@ func newRunCommand() *cobra.Command {
 		Use:   "run [flags] [--url URL] [-- COMMAND [ARG…]]",
 		Short: "Test a server",
 		Long: `Start a server, test whether it conforms to the protocol, and stop it. With --url
-the server is reached over HTTP: Streamable HTTP, or HTTP+SSE if that is what the
-URL speaks.
+the server is tested over HTTP: Streamable HTTP or HTTP+SSE, whichever it supports.
 
   mcpcheck run -- node dist/index.js
   mcpcheck run --profile spec --junit report.xml -- ./my-server --stdio
@@ -25,7 +24,7 @@ URL speaks.
   mcpcheck run --server NAME
 
 With --url and a command, mcpcheck starts the command, waits until the URL accepts
-connections, and stops it in the end; {port} in both, and in --env, stands for a
+connections, and stops it at the end; {port} in both, and in --env, stands for a
 free port.
 
 With --shard I/N only the Ith of N parts of the checks is run, always the same one,
@@ -34,7 +33,7 @@ so that machines share the work; mcpcheck merge merges their JSON reports.
   mcpcheck run --shard 2/4 --json shard2.json -- node dist/index.js
 
 With --last-failed only what failed in the last run of the server is run again; with
---watch everything is, whenever the server's files change.
+--watch everything is run again whenever the server's files change.
 
   mcpcheck run --last-failed -- node dist/index.js
   mcpcheck run --watch -- node dist/index.js

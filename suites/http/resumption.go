@@ -67,7 +67,7 @@ var resumptionChecks = check.Suite{
 			t.Yield("the response has another id than the request")
 		}
 		if !r.Answered() && !resumeStream(t).isSuccessful() {
-			t.NoVerdict(check.Undecided, "what became of %s cannot be seen: %s", call.Tool.Name, a)
+			t.NoVerdict(check.Undecided, "whether %s was completed cannot be observed: %s", call.Tool.Name, a)
 		}
 		finished := r.Answered() && protocol.ReplyKind(r) == protocol.ReplyKind(call.Reply)
 		t.Expect(finished).To(check.BeTrue("the result of "+call.Tool.Name+", as without a dropped connection",

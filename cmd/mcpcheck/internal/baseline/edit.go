@@ -208,8 +208,8 @@ func (u Update) editedText() (string, error) {
 	entries, err := parse(u.Name, []byte(content))
 	same := func(a, b report.KnownFail) bool { a.Line, b.Line = 0, 0; return a == b }
 	if err != nil || !slices.EqualFunc(entries, slices.Concat(u.unchanged, u.added), same) {
-		return "", fmt.Errorf("cannot edit %s without harm to what else it says; it stays as it is: "+
-			"write the entries plainly, each on lines of its own", u.Name)
+		return "", fmt.Errorf("cannot edit %s without a change to other parts of it, and has left it as it was: "+
+			"write each entry on lines of its own, without anchors", u.Name)
 	}
 	return content, nil
 }

@@ -64,7 +64,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return unknownFlagError(cmd, unknown)
 	case errors.As(err, &invalid):
 		if kind := flagTypeTexts[invalid.GetFlag().Value.Type()]; kind != "" {
-			return fmt.Errorf("--%s wants %s, not %q", invalid.GetFlag().Name, kind, invalid.GetValue())
+			return fmt.Errorf("--%s needs %s, not %q", invalid.GetFlag().Name, kind, invalid.GetValue())
 		}
 	}
 	return err

@@ -176,7 +176,8 @@ const NoReportName = "REPORT"
 
 // AddWireFlag defines the flag that keeps the wire evidence of all results of a fleet's servers.
 func AddWireFlag(flags *pflag.FlagSet, wire *bool) {
-	flags.BoolVar(wire, "wire", false, "keep the wire of everything in the reports, not only of what fails or blocks")
+	flags.BoolVar(wire, "wire", false,
+		"keep the messages of all results in the reports, not only of those that fail or block")
 }
 
 // KeepsWire reports whether a result keeps its wire evidence. For passes it takes megabytes a server, too many for a

@@ -39,8 +39,8 @@ type key struct {
 // keys are the keys of mcpcheck.yaml, in the order of the schema.
 var keys = []key{
 	{name: "command", field: func(f *File) any { return &f.Command },
-		doc: "Command that starts the server, and its arguments. Alone, the server is judged over stdio; with url, " +
-			"the command is started and the URL waited for. {port} stands for a free port.",
+		doc: "Command that starts the server, and its arguments. Without url, the server is tested over stdio; with " +
+			"url, mcpcheck starts the command and waits for the URL. {port} stands for a free port.",
 		members: []string{`"type": "array"`, `"minItems": 1`, `"items": ` + scalar},
 		example: `["node", "dist/index.js", "stdio"]`},
 	{name: "url", field: func(f *File) any { return &f.URL }, validate: File.validateURL,
@@ -75,7 +75,7 @@ var keys = []key{
 		values: append([]string{ProtocolAuto, ProtocolAll}, catalogue.Revisions...),
 		help: "`REVISION` of MCP to request; auto: the newest that the server supports; " +
 			"all: one run for each revision that the server accepts",
-		doc: "Revision of the protocol to ask for. auto is the newest that the server speaks; " +
+		doc: "Revision of the protocol to request. auto is the newest that the server supports; " +
 			"all repeats the run for each revision that the server accepts.",
 		example: `"2025-06-18"`},
 	{name: "profile", field: func(f *File) any { return &f.Profile },
@@ -104,28 +104,28 @@ var keys = []key{
 			`"additionalProperties": { "description": "Arguments of one call.", "type": "object" }`},
 		example: `{ "search": { "query": "weather" } }`},
 	{name: "protected-state", field: func(f *File) any { return &f.ProtectedState },
-		doc: "Tools, prompts (by name) and resources (by URI) whose requestState must not be forged, since harm " +
-			"could come of it: one that was changed, or belongs to another request or user, has to be rejected. " +
-			"Of others it is not known whether they may take it.",
+		doc: "Tools, prompts (by name) and resources (by URI) whose requestState must not be forged, since that " +
+			"could do harm: one that was changed, or belongs to another request or user, has to be rejected. " +
+			"mcpcheck cannot know whether others may accept it.",
 		members: []string{`"type": "array"`, `"items": { "type": "string", "minLength": 1 }`},
 		example: `["checkout"]`},
 	{name: "only", field: func(f *File) any { return &f.Only }, validate: File.validateOnly,
 		help:    "run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)",
-		doc:     "Checks to run; all without it.",
+		doc:     "Checks to run; without it, all.",
 		members: []string{`"type": "array"`, `"items": { "$ref": "#/$defs/selector" }`},
 		example: `["tools", "lifecycle/*"]`},
 	{name: "skip", field: func(f *File) any { return &f.Skip }, validate: File.validateSkip,
 		help:    "skip these `CHECKS`",
-		doc:     "Checks to leave out. run --plan and run -v say what is left out and why.",
+		doc:     "Checks to skip. run --plan and run -v list them, with the reasons.",
 		members: []string{`"type": "array"`, `"items": ` + skipItem},
 		example: `["robust", { "check": "ping/*", "reason": "the server is behind a gateway that answers ping" }]`},
 	{name: "timeout", field: func(f *File) any { return &f.Timeout }, standard: 5 * time.Second,
 		help:    "timeout for a response, a `DURATION`",
-		doc:     "How long to wait for one answer.",
+		doc:     "How long to wait for a response.",
 		members: duration, example: `"10s"`},
 	{name: "start-timeout", field: func(f *File) any { return &f.StartTimeout }, standard: 15 * time.Second,
 		help:    "timeout for the first response, a `DURATION`",
-		doc:     "How long to wait for the first answer of the server.",
+		doc:     "How long to wait for the first response of the server.",
 		members: duration, example: `"1m"`},
 	{name: "budget", field: func(f *File) any { return &f.Budget }, standard: 5 * time.Minute,
 		help:    "stop the whole run after this `DURATION`",
@@ -134,16 +134,15 @@ var keys = []key{
 	{name: "max-message", field: func(f *File) any { return &f.MaxMessage }, standard: "16MiB",
 		validate: File.validateMaxMessage,
 		help:     "`SIZE` of the longest message that is read; longer ones are not tested",
-		doc: "The longest message that is read, such as 512KiB or 64MiB. What comes in a longer one is not " +
-			"judged.",
-		members: []string{`"type": "string"`, `"pattern": "` + sizePattern.String() + `"`}, example: `"64MiB"`},
+		doc:      "The size of the longest message that is read, such as 512KiB or 64MiB. Longer ones are not tested.",
+		members:  []string{`"type": "string"`, `"pattern": "` + sizePattern.String() + `"`}, example: `"64MiB"`},
 	{name: "jobs", field: func(f *File) any { return &f.Jobs }, standard: engine.DefaultJobs,
 		help:    "run `N` checks at a time",
-		doc:     "Checks at a time.",
+		doc:     "How many checks run at a time.",
 		members: []string{`"type": "integer"`, `"minimum": 1`}, example: "2"},
 	{name: "seed", field: func(f *File) any { return &f.Seed }, standard: int64(0),
 		help:    "`SEED` for the values that are generated from schemas",
-		doc:     "Varies the values that are made from schemas.",
+		doc:     "Seed for the values that are generated from schemas.",
 		members: []string{`"type": "integer"`}, example: "7"},
 	{name: "reports", field: func(f *File) any { return &f.Reports },
 		doc:     "Reports that every run writes; - is stdout. A flag replaces the report of its format.",
@@ -151,9 +150,9 @@ var keys = []key{
 		example: `{ "junit": "mcpcheck.xml", "dir": "reports" }`},
 	{name: "baseline", field: func(f *File) any { return &f.Baseline },
 		help: "`FILE` of known failures, which do not block; mcpcheck baseline writes it " +
-			"(default " + DefaultBaseline + " beside mcpcheck.yaml, if it exists)",
+			"(default " + DefaultBaseline + " in the directory of mcpcheck.yaml, if it exists)",
 		doc: "File of known failures, which do not block. Without it, " + DefaultBaseline + " in the directory of " +
-			"this file, if it is there.",
+			"this file, if it exists.",
 		members: path, example: `"mcpcheck-baseline.yaml"`},
 }
 

@@ -106,7 +106,7 @@ func (v Options) NewSelector() (catalogue.Selector, error) {
 	selector, err := SelectChecks(v.Only, SkipSelectors(v.Skip))
 	if err == nil && len(v.Skip) > 0 && !slices.ContainsFunc(suites.Implemented(), selector) {
 		return nil, exit.Usagef(
-			"%s: nothing is left to check, since this takes out all that is selected; take out less",
+			"%s: no check is left to run, since all that are selected are skipped; skip fewer",
 			v.Origin("skip"))
 	}
 	return selector, err
@@ -123,9 +123,9 @@ func conflictingFlags(f Flags) error {
 	case f.Watch && f.IsGiven("last-failed"):
 		return exit.Usagef("--watch and --last-failed exclude each other; --watch begins with what blocked anyway")
 	case len(f.WatchPaths) > 0 && !f.Watch:
-		return exit.Usagef("--watch-path wants --watch")
+		return exit.Usagef("--watch-path needs --watch")
 	case !server && f.Hosts.File != "":
-		return exit.Usagef("--servers-file wants --server NAME")
+		return exit.Usagef("--servers-file needs --server NAME")
 	case server && f.Demo:
 		return exit.Usagef("--server and --demo exclude each other")
 	case server && url != "":
@@ -133,12 +133,12 @@ func conflictingFlags(f Flags) error {
 	case server && len(command) > 0:
 		return exit.Usagef("--server takes the command from a file; leave out %s", strings.Join(command, " "))
 	case server && f.Hosts.ServerName == "":
-		return exit.Usagef("--server wants a name; mcpcheck run --server lists what there is")
+		return exit.Usagef("--server needs a name; mcpcheck run --server lists what there is")
 	case f.Demo && url != "":
-		return exit.Usagef("--demo judges the built-in server over stdio; " +
+		return exit.Usagef("--demo tests the built-in server over stdio; " +
 			"for HTTP start mcpcheck serve --http 127.0.0.1:8765 and use --url")
 	case f.Demo && len(command) > 0:
-		return exit.Usagef("--demo judges the built-in server; leave out the command %s", strings.Join(command, " "))
+		return exit.Usagef("--demo tests the built-in server; leave out the command %s", strings.Join(command, " "))
 	}
 	return nil
 }

@@ -117,13 +117,13 @@ func TestResolveJobs(t *testing.T) {
 func TestResolveOptionsErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                               "no server to check",
-		"--only=ping --skip=ping/* -- a": "nothing is left to check",
-		"--servers-file=f -- a":          "--servers-file wants --server NAME",
+		"--only=ping --skip=ping/* -- a": "no check is left to run",
+		"--servers-file=f -- a":          "--servers-file needs --server NAME",
 		"--server=x --demo":              "--server and --demo exclude each other",
 		"--server=x --url=http://a/":     "--server and --url exclude each other",
 		"--server=x -- a b":              "leave out a b",
-		"--server= --jobs=2":             "--server wants a name",
-		"--demo --url=http://a/":         "--demo judges the built-in server over stdio",
+		"--server= --jobs=2":             "--server needs a name",
+		"--demo --url=http://a/":         "--demo tests the built-in server over stdio",
 		"--demo -- a b":                  "leave out the command a b",
 		"--profile=nice -- a":            `unknown profile "nice"`,
 		"--calls=some -- a":              `unknown call policy "some"`,

@@ -56,8 +56,8 @@ func ListSchema() []byte {
 	for _, key := range []string{"$schema", "$id", "$defs", "title", "examples"} {
 		delete(server, key)
 	}
-	server["description"] = "How the server is reached, and how it is judged: keys of mcpcheck.yaml. " +
-		"Flags of the command line win over it. Paths are relative to the current directory, wherever the file is."
+	server["description"] = "How to connect to the server, and how to test it: keys of mcpcheck.yaml. " +
+		"Flags of the command line take precedence. Paths are relative to the current directory, wherever the file is."
 	server["anyOf"] = []any{m{"required": []string{"command"}}, m{"required": []string{"url"}}}
 	definitions["server"] = server
 	list, _ := json.MarshalIndent(m{
@@ -94,13 +94,13 @@ const skipItem = `{
         "anyOf": [
           { "$ref": "#/$defs/selector" },
           {
-            "description": "Checks to leave out, and why.",
+            "description": "Checks to skip, and why.",
             "type": "object",
             "additionalProperties": false,
             "required": ["check"],
             "properties": {
               "check": { "$ref": "#/$defs/selector" },
-              "reason": { "description": "Why they are left out.", "type": "string", ` +
+              "reason": { "description": "Why they are skipped.", "type": "string", ` +
 	`"examples": ["a proxy rewrites it"] }
             }
           }
@@ -131,7 +131,7 @@ const fileSchema = `{
   "$id": "https://github.com/mcpcheck/mcpcheck/schemas/config.schema.json",
   "title": "mcpcheck.yaml",
   "description": "Configuration of mcpcheck for one server: what every run does. ` +
-	`Flags of the command line win over it. Paths are relative to the current directory, wherever the file is.",
+	`Flags of the command line take precedence. Paths are relative to the current directory, wherever the file is.",
   "type": "object",
   "additionalProperties": false,
   "properties": {

@@ -38,7 +38,7 @@ func ParseShard(content string, env func(string) string) (s *report.ShardInfo, e
 	}
 	parts := shardPattern.FindStringSubmatch(content)
 	if parts == nil || parts[1] != "auto" && parts[2] == "" {
-		return nil, exit.Usagef("--shard wants I/N such as 1/4, auto or auto/N, not %q", content)
+		return nil, exit.Usagef("--shard needs I/N such as 1/4, auto or auto/N, not %q", content)
 	}
 	index, of := parts[1], parts[2]
 	if index == "auto" {

@@ -34,9 +34,9 @@ func TestParseShard(t *testing.T) {
 		{text: "auto/3", env: "JOB_COMPLETION_INDEX=3", complaints: "there is no shard 4/3"},
 		{text: "0/3", complaints: "there is no shard 0/3"},
 		{text: "1/0", complaints: "there is no shard 1/0"},
-		{text: "3", complaints: "wants I/N"},
-		{text: "-1/3", complaints: "wants I/N"},
-		{text: "a/b", complaints: "wants I/N"},
+		{text: "3", complaints: "needs I/N"},
+		{text: "-1/3", complaints: "needs I/N"},
+		{text: "a/b", complaints: "needs I/N"},
 	} {
 		env := func(name string) string {
 			for _, pair := range strings.Fields(c.env) {

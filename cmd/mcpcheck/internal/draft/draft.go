@@ -197,7 +197,7 @@ func (d draft) text() string {
 	parts := []string{
 		"# yaml-language-server: $schema=" + config.SchemaURL + "\n" +
 			"# Made by mcpcheck init: " + d.serverSummary() + ".\n" +
-			"# mcpcheck run, in the directory of this file, judges the server by it; flags win.\n" +
+			"# mcpcheck run, in the directory of this file, tests the server with it; flags take precedence.\n" +
 			"# All keys: mcpcheck config schema\n",
 		d.targetText(), d.policyText(), d.toolsText(), hintsText,
 	}
@@ -216,7 +216,8 @@ const hintsText = `# Checks to leave out, by id, glob, area or level, and why.
 #   junit: mcpcheck.xml
 #   sarif: mcpcheck.sarif
 
-# Known failures, which do not block, are in mcpcheck-baseline.yaml beside this file; mcpcheck baseline writes it.
+# Known failures, which do not block, are in mcpcheck-baseline.yaml in the directory of this file; mcpcheck baseline
+# writes it.
 # baseline: another-file.yaml
 `
 

@@ -44,9 +44,8 @@ const indexPageHead = `%s# What mcpcheck checks
 
 %d of %d requirements have a check. An area is a folder: ` +
 	"`tools/unknown-tool-code` is in [tools](tools/README.md), its\n" +
-	"entry in `tools/tools.yaml`, its check in the package beside it. %d further requirements are not testable: " +
-	"nobody can\n" +
-	"decide them from outside a server.\n\n"
+	"entry in `tools/tools.yaml`, its check in the Go files of the same folder. %d further requirements are not\n" +
+	"testable: nobody can decide them from outside a server.\n\n"
 
 const indexPageTail = `
 How to read the pages:

@@ -166,7 +166,7 @@ func (x *expander) environment(given map[string]bool) map[string]string {
 	for _, key := range slices.Sorted(maps.Keys(x.Env)) {
 		switch value := x.Env[key].(type) {
 		case map[string]any, []any:
-			x.fail("env %s wants a text", key)
+			x.fail("env %s needs a text", key)
 		case nil:
 			delete(env, key)
 			unset = append(unset, key)

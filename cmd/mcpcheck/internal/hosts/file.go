@@ -181,7 +181,7 @@ func syntaxErrorText(err error) string {
 
 // typeError returns an error that names the member of an entry that has the wrong type.
 func (f file) typeError(source []byte, entry *hujson.ObjectMember, err error) error {
-	at, what := &entry.Value, "the entry wants an object"
+	at, what := &entry.Value, "the entry needs an object"
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) && typed.Field != "" {
 		name, _, _ := strings.Cut(typed.Field, ".")
@@ -193,7 +193,7 @@ func (f file) typeError(source []byte, entry *hujson.ObjectMember, err error) er
 		if !ok {
 			kind = "a text"
 		}
-		what = name + " wants " + kind
+		what = name + " needs " + kind
 		if value := jsonMember(at, name); value != nil {
 			at = value
 		}

@@ -51,8 +51,8 @@ func TestTransport(t *testing.T) {
 		{Server{Type: "sse", URL: "x"}, "sse"},
 		{Server{}, "there is neither command nor url"},
 		{Server{Type: "ws", URL: "x"}, `unknown type "ws" (want stdio, http or sse)`},
-		{Server{Type: "stdio", URL: "x"}, "a server over stdio wants a command"},
-		{Server{Type: "sse", Command: "x"}, "a server over sse wants a url"},
+		{Server{Type: "stdio", URL: "x"}, "a server over stdio needs a command"},
+		{Server{Type: "sse", Command: "x"}, "a server over sse needs a url"},
 	} {
 		got, err := test.entry.transport()
 		if err != nil {

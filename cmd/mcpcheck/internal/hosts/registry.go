@@ -157,7 +157,7 @@ func (p registryPackage) applyTo(e *Server) error {
 		case ok:
 			env[v.Name] = value
 		case v.Required && os.Getenv(v.Name) == "":
-			return fmt.Errorf("it wants the environment variable %s; set it", v.Name)
+			return fmt.Errorf("it needs the environment variable %s; set it", v.Name)
 		}
 		if ok || os.Getenv(v.Name) != "" {
 			named = append(named, "-e", v.Name)
@@ -243,7 +243,7 @@ func (r registryRemote) applyTo(e *Server, given map[string]any) error {
 		case ok:
 			headers[h.Name] = value
 		case h.Required:
-			return fmt.Errorf("it wants the header %s, for which server.json has no value; "+
+			return fmt.Errorf("it needs the header %s, for which server.json has no value; "+
 				"judge it with mcpcheck run --url", h.Name)
 		}
 	}
@@ -266,7 +266,7 @@ func inputArgs(inputs []registryInput) (words []string, err error) {
 		case ok:
 			words = append(words, value)
 		case in.Required:
-			return nil, fmt.Errorf("it wants the argument %s, for which server.json has no value; "+
+			return nil, fmt.Errorf("it needs the argument %s, for which server.json has no value; "+
 				"judge it with mcpcheck run -- COMMAND", called)
 		}
 	}

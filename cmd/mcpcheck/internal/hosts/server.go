@@ -65,9 +65,9 @@ func (e Server) transport() (string, error) {
 	}
 	switch {
 	case kind == "stdio" && e.Command == "":
-		return "", errors.New("a server over stdio wants a command")
+		return "", errors.New("a server over stdio needs a command")
 	case kind != "stdio" && e.URL == "":
-		return "", fmt.Errorf("a server over %s wants a url", kind)
+		return "", fmt.Errorf("a server over %s needs a url", kind)
 	}
 	return kind, nil
 }

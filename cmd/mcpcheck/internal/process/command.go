@@ -71,7 +71,7 @@ func StartError(command []string, err error) error {
 	case files.IsDir(name):
 		return exit.Usagef("cannot run %s: it is a directory; name the program in it", name)
 	case errors.Is(err, syscall.ENOEXEC):
-		return exit.Usagef("cannot run %s: %w; a script wants a first line such as #!/usr/bin/env %s",
+		return exit.Usagef("cannot run %s: %w; a script needs a first line such as #!/usr/bin/env %s",
 			name, err, interpreterOf(name))
 	case missing && isCommand(name):
 		return exit.Usagef("cannot run %s: %w; does its first line name a program that is there?", name, err)

@@ -403,7 +403,7 @@ func TestProxyClientGone(t *testing.T) {
 		t.Fatal(resp.Status)
 	}
 	got := traceLinesWithHTTP(t, s.recordedTrace(t))
-	if len(got) != 2 || !strings.HasPrefix(got[1], "event : the client has left") ||
+	if len(got) != 2 || !strings.HasPrefix(got[1], "event : the client closed the connection") ||
 		!strings.HasSuffix(got[1], " gap") {
 		t.Errorf("%q", got)
 	}

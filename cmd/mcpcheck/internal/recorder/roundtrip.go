@@ -93,7 +93,7 @@ func (t *roundTrip) recordGap(why string, always bool) {
 
 // recordClientGone records that the client left before the response was complete.
 func (t *roundTrip) recordClientGone() {
-	t.recordGap("the client has left before its request was answered: what came of it is not known", false)
+	t.recordGap("the client closed the connection before its request was answered; the response is not known", false)
 }
 
 // recordError records that there was no response.
@@ -134,12 +134,12 @@ func (t *roundTrip) endStream(whole bool) {
 	waits := len(t.post.RequestIDs) > 0 && !t.hasResponse && (t.session == nil || !t.session.isSSE)
 	switch {
 	case t.isUndecodable:
-		t.recordGap("the stream was encoded in a way that a record does not know", true)
+		t.recordGap("the stream has a content encoding that mcpcheck cannot decode", true)
 	case !whole && t.ctx.Err() != nil && waits:
 		t.recordClientGone()
 	case !whole && t.ctx.Err() != nil:
 	case !whole && waits:
-		t.recordGap("the connection to the server broke before the answer, on which side is not known", true)
+		t.recordGap("the connection to the server broke before the response; which side closed it is not known", true)
 	case waits || !t.hasMessage:
 		t.record(driver.TraceLine{Side: driver.StatusOnly}, t.httpInfo())
 	}
@@ -171,7 +171,7 @@ func (t *roundTrip) assignSession(e driver.StreamEvent) {
 
 // recordTooLong records that the rest of a stream is not recorded.
 func (t *roundTrip) recordTooLong() {
-	t.recordGap("what follows on the stream is left out: an event is longer than a record keeps", true)
+	t.recordGap("the rest of the stream is left out: it has an event that is too long for a trace", true)
 }
 
 // endBody records the end of a response that is not an event stream.

@@ -130,7 +130,7 @@ func (m *sessionLog) addOmittedLines() {
 	if m.omittedLines == 0 {
 		return
 	}
-	content := fmt.Sprintf("%d lines are left out here: they came faster than they could be written down",
+	content := fmt.Sprintf("%d lines are left out here: they came faster than they could be written",
 		m.omittedLines)
 	m.omittedLines = 0
 	delete(m.writer.truncated, m)
@@ -222,7 +222,7 @@ func (m *sessionLog) addLine(side driver.Side, content []byte, unended bool, lef
 		return
 	}
 	m.add(driver.TraceLine{Side: side, Text: append(content, "…"...), Incomplete: unended, Truncated: true})
-	said := fmt.Sprintf("%d bytes of the line before are left out: a record keeps %s", left,
+	said := fmt.Sprintf("%d bytes of the line before are left out: a trace has at most %s of a line", left,
 		text.Size(maxLineBytes))
 	m.add(driver.TraceLine{Side: driver.SessionEvent, Text: []byte(said)})
 }

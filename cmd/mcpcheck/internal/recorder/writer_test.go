@@ -54,11 +54,11 @@ func TestRecordLineLimit(t *testing.T) {
 		"an unended one": {"one\ntwo", []string{"sent one (3)", "sent two (3) unended"}},
 		"the longest":    {dots(maxLineBytes) + "\n", []string{"sent " + dots(40) + " (16777216)"}},
 		"a longer one": {dots(maxLineBytes+5) + "\nnext\n", []string{
-			"sent " + dots(40) + " (16777219) cut", "event 5 bytes of the line before are left out: (62)",
+			"sent " + dots(40) + " (16777219) cut", "event 5 bytes of the line before are left out: (77)",
 			"sent next (4)",
 		}},
 		"a longer one without an end": {dots(maxLineBytes + 5), []string{
-			"sent " + dots(40) + " (16777219) cut unended", "event 5 bytes of the line before are left out: (62)",
+			"sent " + dots(40) + " (16777219) cut unended", "event 5 bytes of the line before are left out: (77)",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestRecordQueueLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := maxQueuedBytes / (size + lineOverhead)
-	left := fmt.Sprintf("event %d lines are left out here: they came fa (76) gap", 2*maxQueuedBytes/size-kept)
+	left := fmt.Sprintf("event %d lines are left out here: they came fa (71) gap", 2*maxQueuedBytes/size-kept)
 	if last := said[len(said)-1]; len(said) != kept+1 || last != left {
 		t.Errorf("%d lines, at last %q; want %d, at last %q", len(said), last, kept+1, left)
 	}

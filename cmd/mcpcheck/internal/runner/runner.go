@@ -308,7 +308,7 @@ func (j *serverRun) decideExitCode(ctx context.Context) {
 func nothingAppliesText(elsewhere string) string {
 	said := "there is nothing to check: no selected check applies to this revision"
 	if elsewhere != "" {
-		const remedy = "\nin %s, which the server speaks as well, some do: give --protocol %[1]s"
+		const remedy = "\nin %s, which the server also supports, some do: give --protocol %[1]s"
 		said += fmt.Sprintf(remedy, elsewhere)
 	}
 	return said

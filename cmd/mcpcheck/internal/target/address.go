@@ -49,7 +49,7 @@ func withFreePort(a config.Address) (config.Address, error) {
 		return a, nil
 	}
 	if len(a.Command) == 0 {
-		return a, exit.Usagef("{port} wants a command to start; say mcpcheck run --url URL -- COMMAND [ARG…]")
+		return a, exit.Usagef("{port} needs a command to start; say mcpcheck run --url URL -- COMMAND [ARG…]")
 	}
 	port, err := freePort()
 	if err != nil {

@@ -47,7 +47,7 @@ func (a *httpCredentials) readHeaders(headers []string) error {
 		name, value, ok := strings.Cut(pair, ":")
 		value = strings.TrimSpace(value)
 		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return exit.Usagef("--header wants 'NAME: VALUE'; %q is not that", name)
+			return exit.Usagef("--header needs 'NAME: VALUE'; %q is not that", name)
 		}
 		if err := validateHeaderName("--header", name); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (a *httpCredentials) readHeadersFromEnv(pairs []string) error {
 	for _, pair := range pairs {
 		name, variable, _ := strings.Cut(pair, "=")
 		if !httpguts.ValidHeaderFieldName(name) || !config.IsVariableName(variable) { // not quoted: it may be a secret
-			return exit.Usagef("--header-env wants NAME=VARIABLE, the variable that holds the value of the header %q",
+			return exit.Usagef("--header-env needs NAME=VARIABLE, the variable that holds the value of the header %q",
 				name)
 		}
 		if a.header.Get(name) != "" {
@@ -132,7 +132,7 @@ func (a *httpCredentials) readTokens(pairs []string) error {
 		kind, variable, ok := strings.Cut(pair, "=")
 		if !ok || kinds[kind] == nil {
 			return exit.Usagef(
-				"--token-env wants KIND=VARIABLE with a kind of second, expired, narrow, other-audience; "+
+				"--token-env needs KIND=VARIABLE with a kind of second, expired, narrow, other-audience; "+
 					"%q is not that", pair)
 		}
 		token, err := a.readVariable("--token-env "+kind, variable)

@@ -46,15 +46,15 @@ func TestReadCredentials(t *testing.T) {
 		{"--header-env x-key=FLAG", key, "X-Key: s3cr3t-FLAG"},
 		{"--header-env Authorization=FLAG", bearer, "Authorization: s3cr3t-FLAG"},
 		{"--header-env Host=FLAG", "", "--header-env cannot set Host"},
-		{"--header-env X-Key=a-value", "", "--header-env wants NAME=VARIABLE"},
+		{"--header-env X-Key=a-value", "", "--header-env needs NAME=VARIABLE"},
 		{"--header-env X-Key=NONE", "", "--header-env X-Key: the environment variable NONE is empty or not set"},
 		{"--header X-Key:x --header-env X-Key=FLAG", "", "--header-env X-Key is given already"},
 		{"--header Host:x", "", "--header cannot set Host"},
-		{"--header x", "", "--header wants 'NAME: VALUE'"},
+		{"--header x", "", "--header needs 'NAME: VALUE'"},
 		{"--bearer-env NONE", "", "--bearer-env: the environment variable NONE is empty or not set"},
 		{"", "bearer-env: NONE\n", "mcpcheck.yaml:1:13: bearer-env: the environment variable NONE is empty"},
 		{"", "headers: {X-Key: NONE}\n", "mcpcheck.yaml:1:18: X-Key: the environment variable NONE is empty"},
-		{"--token-env third=FLAG", "", "--token-env wants KIND=VARIABLE"},
+		{"--token-env third=FLAG", "", "--token-env needs KIND=VARIABLE"},
 	} {
 		v, err := config.Resolve(configtest.ParseFlags(t, test.line+" --url http://h/"),
 			configtest.ParseFile(t, test.file))

@@ -72,7 +72,7 @@ func Resolve(v config.Options, stderr io.Writer) (*Target, error) {
 	for _, pair := range a.Env {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return nil, exit.Usagef("--env wants KEY=VALUE, not %q", pair)
+			return nil, exit.Usagef("--env needs KEY=VALUE, not %q", pair)
 		}
 		s.Add(value)
 	}
@@ -194,14 +194,14 @@ func (t *Target) hint(err error) string {
 	case errors.As(err, &death) && lost >= 0:
 		return t.Command[lost] + ": " + process.QuotePathHint
 	case errors.As(err, &none) && len(none.Supported) > 0:
-		return fmt.Sprintf("it speaks %s: --protocol %s",
+		return fmt.Sprintf("it supports %s: --protocol %s",
 			strings.Join(none.Supported, ", "), none.Supported[len(none.Supported)-1])
 	case errors.As(err, &redirected):
 		return "if that is the endpoint: --url " + text.Shell(redirected.To)
 	case errors.As(err, &elsewhere):
 		return "mcpcheck does not follow it to another origin: --url " + text.Shell(elsewhere.To)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return "the server speaks no TLS here: is the URL http:// in place of https://?"
+		return "the server does not use TLS here: does the URL begin with http:// rather than https://?"
 	case errors.As(err, &name):
 		return "use a name that the certificate is for, or give --insecure to go without"
 	case errors.As(err, &unknown), errors.As(err, &invalid):

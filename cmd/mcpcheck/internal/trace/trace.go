@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -56,7 +55,7 @@ type Line struct {
 	Text string `json:"text"`
 	// Base64 replaces Text for bytes that are not UTF-8.
 	Base64 string `json:"base64,omitempty"`
-	// Flags are keys of lineFlags.
+	// Flags are names of lineFlags.
 	Flags []string `json:"flags,omitempty"`
 }
 
@@ -75,11 +74,25 @@ func DirectionOf(side driver.Side) string {
 	return "event"
 }
 
-// lineFlags returns the flags of a line by their names in a trace, each with its field.
-func lineFlags(s *driver.TraceLine) map[string]*bool {
-	return map[string]*bool{
-		"unended": &s.Incomplete, "after-eof": &s.AfterShutdown, "hostile": &s.AfterInvalidInput, "apart": &s.Manual,
-		"strayed": &s.ForOtherSession, "aside": &s.Internal, "cut": &s.Truncated, "gap": &s.AfterGap,
+// lineFlag is a flag of a line in a trace.
+type lineFlag struct {
+	name string
+	// oldName is its name in traces of earlier builds; it may be empty.
+	oldName string
+	value   *bool
+}
+
+// lineFlags returns the flags of a line, by their names.
+func lineFlags(s *driver.TraceLine) []lineFlag {
+	return []lineFlag{
+		{"after-eof", "", &s.AfterShutdown},
+		{"after-invalid-input", "hostile", &s.AfterInvalidInput},
+		{"for-other-session", "strayed", &s.ForOtherSession},
+		{"gap", "", &s.AfterGap},
+		{"incomplete", "unended", &s.Incomplete},
+		{"internal", "aside", &s.Internal},
+		{"manual", "apart", &s.Manual},
+		{"truncated", "cut", &s.Truncated},
 	}
 }
 
@@ -95,10 +108,9 @@ func NewLine(session string, said driver.TraceLine, hide redact.Redactor) Line {
 	} else {
 		line.Base64 = base64.StdEncoding.EncodeToString([]byte(content))
 	}
-	flags := lineFlags(&said)
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		if *flags[name] {
-			line.Flags = append(line.Flags, name)
+	for _, flag := range lineFlags(&said) {
+		if *flag.value {
+			line.Flags = append(line.Flags, flag.name)
 		}
 	}
 	return line
@@ -117,8 +129,9 @@ func (l Line) decode() (said driver.TraceLine, err error) {
 			return said, err
 		}
 	}
-	for name, flag := range lineFlags(&said) {
-		*flag = slices.Contains(l.Flags, name)
+	for _, flag := range lineFlags(&said) {
+		*flag.value = slices.Contains(l.Flags, flag.name) ||
+			flag.oldName != "" && slices.Contains(l.Flags, flag.oldName)
 	}
 	return said, nil
 }
