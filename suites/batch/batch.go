@@ -6,6 +6,7 @@
 package batch
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -15,7 +16,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -29,6 +32,7 @@ var Checks = check.Suite{
 		for _, e := range slices.Concat(batchOfOne(t), batchOfAllKinds(t)) {
 			t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
 		}
+		expectOwnAnswers(t)
 	}),
 
 	"batch/response-is-array": check.Probe(func(t *check.T) {
@@ -39,10 +43,11 @@ var Checks = check.Suite{
 			t.Skip(check.NotApplicable, "the answers came on an event stream, where each may stand alone")
 		}
 		t.Expect(together).To(check.BeTrue("both answers in one array", "%s", first))
-		// A single JSON object is enough over HTTP.
-		if only := batchOfOne(t)[0].Reply.Frame; only != nil && only.RoundTrip == nil {
-			t.Expect(only.Kind == driver.Array).To(check.BeTrue("the only answer in an array", "%s", only))
+		only := batchOfOne(t)[0].Reply.Frame
+		if only == nil || only.Event != nil {
+			return // an event may stand alone
 		}
+		t.Expect(only.Kind == driver.Array).To(check.BeTrue("the only answer in an array", "%s", only))
 	}),
 
 	"batch/notification-members-unanswered": check.Probe(func(t *check.T) {
@@ -137,6 +142,17 @@ var Checks = check.Suite{
 			invalid.ArrayWithoutMethod) {
 			t.Expect(r.Reply).To(invalid.BeAnswerFor(r.Name))
 		}
+		for _, other := range []string{`1`, `{"jsonrpc":"2.0","id":70077}`} {
+			line := `[{"jsonrpc":"2.0","id":70075,$harmless},` + other + `,{"jsonrpc":"2.0","id":70076,$harmless}]`
+			p := invalid.SendMalformed(t, line)
+			if p.SessionErr != nil {
+				t.Yield("the session did not survive it")
+			}
+			for _, id := range []string{"70075", "70076"} {
+				r := invalid.ReplyToMalformed(p, json.RawMessage(id))
+				t.Expect(r).To(check.BeResult(), "the request with id %s beside %s", id, other)
+			}
+		}
 	}),
 
 	"batch/initialize-not-batched": check.ProcessProbe(func(t *check.T) {
@@ -230,6 +246,50 @@ func sendBatch(s *driver.Session, first int, queries []invalid.ReadOnlyRequest) 
 	}
 	return all
 }
+
+// maxMembers is the number of requests in the batch of expectOwnAnswers.
+const maxMembers = 8
+
+// expectOwnAnswers sends calls of read-only tools whose results differ, and a request of each other method that the
+// server serves, in one array. It requires an answer under each id, and no call to have the result of another tool.
+func expectOwnAnswers(t *check.T) {
+	var all []requests.Request
+	toolOf := map[string]string{}
+	for _, c := range toolcall.RepeatableCalls(toolcall.ValidCalls(t)) {
+		result := string(text.CompactJSON(c.Reply.Result()))
+		if _, known := toolOf[result]; known || c.IsLong || len(toolOf) == maxMembers/2 {
+			continue
+		}
+		toolOf[result] = c.Tool.Name
+		all = append(all, requests.Request{Method: "tools/call", Name: c.Tool.Name, Reply: c.Reply,
+			Params: check.M{"name": c.Tool.Name, "arguments": c.Arguments}})
+	}
+	for _, request := range requests.Valid(t) {
+		if request.Method != "tools/call" && len(all) < maxMembers {
+			all = append(all, request)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	s := t.Session()
+	var members []invalid.ReadOnlyRequest
+	for _, request := range all {
+		members = append(members, invalid.ReadOnlyRequest{Method: request.Method, Params: request.Params})
+	}
+	for i, e := range sendBatch(s, firstMemberID, members) {
+		t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
+		result := string(text.CompactJSON(e.Reply.Result()))
+		other, known := toolOf[result]
+		if known && all[i].Method == "tools/call" && other != all[i].Name {
+			alone := string(text.CompactJSON(t.Send(s, all[i].Method, all[i].Params, check.AllowSilence).Result()))
+			t.DecidedBy(e).Expect(alone == result).To(check.BeTrue("the result of "+all[i].Name, "that of %s", other))
+		}
+	}
+}
+
+// firstMemberID is the id of the first request in the batch of expectOwnAnswers.
+const firstMemberID = 70500
 
 // requireBatch is batchOfTwo for checks that need served batches; it ends the others.
 func requireBatch(t *check.T) []invalid.IDProbeResult {

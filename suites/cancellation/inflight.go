@@ -63,7 +63,7 @@ var inFlightChecks = check.Suite{
 func expectOthersGoOn(t *check.T) {
 	call, _ := slowCall(t)
 	named := invalid.StringIDOrDefault(t, "mcpcheck-cancelled-one")
-	s := t.Session()
+	s := t.Session(check.ForInvalidInput)
 	repeat := func(id any) driver.Pending {
 		if id == nil {
 			return call.Repeat(s, nil)

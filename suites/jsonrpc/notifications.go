@@ -78,7 +78,6 @@ var unknownNotifications = []check.M{
 	{"method": "notifications/mcpcheck/unknown", "params": check.M{}},
 	{"method": "notifications/mcpcheck/unknown", "params": check.M{"mcpcheck": 1}},
 	{"method": "notifications/mcpcheck/unknown", "params": check.M{"_meta": protocol.UnknownMeta}},
-	{"method": "notifications/tools/mcpcheck", "params": check.M{"name": "mcpcheck"}},
 }
 
 // isHTTPRefusal reports whether the reply is an HTTP error that names no request.

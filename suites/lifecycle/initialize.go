@@ -30,6 +30,10 @@ var initializeChecks = check.Suite{
 			len(roundtrip.RequiredConnectHeaders(t, t.Session(check.Process))) > 0:
 			t.Yield("it is served with further headers")
 		}
+		if needsCapabilities(t, r) {
+			t.NoVerdict(check.Limit, "the server serves clients that declare roots, sampling and elicitation only, "+
+				"which it may: %s", check.Got(r))
+		}
 		t.Expect(r).To(check.BeResult())
 	}).WhenConnectRefused(),
 
@@ -113,6 +117,16 @@ var initializeChecks = check.Suite{
 			}
 		})
 	}),
+}
+
+// needsCapabilities reports whether the server has refused initialize since the client declares no capabilities: it
+// serves one that declares them.
+func needsCapabilities(t *check.T, refusal driver.Reply) bool {
+	if refusal.Error() == nil || refusal.Request == nil {
+		return false
+	}
+	s := t.Session(check.Process)
+	return s.Connect(handshake.CapableConnectParams(t.Revision)).Result() != nil
 }
 
 // resultOf returns the result object of a response; nil if it has none.

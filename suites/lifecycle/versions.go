@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
@@ -38,6 +39,7 @@ var versionChecks = check.Suite{
 				t.DecidedBy(r).Expect(versionOf(r)).NotTo(check.BeOneOf[any](version),
 					"there is no such version, so it cannot be supported")
 			})
+		expectNoModernGrant(t)
 	}),
 
 	"lifecycle/version-fallback-latest": check.ProcessProbe(func(t *check.T) {
@@ -77,6 +79,45 @@ var versionChecks = check.Suite{
 			t.Expect(version).To(check.BeOneOf(catalogue.LegacyRevisions...))
 		})
 	}).WhenConnectRefused(),
+}
+
+// expectNoModernGrant asks for a revision that has no handshake. A server that grants it has to serve it, too. Over
+// stdio the request is a second initialize, which a server may refuse.
+func expectNoModernGrant(t *check.T) {
+	version := catalogue.ModernRevisions[0]
+	r, served := initializeModern(t, version)
+	if r.Result() == nil || served {
+		return
+	}
+	t.DecidedBy(r).Expect(versionOf(r)).NotTo(check.BeOneOf[any](version),
+		"that version has no handshake, and its server/discover is not served")
+}
+
+// initializeModern sends initialize with a version that has no handshake. It reports whether server/discover is served
+// in that version.
+func initializeModern(t *check.T, version string) (r driver.Reply, served bool) {
+	params := driver.ConnectParams(version)
+	all := check.Step(t, "initialize with "+version, func(t *check.T) [2]driver.Reply {
+		var s *driver.Session
+		var r driver.Reply
+		if t.Site() != nil {
+			s = t.Session(check.Process)
+			s.MarkInvalidInputFromStart()
+			r = s.Connect(params)
+		} else {
+			s = t.Session(check.ForInvalidInput)
+			r = invalid.TryInvalid(t, s, "initialize", params)
+		}
+		if versionOf(r) != version {
+			return [2]driver.Reply{r}
+		}
+		discovered := invalid.TryInvalid(t, s, "server/discover", check.M{"_meta": check.M{
+			driver.MetaRevision: version, driver.MetaCapabilities: check.M{}, driver.MetaClient: params["clientInfo"],
+		}})
+		s.MarkUnusable()
+		return [2]driver.Reply{r, discovered}
+	})
+	return all[0], all[1].Result() != nil
 }
 
 // returnedVersions maps each version that the server returned to the version that was requested. Values that are not
