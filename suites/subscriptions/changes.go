@@ -30,7 +30,7 @@ var changeChecks = check.Suite{
 			if c.hasNoURI() {
 				t.Yield("it names no resource")
 			}
-			t.Expect(c.isRequested(t)).To(check.BeTrue("what was asked for", "%s", c.message.Method))
+			t.Expect(c.isRequested()).To(check.BeTrue("what was asked for", "%s", c.message.Method))
 		})
 	}),
 
@@ -85,15 +85,15 @@ func (c change) subject() check.Subject {
 	return check.Subject{Name: c.message.Method, Frames: []*driver.Frame{c.message.Frame}}
 }
 
-// isRequested reports whether the subscription asks for the notification. A resource that is not listed may be part of
-// a listed one.
-func (c change) isRequested(t *check.T) bool {
+// isRequested reports whether the subscription asks for the notification. Any resource may be part of another one,
+// whatever their URIs, but not of one that does not exist.
+func (c change) isRequested() bool {
 	if transcript.FilterMatches(c.subscription.Filter, c.message) {
 		return true
 	}
 	params, _ := c.message.JSON()["params"].(check.M)
-	isListed := slices.ContainsFunc(t.Server.Resources, func(r check.M) bool { return r["uri"] == params["uri"] })
-	return params["uri"] != nil && isInFilter(c.subscription.Filter, "resourceSubscriptions") && !isListed
+	return params["uri"] != nil && isInFilter(c.subscription.Filter, "resourceSubscriptions") &&
+		!c.subscription.WatchesUnlisted()
 }
 
 // hasNoURI reports whether the notification is of a resource and does not have a URI.

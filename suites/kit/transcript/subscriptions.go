@@ -504,24 +504,41 @@ func UntruncatedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) 
 	return sessions
 }
 
+// UnlistedURI is the URI of a resource that no server has, of whose updates a subscription asks to be told. Nothing is a
+// part of it, so that no update is for that subscription.
+const UnlistedURI = "test://mcpcheck/watched-resource"
+
 // OpenExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
-// receives: one for changes of tools; one for everything else, with members in _meta that only other requests use; and
-// over stdio one that is cancelled at once.
+// receives: one for changes of tools, and for updates of a resource that does not exist, which a server may refuse; one
+// for everything else, with members in _meta that only other requests use; and over stdio one for everything that is
+// cancelled at once.
 func OpenExtraSubscriptions(t *check.T, s *driver.Session) {
-	if !t.IsModern() || len(SessionSubscriptions(s).List) == 0 {
+	resources, _ := t.Server.Capabilities["resources"].(check.M)
+	updates := resources["subscribe"] == true
+	if !t.IsModern() || len(SessionSubscriptions(s).List) == 0 && !updates {
 		return
 	}
 	id := func(name string) string { return fmt.Sprintf("mcpcheck-%s-%d", name, s.Number()) }
-	tools := check.M{"notifications": check.M{"toolsListChanged": true}}
 	if t.Server.Transport == "stdio" {
-		s.Cancel(subscribe(s, id("taken-back"), tools), cancelReason)
+		s.Cancel(subscribe(s, id("taken-back"), check.M{"notifications": FullFilter(t)}), cancelReason)
 		s.Barrier(s.Mark())
 	}
-	subscribe(s, id("tools"), tools)
+	tools := check.M{"toolsListChanged": true}
+	watching := check.M{"toolsListChanged": true, "resourceSubscriptions": []any{UnlistedURI}}
+	if !updates || s.AwaitFor(subscribe(s, id("tools"), check.M{"notifications": watching}), 0).Error() != nil {
+		name := map[bool]string{true: "tools-only", false: "tools"}[updates]
+		subscribe(s, id(name), check.M{"notifications": tools})
+	}
 	subscribe(s, id("others"), check.M{
 		"notifications": filterWithout(FullFilter(t), "toolsListChanged"),
 		"_meta":         check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken},
 	})
+}
+
+// WatchesUnlisted reports whether the subscription asks for updates of UnlistedURI.
+func (u *Subscription) WatchesUnlisted() bool {
+	uris, _ := u.Filter["resourceSubscriptions"].([]any)
+	return slices.Contains(uris, any(UnlistedURI))
 }
 
 // IsSubscribedToList reports whether an open subscription of a session is for changes of a list. The member is that of
