@@ -153,9 +153,27 @@ var negotiationChecks = check.Suite{
 		if t.Server.Protected || t.Credentials.Bearer != "" {
 			t.Skip(check.NotOffered, "the server identifies clients by token")
 		}
+		if !t.Server.Sessionless && declaresList(t) && !isListedElsewhere(t) {
+			return // the server tells sessions apart
+		}
 		t.DecidedBy(t.Server.ConnectReply).Expect(memberAt(t.Server.Capabilities, "tasks", "list") == nil).
 			To(check.BeTrue("no tasks.list where anybody may ask", "%s", check.Show(t.Server.Capabilities["tasks"])))
 	}),
+}
+
+// isListedElsewhere creates a task in a session, and reports whether tasks/list has it in another one.
+func isListedElsewhere(t *check.T) bool {
+	if len(runTasks(t).Runs) == 0 {
+		return true
+	}
+	c := startTask(t, t.Session(), slowestRun(t))
+	defer cancelRuns(t, c)
+	own, _ := listedIDs(c.Session)
+	if c.ID == "" || !slices.Contains(own, c.ID) {
+		t.Yield("its own session does not have it in tasks/list")
+	}
+	others, _ := listedIDs(t.Session(check.Exclusive))
+	return slices.Contains(others, c.ID)
 }
 
 // maxForbidden is the number of tools without support of tasks that are called as tasks.

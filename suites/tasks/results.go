@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -12,6 +14,10 @@ import (
 // resultChecks are the checks of the results of tasks.
 var resultChecks = check.Suite{
 	"tasks/result-blocks": check.Probe(func(t *check.T) {
+		check.Each(t, prematureResults(t), prematureResult.subject, func(t *check.T, p prematureResult) {
+			t.DecidedBy(p.reply).Fail("an answer to tasks/result once tasks/get tells that the task has ended", "%s",
+				check.Got(p.reply))
+		})
 		w := awaitResult(t)
 		if len(w.WorkingReplies) == 0 {
 			t.Skip(check.NotObserved, "tasks/get has not told of work while tasks/result waited")
@@ -85,6 +91,37 @@ var resultChecks = check.Suite{
 			t.Expect(text != "").To(check.BeTrue("a statusMessage", "%s", check.Show(m.State())))
 		})
 	}),
+}
+
+// prematureResult is a reply to tasks/result, with a later reply to tasks/get that tells of a task that has not ended.
+type prematureResult struct {
+	*taskRun
+	reply, later driver.Reply
+}
+
+func (p prematureResult) subject() check.Subject {
+	return check.Subject{Name: p.ToolCall.Tool.Name,
+		Frames: []*driver.Frame{p.reply.Request, p.reply.Frame, p.later.Request, p.later.Frame}}
+}
+
+// prematureResults returns the tasks whose result was asked for and answered before they had ended, those that wait for
+// input among them. What the server refuses for being busy is left out.
+func prematureResults(t *check.T) (all []prematureResult) {
+	for _, c := range runTasks(t).Runs {
+		for _, p := range c.earlyResults {
+			r := c.Session.AwaitFor(p, 0)
+			if !r.Answered() || r.IsBusy() || r.IsStatusOnly() {
+				continue
+			}
+			unfinished := c.Snapshots("working", "input_required")
+			i := slices.IndexFunc(unfinished, func(m taskrun.TaskSnapshot) bool { return m.Request.At > r.Frame.At })
+			if i >= 0 {
+				all = append(all, prematureResult{c, r, unfinished[i].Reply})
+				break
+			}
+		}
+	}
+	return all
 }
 
 // finishedRuns returns the tasks that were completed or failed, and whose results were requested.

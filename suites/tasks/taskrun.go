@@ -29,6 +29,8 @@ type taskRun struct {
 	requests *pendingRequests
 	// pendingResult is the tasks/result that was sent before the end; its id is nil if none was.
 	pendingResult driver.Pending
+	// earlyResults are all tasks/result that were sent before the end.
+	earlyResults []driver.Pending
 	// resultRequests counts the requests of tasks/result.
 	resultRequests int
 	// polls counts the requests of tasks/get.
@@ -115,6 +117,7 @@ func (c *taskRun) requestResult() {
 	}
 	c.resultRequests++
 	c.pendingResult = c.Session.Request("tasks/result", check.M{"taskId": c.ID})
+	c.earlyResults = append(c.earlyResults, c.pendingResult)
 }
 
 // isSilent reports whether a response may still be received.
