@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -33,6 +34,17 @@ var tokenChecks = check.Suite{
 		})
 		check.Each(t, tries, sentRequest.subject, func(t *check.T, try sentRequest) {
 			t.ExpectShould(roundtrip.AwaitResponse(try.roundTrip)).To(haveStatus(http.StatusUnauthorized))
+		})
+		if t.Credentials.Bearer == "" || t.Server.Failure != "" {
+			return // there is no session whose other methods could be tried
+		}
+		check.Each(t, requestsWithInvalidToken(t), sentRequest.subject, func(t *check.T, try sentRequest) {
+			a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
+			if a.OK() && !isGuarded(t, try.roundTrip) && isPublic(t, try.roundTrip) {
+				t.Skip(check.NotApplicable, "the server serves it to everybody")
+			}
+			skipIfNoOAuth(t, a)
+			t.Expect(a).To(haveStatus(http.StatusUnauthorized, http.StatusBadRequest))
 		})
 	}),
 
@@ -75,9 +87,7 @@ var tokenChecks = check.Suite{
 			if came.OK() && !t.IsModern() && try.roundTrip.AwaitReply().Result() == nil {
 				t.Yield("it is not served, though its status is %s", roundtrip.FormatStatus(came))
 			}
-			listens := hasMethod(try.roundTrip, "subscriptions/listen") && protectedRequestOf(t).isConnectRequest(t)
-			guarded := listens || hasMethod(try.roundTrip, "tools/call")
-			if came.OK() && !guarded && isPublic(t, try.roundTrip) {
+			if came.OK() && !isGuarded(t, try.roundTrip) && isPublic(t, try.roundTrip) {
 				t.Skip(check.NotApplicable, "the server serves it to everybody")
 			}
 			t.Expect(came).To(beRejected())
@@ -203,10 +213,11 @@ func methodOf(x *driver.RoundTrip) string {
 }
 
 // requestsWithoutToken are requests without a token in a session that was begun with one: a no-op if the session itself
-// is protected, the lists, a subscription and the call of a tool.
+// is protected, the lists, a request of each method that names something, and a subscription.
 func requestsWithoutToken(t *check.T) []sentRequest {
 	g := protectedRequestOf(t)
 	requireToken(t)
+	valid := requests.Affordable(t, requests.Valid(t), 1)
 	return check.Step(t, "without a token in a session", func(t *check.T) (tries []sentRequest) {
 		s := t.Session(check.Exclusive)
 		try := func(name, method string, params check.M) {
@@ -221,6 +232,11 @@ func requestsWithoutToken(t *check.T) []sentRequest {
 		for _, method := range protocol.ListMethods(t.Server.Capabilities) {
 			try(method, method, nil)
 		}
+		for _, r := range valid {
+			if r.Name != "" && r.Method != "tools/call" {
+				try(r.Method+" of "+r.Name, r.Method, r.Params)
+			}
+		}
 		if t.IsModern() {
 			try("subscriptions/listen", "subscriptions/listen",
 				check.M{"notifications": check.M{"toolsListChanged": true}})
@@ -233,6 +249,38 @@ func requestsWithoutToken(t *check.T) []sentRequest {
 		}
 		return tries
 	})
+}
+
+// requestsWithInvalidToken are requests of each method that the server serves, with a token that nobody has issued, in
+// a session that was begun with a valid one.
+func requestsWithInvalidToken(t *check.T) []sentRequest {
+	protectedRequestOf(t)
+	valid := requests.Affordable(t, requests.Valid(t), 1)
+	return check.Step(t, "an invalid token in a session", func(t *check.T) (tries []sentRequest) {
+		s := t.Session(check.Exclusive)
+		for _, r := range valid {
+			if r.Method == "server/discover" && !protectedRequestOf(t).isConnectRequest(t) {
+				continue
+			}
+			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: r.Method, Params: r.Params,
+				Header: bearerHeader(invalidToken)})
+			roundtrip.AwaitResponse(x)
+			tries = append(tries, sentRequest{"an unknown token with " + r.Method, x})
+		}
+		return tries
+	})
+}
+
+// isGuarded reports whether a request must not be served without a token: the call of a tool and, where nobody can
+// begin without one, whatever names something or opens a stream.
+func isGuarded(t *check.T, x *driver.RoundTrip) bool {
+	switch methodOf(x) {
+	case "tools/call":
+		return true
+	case "subscriptions/listen", "resources/read", "prompts/get", "completion/complete":
+		return protectedRequestOf(t).isConnectRequest(t)
+	}
+	return false
 }
 
 // isPublic reports whether a request is served to a client that has no token at all.

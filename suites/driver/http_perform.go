@@ -197,6 +197,9 @@ func (h *HTTP) readBody(x *RoundTrip, resp *http.Response) {
 	if err == nil && f == nil {
 		f = h.receiveBody(x, firstDocument(body))
 	}
+	if err == nil && f == nil && MediaType(resp.Header) == "text/event-stream" {
+		f = h.receiveBody(x, h.lastEventData(x, body))
+	}
 	if f == nil || x.requestID != nil && !(Pending{ID: x.requestID}).isAnsweredBy(f) {
 		h.recordStatus(x, err)
 	}
@@ -211,6 +214,18 @@ func (h *HTTP) receiveBody(x *RoundTrip, body []byte) *Frame {
 	}
 	h.s.receive(f)
 	return f
+}
+
+// lastEventData returns the data of the last event in the body of an HTTP error, which may be an event stream as that
+// of a success.
+func (h *HTTP) lastEventData(x *RoundTrip, body []byte) (data []byte) {
+	taken := &readQuota{record: &h.s.record, partial: &x.partial}
+	readEvents(bytes.NewReader(body), taken, func(e StreamEvent) {
+		if e.IsDispatched() {
+			data = e.Data.Bytes()
+		}
+	}, func() {})
+	return data
 }
 
 // firstDocument returns the JSON with which a body begins, or nil if it begins with something else.

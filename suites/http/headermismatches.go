@@ -27,7 +27,8 @@ func headerMismatches(t *check.T, request roundtrip.ManualRequest, forms []heade
 		mismatched := request
 		mismatched.Header = f.Header
 		x := sendMismatched(t, s, mismatched)
-		all = append(all, mismatchedRequest{NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, f.Name, x), validReply: usual})
+		all = append(all, mismatchedRequest{NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, f.Name, x),
+			validReply: usual})
 	}
 	if !slices.ContainsFunc(all, func(x mismatchedRequest) bool { return !isHeaderMismatch(x.AwaitReply()) }) {
 		return all

@@ -151,8 +151,14 @@ var sessionChecks = check.Suite{
 		compareHeaders(t, roundtrip.Header(roundtrip.SessionIDHeader, id), forms)
 	}),
 
-	"http/session-isolation": check.WatchWithSetup(func(t *check.T) { requestInTwoSessions(t) },
+	"http/session-isolation": check.WatchWithSetup(
+		func(t *check.T) { requestInTwoSessions(t); leaksBetweenSessions(t) },
 		func(t *check.T, w check.Wire) {
+			if leaks := leaksBetweenSessions(t); len(leaks) > 0 {
+				check.Each(t, leaks, leak.subject, func(t *check.T, l leak) {
+					t.Fail("each message once, and in its own session", "%s", l.description)
+				})
+			}
 			if foreign := append(foreignResponses(w), foreignProgress(w)...); len(foreign) > 0 {
 				check.Each(t, foreign, foreignMessage.subject, func(t *check.T, s foreignMessage) {
 					t.Fail("each message once, and in its own session", "%s", s.description)

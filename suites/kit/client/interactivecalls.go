@@ -236,6 +236,10 @@ func likelihoodToAsk(known []check.Subject, tool check.Subject) int {
 	return 0
 }
 
+// IsLikelyToAsk reports whether a listed tool is likely to request something of the client, by its name and
+// description.
+func IsLikelyToAsk(tool check.Subject) bool { return likelihoodToAsk([]check.Subject{tool}, tool) > 0 }
+
 // RequireInteractiveCalls are the calls with a server request of a method. It ends a check when there is none.
 func RequireInteractiveCalls(t *check.T, method string) []*InteractiveCall {
 	a := CallInteractively(t)

@@ -90,8 +90,8 @@ func EachValid(t *check.T, run func(*check.T, Request)) {
 	check.Each(t, all, Request.Subject, run)
 }
 
-// Affordable are the first of the values for which a check may send so many requests each: all of them, unless the server
-// is slow. The first one is always among them.
+// Affordable are the first of the values for which a check may send so many requests each: all of them, unless the
+// server is slow. The first one is always among them.
 func Affordable[V any](t *check.T, all []V, requestsEach int) []V {
 	cost := time.Duration(requestsEach) * t.Server.Latency
 	if cost == 0 {

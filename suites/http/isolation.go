@@ -1,0 +1,311 @@
+package http
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
+)
+
+// leak is something of one session that came in another one, or was lost because of another one.
+type leak struct {
+	description string
+	frames      []*driver.Frame
+}
+
+func (l leak) subject() check.Subject { return check.Subject{Frames: l.frames} }
+
+// leaksBetweenSessions are the leaks that the steps of this file find.
+func leaksBetweenSessions(t *check.T) (all []leak) {
+	for _, leaks := range []func(*check.T) []leak{
+		leaksByEqualIDs, leaksDuringCall, leaksByEventID, leakedQuestions, leakedMarkers,
+	} {
+		all = append(all, leaks(t)...)
+	}
+	return all
+}
+
+// twoSessions are sessions of two clients with their streams for server messages, where the server offers these.
+func twoSessions(t *check.T) (a, b *driver.Session) {
+	a, b = t.Session(check.Exclusive), t.Session(check.Exclusive)
+	for _, s := range []*driver.Session{a, b} {
+		roundtrip.ListeningResponse(t, s)
+	}
+	return a, b
+}
+
+// requestPair are two requests that have different results: a valid one, and another of the same method or kind.
+type requestPair struct{ first, second roundtrip.ManualRequest }
+
+// requestPairs are pairs of the requests that the server serves with such as it refuses, and of its lists.
+func requestPairs(t *check.T) (all []requestPair) {
+	manual := func(r requests.Request) roundtrip.ManualRequest {
+		return roundtrip.ManualRequest{Method: r.Method, Params: r.Params}
+	}
+	var list *roundtrip.ManualRequest
+	for _, valid := range requests.Valid(t) {
+		request := manual(valid)
+		for _, refused := range requests.Refused(t) {
+			if refused.Method == valid.Method {
+				all = append(all, requestPair{request, manual(refused)})
+			}
+		}
+		if valid.Name == "" {
+			if list != nil {
+				all = append(all, requestPair{*list, request})
+			}
+			list = &request
+		}
+	}
+	return requests.Affordable(t, all, 3)
+}
+
+// leaksByEqualIDs are results that came in a second session under an id that the first one has used for another
+// request.
+func leaksByEqualIDs(t *check.T) []leak {
+	pairs := requestPairs(t)
+	return check.Step(t, "equal ids in two sessions", func(t *check.T) (all []leak) {
+		const id = 70151
+		a, b := twoSessions(t)
+		for i, pair := range pairs {
+			first, second := pair.first, pair.second
+			first.ID, second.ID = id+i, id+i
+			want := roundtrip.PostRequest(a, first).AwaitReply()
+			got := roundtrip.PostRequest(b, second).AwaitReply()
+			if want.Result() == nil || !sameResult(want, got) {
+				continue
+			}
+			second.ID = nil
+			if usual := roundtrip.PostRequest(b, second).AwaitReply(); usual.Answered() && !sameResult(usual, got) {
+				all = append(all, leak{fmt.Sprintf("the response to %s of another session under the same id, for %s",
+					nameOf(first), nameOf(second)), []*driver.Frame{got.Request, got.Frame}})
+			}
+		}
+		return all
+	})
+}
+
+// sameResult reports whether two replies have equal results.
+func sameResult(a, b driver.Reply) bool {
+	plain := func(r driver.Reply) []byte {
+		result := maps.Clone(r.Result())
+		delete(result, "_meta")
+		return text.CompactJSON(result)
+	}
+	return a.Result() != nil && b.Result() != nil && bytes.Equal(plain(a), plain(b))
+}
+
+// lastingCall is a call that succeeded and takes a while: the quickest of those that do. It is false without one.
+func lastingCall(t *check.T) (call toolcall.ToolCall, ok bool) {
+	if len(t.Server.Tools) == 0 {
+		return call, false
+	}
+	const while, tooLong = 100 * time.Millisecond, 4 * time.Second
+	for _, c := range toolcall.ValidCalls(t).List {
+		onOneStream := c.Reply.Frame != nil && c.Reply.Frame.RoundTrip == c.Reply.Request.RoundTrip
+		if !c.IsDirectSuccess() || !onOneStream || c.Duration < while || c.Duration > tooLong {
+			continue
+		}
+		if !ok || toolcall.CompareBySpeed(c, call) < 0 {
+			call, ok = c, true
+		}
+	}
+	return call, ok
+}
+
+// leaksDuringCall are what happens to a call of one session while another one sends a request, and a cancellation,
+// under the same id.
+func leaksDuringCall(t *check.T) []leak {
+	call, ok := lastingCall(t)
+	if !ok {
+		return nil
+	}
+	return check.Step(t, "equal ids during a call", func(t *check.T) (all []leak) {
+		const id, cancelled = 70171, 70172
+		a, b := twoSessions(t)
+		start := func(id int) *driver.RoundTrip {
+			x := roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: id, Method: "tools/call", Params: call.Params(a)})
+			a.Sleep(timing.HeadStart)
+			return x
+		}
+		usual := func() bool {
+			request := roundtrip.ManualRequest{Method: "tools/call", Params: call.Params(a)}
+			return hasContent(roundtrip.PostRequest(a, request).AwaitReply())
+		}
+		x := start(id)
+		other := roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: id}).AwaitReply()
+		own := x.AwaitReply()
+		switch {
+		case hasContent(other):
+			all = append(all, leak{"the result of " + call.Tool.Name +
+				", which another session has called under the same id", []*driver.Frame{other.Request, other.Frame}})
+		case !hasContent(own) && usual():
+			all = append(all, leak{call.Tool.Name +
+				" without its result, since another session has used the same id: " + check.Got(own), own.Frames()})
+		}
+		x = start(cancelled)
+		roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: cancelled}).AwaitReply()
+		cancel(b, cancelled).AwaitEnd()
+		if own := x.AwaitReply(); !hasContent(own) && len(all) == 0 && usual() {
+			all = append(all, leak{call.Tool.Name + " cancelled, since another session has cancelled the same id: " +
+				check.Got(own), own.Frames()})
+		}
+		return all
+	})
+}
+
+// hasContent reports whether a reply is the result of a successful call.
+func hasContent(r driver.Reply) bool {
+	return check.HasMember(r.Result(), "content") && !r.IsFailure()
+}
+
+// cancel posts the cancellation of a request.
+func cancel(s *driver.Session, id int) *driver.RoundTrip {
+	return roundtrip.Post(s, string(text.CompactJSON(check.M{"jsonrpc": "2.0", "method": "notifications/cancelled",
+		"params": check.M{"requestId": id}})))
+}
+
+// leaksByEventID are responses of one session that another one gets when it resumes a stream by an event id of the
+// first.
+func leaksByEventID(t *check.T) []leak {
+	if t.Server.Sessionless {
+		return nil
+	}
+	return check.Step(t, "event ids of another session", func(t *check.T) (all []leak) {
+		a, b := twoSessions(t)
+		method, params := protocol.OrdinaryRequest(t, a)
+		x := roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: 70181, Method: method, Params: params})
+		first := firstEventWithID(x)
+		x.AwaitReply()
+		if first.ID == "" {
+			return nil
+		}
+		again := resumeAfter(b, first.ID)
+		check.Barrier(t, b, b.Mark())
+		events := roundtrip.AwaitCondition(again, time.Second, func(a driver.HTTPResponse) bool {
+			return roundtrip.ResponseInEvents(a.Events, x.RequestID()).Answered()
+		}).Events
+		again.Abort()
+		if r := roundtrip.ResponseInEvents(events, x.RequestID()); r.Answered() {
+			all = append(all, leak{"the response to " + method +
+				" of another session, by the id of an event of that one", []*driver.Frame{recordedReply(b, r).Frame}})
+		}
+		return all
+	})
+}
+
+// leakedQuestions are requests of the server to the client of one session that came in another one, whose stream was
+// opened later.
+func leakedQuestions(t *check.T) []leak {
+	if t.Server.Sessionless || t.IsModern() {
+		return nil
+	}
+	tools := askingCalls(t)
+	if len(tools) == 0 {
+		return nil
+	}
+	return check.Step(t, "questions with another session", func(t *check.T) (all []leak) {
+		for _, call := range tools {
+			a := client.NewClient(t, protocol.AllCapabilities(t.Revision))
+			roundtrip.ListeningResponse(t, a.Session)
+			b := t.Session(check.Exclusive)
+			roundtrip.ListeningResponse(t, b)
+			mark := b.Mark()
+			again := a.CallTool(t, call.Tool, call.Arguments, client.AcceptAll(t))
+			check.Barrier(t, b, mark)
+			for _, f := range b.ReceivedSince(mark) {
+				for _, m := range f.Messages() {
+					if m.IsRequest() && slices.Contains(clientMethods, m.Method) && !again.AsksFor(m.Method) {
+						return append(all, leak{m.Method + ", which " + call.Tool.Name +
+							" asks the client of another session", []*driver.Frame{m}})
+					}
+				}
+			}
+		}
+		return all
+	})
+}
+
+// clientMethods are the methods of requests to a client whose answers depend on the client.
+var clientMethods = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+
+// askingCalls are calls of tools that ask the client: one that did or, without one, a few that are likely to.
+func askingCalls(t *check.T) (calls []*client.InteractiveCall) {
+	for _, i := range client.CallInteractively(t).List {
+		if i.Reply.Answered() && len(i.ServerRequests) == 1 {
+			return []*client.InteractiveCall{i}
+		}
+	}
+	const few = 3
+	for _, tool := range toolcall.ToolsInCallOrder(t) {
+		if arguments, not := toolcall.ValidArguments(t, tool); not == nil && client.IsLikelyToAsk(tool) &&
+			len(calls) < few && !t.Server.IsSlow() {
+			calls = append(calls, &client.InteractiveCall{Tool: tool, Arguments: arguments})
+		}
+	}
+	return calls
+}
+
+// leakedMarkers are messages in one session with a name that another one has made up.
+func leakedMarkers(t *check.T) []leak {
+	refused := requests.Affordable(t, requests.Refused(t), 2)
+	if t.Server.Sessionless {
+		return nil
+	}
+	return check.Step(t, "names of another session", func(t *check.T) (all []leak) {
+		a, b := twoSessions(t)
+		markers := map[*driver.Session]string{a: "mcpcheck-marker-of-one", b: "mcpcheck-marker-of-other"}
+		for s, marker := range markers {
+			if t.Server.Declares("logging") {
+				t.Send(s, "logging/setLevel", check.M{"level": "debug"}, check.AllowSilence)
+			}
+			for _, request := range refused {
+				roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: request.Method,
+					Params: withName(request.Params, marker)}).AwaitReply()
+			}
+		}
+		for _, s := range []*driver.Session{a, b} {
+			check.Barrier(t, s, s.Mark())
+			for other, marker := range markers {
+				if other == s {
+					continue
+				}
+				for _, f := range s.ReceivedSince(0) {
+					if bytes.Contains(f.Raw.Bytes(), []byte(marker)) {
+						all = append(all, leak{"a message with a name that another session has made up, " + marker,
+							[]*driver.Frame{f}})
+						break
+					}
+				}
+			}
+		}
+		return all
+	})
+}
+
+// withName are the params of a request with another name or URI.
+func withName(params check.M, name string) check.M {
+	params = maps.Clone(params)
+	for member := range params {
+		switch member {
+		case "name":
+			params[member] = name
+		case "uri":
+			params[member] = "test://" + name
+		case "ref":
+			params[member] = toolcall.PromptRef(name)
+		}
+	}
+	return params
+}
