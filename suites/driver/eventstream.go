@@ -23,6 +23,8 @@ type StreamEvent struct {
 	Retry string
 	// Comments counts the lines that begin with a colon.
 	Comments int
+	// Unended reports whether the stream ended before the empty line that ends an event, so that clients do not see it.
+	Unended bool
 }
 
 // hasMessageType reports whether the event has the type of messages.
@@ -143,11 +145,28 @@ func (r *eventReader) endBlock() {
 	r.quota.release()
 }
 
+// unendedEvent returns the event in the middle of which the stream ended, if its data is whole: only the empty line
+// after it is missing.
+func (r *eventReader) unendedEvent() (e StreamEvent, ok bool) {
+	if r.line.Len() > 0 {
+		r.endLine()
+	}
+	e = r.block
+	e.Data, e.Unended = drain(&r.data), true
+	return e, e.IsDispatched() && IsJSON(e.Data.Bytes())
+}
+
 // readEvents calls each for the events of a stream until it ends, and comment for each comment. cut reports whether the
-// stream ended in the middle of an event.
+// stream ended in the middle of an event. An event that lacks only its end is among the events, since one check reports
+// that, and the others judge what is in it.
 func readEvents(stream io.Reader, taken *readQuota, each func(StreamEvent), comment func()) (cut bool, err error) {
 	r := &eventReader{quota: taken, each: each, comment: comment}
 	defer taken.release()
 	_, err = io.Copy(r, stream)
-	return r.blockHasField || r.line.Len() > 0, err
+	if cut = r.blockHasField || r.line.Len() > 0; cut && err == nil {
+		if e, ok := r.unendedEvent(); ok {
+			each(e)
+		}
+	}
+	return cut, err
 }

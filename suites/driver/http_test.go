@@ -183,8 +183,15 @@ func TestHTTPReplies(t *testing.T) {
 			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*NoResponseError)) }},
 		{"a stream without it", func(w http.ResponseWriter, _ any) { writeStream(w, ": nothing\n\n") },
 			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*NoResponseError)) }},
-		{"a stream that is cut", func(w http.ResponseWriter, id any) { writeStream(w, "data: "+answer(id)+"\n") },
+		{"a stream that is cut", func(w http.ResponseWriter, id any) { writeStream(w, "data: "+answer(id)[:20]) },
 			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*NoResponseError)) }},
+		{"an event that is not ended", func(w http.ResponseWriter, id any) { writeStream(w, "data: "+answer(id)+"\n") },
+			func(r Reply) bool { return r.Result()["ok"] == true && r.Frame.Event.Unended }},
+		{"an error as a stream", func(w http.ResponseWriter, id any) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n\n", id)
+		}, func(r Reply) bool { code, is := r.Code(); return is && code == -32601 && !r.IsStatusOnly() }},
 		{"gzip that was not asked for", func(w http.ResponseWriter, id any) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Encoding", "gzip")

@@ -126,6 +126,8 @@ var streamChecks = check.Suite{
 			if ok, _ := usual.Match(m.Event.Type); ok { // an array outside of 2025-03-26 is batch/no-outgoing-array
 				t.Expect(m.LooksLikeMessage()).To(check.BeTrue("one JSON-RPC message", "%s", m.Frame))
 			}
+			t.Expect(!m.Event.Unended).To(check.BeTrue("an empty line after the event, without which no client sees it",
+				"the end of the stream after data: %s", m.Frame))
 			t.ExpectShould(m.Event.Type).To(usual)
 		})
 	}),
