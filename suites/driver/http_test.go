@@ -190,7 +190,7 @@ func TestHTTPReplies(t *testing.T) {
 		{"an error as a stream", func(w http.ResponseWriter, id any) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"error\":{\"code\":-32601,\"message\":\"no\"}}\n\n", id)
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"error\":{\"code\":-32601}}\n\n", id)
 		}, func(r Reply) bool { code, is := r.Code(); return is && code == -32601 && !r.IsStatusOnly() }},
 		{"gzip that was not asked for", func(w http.ResponseWriter, id any) {
 			w.Header().Set("Content-Type", "application/json")

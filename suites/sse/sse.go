@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
@@ -59,6 +60,15 @@ var Checks = check.Suite{
 		t.ExpectShould(!g.Client.responseMatcher(initializeID)(g.PostResponse.Body.Bytes())).
 			To(check.BeTrue("the response on the event stream alone",
 				"it in the body of the POST as well: %s", g.PostResponse))
+		if t.Server.ConnectResult == nil {
+			return
+		}
+		check.Each(t, responsesOfMethods(t), postedRequest.subject, func(t *check.T, r postedRequest) {
+			if r.isInBody {
+				t.Expect(r.isOnStream).To(check.BeTrue("the response on the event stream",
+					"it in the body of the POST: %s", r.PostResponse))
+			}
+		})
 	}).WhenConnectRefused(),
 
 	"sse/message-events": check.Watch(func(t *check.T, w check.Wire) {
@@ -267,7 +277,42 @@ const (
 	foreignOriginID = 70104
 	unknownID       = 70105
 	lateID          = 70106 // and those that follow it
+	methodID        = 70201 // and those that follow it
 )
+
+// postedRequest is a request of a method, with where its response came.
+type postedRequest struct {
+	name string
+	// PostResponse is the response to the POST.
+	PostResponse driver.HTTPResponse
+	// isInBody reports whether the JSON-RPC response was in its body, and isOnStream whether it was on the stream.
+	isInBody, isOnStream bool
+	frames               []*driver.Frame
+}
+
+func (r postedRequest) subject() check.Subject { return check.Subject{Name: r.name, Frames: r.frames} }
+
+// responsesOfMethods are the responses to a request of each method: as the server serves it, and with a name that does
+// not exist.
+func responsesOfMethods(t *check.T) []postedRequest {
+	all := requests.Affordable(t, append(requests.Refused(t), requests.Valid(t)...), 1)
+	return check.Step(t, "sse responses of each method", func(t *check.T) (posted []postedRequest) {
+		c := initializedClient(t)
+		for i, request := range all {
+			id := methodID + i
+			x := c.sendRequest(request.Method, request.Params, id, nil)
+			r := postedRequest{name: request.Subject().Name, PostResponse: x.AwaitEnd()}
+			isResponse := c.responseMatcher(id)
+			if r.isInBody = isResponse(r.PostResponse.Body.Bytes()); r.isInBody {
+				_, r.isOnStream = c.Stream.AwaitEventFor(timing.ShortWait,
+					func(e driver.StreamEvent) bool { return isResponse(e.Data.Bytes()) })
+			}
+			r.frames = roundtrip.NewNamedRoundTrip(c.session, r.name, x).Subject.Frames
+			posted = append(posted, r)
+		}
+		return posted
+	})
+}
 
 // initializedClient is a client after the handshake.
 func initializedClient(t *check.T) *sseClient {
