@@ -44,7 +44,7 @@ func (m *valueMaker) array(p place, parts []*jsonschema.Schema, c *choices) (any
 const maxUniqueTries = 40
 
 func (m *valueMaker) item(p place, schemas []*jsonschema.Schema, i int, others []any, unique bool) (any, error) {
-	if !unique {
+	if !unique && !isUnusedChoice(schemas, others) {
 		i = 0
 	}
 	var item any
@@ -151,4 +151,12 @@ func jsonEqual(a, b any) bool {
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err1 == nil && err2 == nil && string(x) == string(y)
+}
+
+// isUnusedChoice reports whether an item is one of an enum, of which there is a value that other items do not have: who
+// selects several things selects each once.
+func isUnusedChoice(schemas []*jsonschema.Schema, others []any) bool {
+	return slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool {
+		return s.Enum != nil && len(s.Enum.Values) > len(others)
+	})
 }

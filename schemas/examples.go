@@ -106,8 +106,36 @@ func (w stringRules) formatted(variant int) []string {
 	var texts []string
 	for _, f := range w.formats {
 		texts = append(texts, formatExamples(f, variant)...)
+		texts = append(texts, fittedExamples(f, w.minLength, w.maxLength)...)
 	}
 	return texts
+}
+
+// fittedExamples are strings of a format that have at least or at most a length, where strings of the format may be
+// shorter or longer than formatExamples has them.
+func fittedExamples(format string, least, most int) []string {
+	const maxLabel = 63 // of a host name, and nearly as many before the @ of an address
+	pad := func(n int) string { return fitLength("", min(max(1, n), maxLabel), maxLabel) }
+	switch format {
+	case "email", "idn-email":
+		at := "@example.com"
+		for least-len(at) > maxLabel {
+			at = strings.Replace(at, "@", "@"+pad(least-len(at)-maxLabel)+".", 1)
+		}
+		return []string{pad(least-len(at)) + at, plainText + "@a.co", "a@a.co"}
+	case "hostname", "idn-hostname":
+		host := "example.com"
+		for len(host) < least {
+			host = pad(least-len(host)-1) + "." + host
+		}
+		return []string{host, "a.co", "a"}
+	case "uri", "iri", "uri-reference", "iri-reference", "url", "uri-template":
+		const base = "https://example.com/"
+		return []string{base + fitLength("", max(0, least-len(base)), max(0, most-len(base))), "http://a.co", "http://a"}
+	case "date-time":
+		return []string{"2025-01-01T12:00:00." + strings.Repeat("0", max(1, least-len("2025-01-01T12:00:00.Z"))) + "Z"}
+	}
+	return nil
 }
 
 // fitLength pads a text to the length least, or cuts it to most.

@@ -45,8 +45,12 @@ var formChecks = check.Suite{
 	"elicitation/no-sensitive-form-fields": check.WatchWithSetup(client.CollectServerRequests,
 		func(t *check.T, w check.Wire) {
 			eachForm(t, w, func(t *check.T, q client.ServerRequest) {
-				if found := secretRequest(q); found != "" {
-					t.FailAt(catalogue.Should, "no secrets asked for in a form, as far as words tell", "%s", found)
+				found, isName := secretRequest(q)
+				switch {
+				case isName:
+					t.FailAt(catalogue.Should, "no secrets asked for in a form, as far as names tell", "%s", found)
+				case found != "":
+					t.FailAt(catalogue.Advice, "no secrets asked for in a form, as far as words tell", "%s", found)
 				}
 			})
 		}),
@@ -55,7 +59,7 @@ var formChecks = check.Suite{
 		func(t *check.T, w check.Wire) {
 			eachForm(t, w, func(t *check.T, q client.ServerRequest) {
 				for _, text := range textsOf(q) {
-					t.Expect(urlsIn(text)).To(check.BeEmptyList[string]("no URLs to click on in a form"), "in %s",
+					t.ExpectAdvice(urlsIn(text)).To(check.BeEmptyList[string]("no URLs to click on in a form"), "in %s",
 						check.Show(text))
 				}
 			})
@@ -113,9 +117,27 @@ var (
 		`\b(pass ?words?|passwd|pass ?phrases?|pass ?codes?|secrets?|tokens?|api ?keys?|private ?keys?)\b`)
 )
 
-// secretRequest describes the first sign in a form that it asks for a secret; empty if there is none. Only fields for
-// free input count.
-func secretRequest(q client.ServerRequest) string {
+// secretNamePattern matches the whole name or title of a field for a secret that grants access or authorizes payments.
+// Other words that name secrets have other meanings too: a PIN code is also a postal code, and games have tokens.
+var secretNamePattern = regexp.MustCompile(`^((the|your|my|user|account|login|current|old|new) )?` +
+	`(password|passwd|api key|private key|secret key|access token|cvv|cvc|credit card number)$`)
+
+// secretRequest describes the first sign in a form that it asks for a secret; empty if there is none. isName reports
+// that a name is one of secretNamePattern. Only fields for free input count.
+func secretRequest(q client.ServerRequest) (found string, isName bool) {
+	for _, f := range fieldsOf(q) {
+		title, _ := f.schema["title"].(string)
+		for _, name := range []string{f.name, title} {
+			if f.isFreeInput() && secretNamePattern.MatchString(strings.TrimSpace(splitWords(name))) {
+				return "the field " + check.Show(name), true
+			}
+		}
+	}
+	return secretWordIn(q), false
+}
+
+// secretWordIn describes the first word in a form that names a secret; empty if there is none.
+func secretWordIn(q client.ServerRequest) string {
 	free := false
 	for _, f := range fieldsOf(q) {
 		if !f.isFreeInput() {

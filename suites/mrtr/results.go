@@ -1,9 +1,14 @@
 package mrtr
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
+	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
@@ -11,8 +16,14 @@ import (
 // resultChecks are the checks of results that ask for input, in reply to any request of the run.
 var resultChecks = check.Suite{
 	"mrtr/result-type": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
-		answers := protocol.ModernResults(t, w).Filter("result with inputRequests", hasInputRequests)
+		answers := protocol.ModernResults(t, w).Filter("result with inputRequests", func(m check.Message) bool {
+			return hasInputRequests(m) || hasInputRequiredText(m)
+		})
 		t.Judge(answers, func(t *check.T, m check.Message) {
+			if !hasInputRequests(m) {
+				t.FailAt(catalogue.Advice, "a result of the type input_required", "one as text: %s", check.Show(
+					protocol.ResultOf(m)["content"]))
+			}
 			kind, _ := protocol.ResultOf(m)["resultType"].(string)
 			if !slices.Contains([]string{"complete", "input_required"}, kind) {
 				t.Yield("resultType is not a known type")
@@ -34,6 +45,7 @@ var resultChecks = check.Suite{
 			return protocol.ResultOf(m)["inputRequests"] != nil
 		})
 		t.Judge(requesting, func(t *check.T, m check.Message) {
+			t.Expect(repeatedKeys(m)).To(check.BeEmptyList[string]("each key of inputRequests once"))
 			broken := protocol.Violations(t, "mrtr/input-request-methods", "InputRequiredResult", protocol.ResultOf(m))
 			t.Expect(broken).To(check.BeEmptyList[string]("requests of the three kinds, as their schemas have them"))
 			for _, request := range protocol.ResultOf(m)["inputRequests"].(check.M) {
@@ -64,4 +76,40 @@ func inputRequiredResults(t *check.T, w check.Wire) check.Messages {
 func hasInputRequests(m check.Message) bool {
 	requests, _ := protocol.ResultOf(m)["inputRequests"].(check.M)
 	return protocol.MayRequireInput(m) && len(requests) > 0 && protocol.ResultOf(m)["resultType"] != "task"
+}
+
+// hasInputRequiredText reports whether the content of a result is a text with JSON of a result that asks for input, which
+// no client looks for there.
+func hasInputRequiredText(m check.Message) bool {
+	return slices.ContainsFunc(protocol.ObjectsIn(protocol.ResultOf(m)["content"]), func(block check.M) bool {
+		text, _ := block["text"].(string)
+		if !strings.Contains(text, `"input_required"`) {
+			return false
+		}
+		result, _ := driver.Decode([]byte(text)).(check.M)
+		return result["resultType"] == "input_required"
+	})
+}
+
+// repeatedKeys returns the keys that the inputRequests of a result has more than once, as it was written.
+func repeatedKeys(m check.Message) (again []string) {
+	result := driver.Members(m.Raw.Bytes())["result"]
+	requests := driver.Members(result)["inputRequests"]
+	decoder, seen := json.NewDecoder(bytes.NewReader(requests)), map[string]bool{}
+	if _, err := decoder.Token(); err != nil {
+		return nil
+	}
+	for decoder.More() {
+		key, err := decoder.Token()
+		name, isString := key.(string)
+		var value json.RawMessage
+		if err != nil || !isString || decoder.Decode(&value) != nil {
+			return again
+		}
+		if seen[name] {
+			again = append(again, name)
+		}
+		seen[name] = true
+	}
+	return again
 }

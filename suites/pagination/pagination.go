@@ -121,6 +121,7 @@ var listChecks = check.Suite{
 			endless := (*check.EndlessListError)(nil)
 			t.Expect(!errors.As(w.err, &endless)).To(check.BeTrue("a page without nextCursor in the end", "%v", w.err))
 			w.requireEnd(t)
+			protocol.ExpectEnd(t, l)
 		})
 	}),
 

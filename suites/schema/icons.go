@@ -28,8 +28,9 @@ var iconChecks = check.Suite{
 				t.Yield("src is not a string")
 			}
 			t.Expect(src).To(check.Satisfy("an https or data URI", func(src string) bool {
-				return slices.Contains([]string{"https", "data"}, schemeOf(src))
+				return slices.Contains([]string{"https", "data", "http"}, schemeOf(src))
 			}))
+			t.ExpectAdvice(schemeOf(src) != "http").To(check.BeTrue("an https or data URI", "%s", check.Show(src)))
 		})
 	}),
 

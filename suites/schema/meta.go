@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/publicsuffix"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -154,7 +156,10 @@ var modernMetaKeys = []string{
 	driver.MetaSubscription, driver.MetaServer,
 }
 
-// isTopLevelDomain reports whether a label is a top-level domain that the owner of a server is likely to have.
+// isTopLevelDomain reports whether a label is a top-level domain. There are many, among them words such as link, google
+// and rocks.
 func isTopLevelDomain(label string) bool {
-	return slices.Contains(frequentTLDs, label) || slices.Contains(otherTLDs, label)
+	suffix, registered := publicsuffix.PublicSuffix("mcpcheck." + label)
+	return slices.Contains(frequentTLDs, label) || slices.Contains(otherTLDs, label) ||
+		registered && strings.HasSuffix("."+suffix, "."+label)
 }

@@ -28,6 +28,7 @@ var listChecks = check.Suite{
 		case pages.pageCount < 2:
 			t.Skip(check.NotOffered, "the list has one page")
 		}
+		protocol.ExpectEnd(t, protocol.PagedLists[0])
 	}),
 
 	"tools/list-params-optional": check.Probe(func(t *check.T) {
