@@ -38,9 +38,11 @@ proof-race: ## all other packages with the race detector
 	go test -timeout 0 -race ./fixtures ./suites/... ./reporters/...
 	go test -timeout 0 -race ./schemas -whole
 
-check: ## the proofs of one check, in seconds: make check ID=tools/unknown-tool-code
+check: ## the proofs of one check and the catalogue: make check ID=tools/unknown-tool-code
 	@test -n '$(ID)' || { echo 'which check? make check ID=tools/unknown-tool-code'; exit 2; }
-	go test -run 'TestEveryFaultIsDetected|TestNoVariationFails' ./fixtures/faults ./fixtures/variations -check $(ID)
+	go test -run 'TestEveryFaultIsDetected|TestEveryCheckHasAFault|TestNoVariationFails' \
+		./fixtures/faults ./fixtures/variations -check $(ID)
+	go test ./suites
 
 lint: ## what CI wants beyond the tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
