@@ -90,7 +90,8 @@ func TestFormatsAreSafe(t *testing.T) {
 					t.Errorf("%s: is not UTF-8", name)
 				}
 				if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
-					t.Errorf("%s: holds %q", name, out[max(0, i-20):min(len(out), i+20)])
+					t.Errorf("%s: holds what printableReport would escape: %q", name,
+						out[max(0, i-20):min(len(out), i+20)])
 				}
 				if format.Name != "annotations" {
 					checkNoCommands(t, out)
@@ -100,12 +101,13 @@ func TestFormatsAreSafe(t *testing.T) {
 	}
 }
 
-// checkNoCommands reports where GitHub's runner would recognize a workflow command.
+// checkNoCommands reports the first line in which GitHub's runner would recognize a workflow command.
 func checkNoCommands(t *testing.T, log string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
 		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
-			t.Errorf("a command to the workflow: %q", line)
+			t.Errorf("a command to the workflow, which withoutCommands would prevent: %q", line)
+			return
 		}
 	}
 }

@@ -1,9 +1,11 @@
 package suites
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
@@ -42,8 +44,10 @@ func TestAreasAreFolders(t *testing.T) {
 
 // TestEntriesAreValid checks the values of every entry of the catalogue.
 func TestEntriesAreValid(t *testing.T) {
-	bases := []string{"keyword", "schema", "imported", "declarative", "inferred", "advice"}
-	safeties := []string{"safe", "calls-tool-invalid", "calls-tool-valid", "kills-process"}
+	bases := strings.Fields("keyword schema imported declarative inferred advice")
+	safeties := strings.Fields("safe calls-tool-invalid calls-tool-valid kills-process")
+	capabilities := strings.Fields("completions logging prompts resources tasks tools elicitation roots sampling")
+	transports := strings.Fields("stdio http sse")
 	seen := map[string]bool{}
 	for _, r := range All() {
 		expect := func(ok bool, what string) {
@@ -52,20 +56,31 @@ func TestEntriesAreValid(t *testing.T) {
 				t.Errorf("%s: %s", r.ID, what)
 			}
 		}
+		expectOneOf := func(key, value string, known []string) {
+			t.Helper()
+			expect(slices.Contains(known, value), fmt.Sprintf("%s is %q, and not one of %q", key, value, known))
+		}
 		expect(!seen[r.ID], "a second entry with this id")
 		seen[r.ID] = true
-		expect(slices.Contains(bases, r.Basis), "unknown basis "+r.Basis)
-		expect(slices.Contains(safeties, r.Safety), "unknown safety "+r.Safety)
+		expectOneOf("basis", r.Basis, bases)
+		expectOneOf("safety", r.Safety, safeties)
+		if r.Capability != "" {
+			expectOneOf("capability", r.Capability, capabilities)
+		}
 		expect(len(r.Title) > 0 && len(r.Title) <= 90, "the title has more than 90 characters, or none")
 		expect(len(r.ApplicableRevisions()) > 0, "holds in no revision")
+		var highest catalogue.Level
 		for _, revision := range r.ApplicableRevisions() {
 			expect(r.Level.In(revision) != 0, "no level in "+revision)
+			highest = max(highest, r.Level.In(revision))
 		}
+		expect((highest == catalogue.Advice) == (r.Basis == "advice"),
+			"the basis is advice if the level is ADVICE in all revisions, and only then")
 		for revision := range r.Spec {
 			expect(slices.Contains(catalogue.Revisions, revision), "unknown revision "+revision)
 		}
 		for _, transport := range r.Transports {
-			expect(slices.Contains([]string{"stdio", "http", "sse"}, transport), "unknown transport "+transport)
+			expectOneOf("transports", transport, transports)
 		}
 		expect(r.Statement != "", "no statement")
 		expect((r.Pass.Legacy+r.Pass.Modern) != "" && (r.Fail.Legacy+r.Fail.Modern) != "", "no pass or no fail")

@@ -27,7 +27,7 @@ func TestTitles(t *testing.T) {
 	for _, r := range All() {
 		said := report.Result{Title: r.Title, EntryLevel: catalogue.Must}.RequirementText()
 		rest := strings.TrimPrefix(said, "must ")
-		if found := begins.FindStringSubmatch(r.Title + " "); found[1] != "" {
+		if found := begins.FindStringSubmatch(r.Title + " "); found != nil && found[1] != "" {
 			before, _, _ := strings.Cut(r.Title, found[1])
 			verb, _, _ := strings.Cut(strings.TrimPrefix(rest, before), " ")
 			if thirdPerson(verb) != found[1] {
