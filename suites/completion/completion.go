@@ -53,7 +53,8 @@ var capabilityChecks = check.Suite{
 	"completion/works-when-declared": check.Probe(func(t *check.T) {
 		all := toolcall.CompleteAll(t).RequireAny(t).List
 		if slices.ContainsFunc(all, func(c toolcall.Completion) bool { return c.Reply.Result() != nil }) {
-			check.Each(t, all, toolcall.Completion.Subject, expectCompleted)
+			check.Each(t, all, toolcall.Completion.Subject,
+				func(t *check.T, c toolcall.Completion) { expectCompleted(t, c, all) })
 			return
 		}
 		for _, c := range all {
@@ -65,13 +66,18 @@ var capabilityChecks = check.Suite{
 	}),
 }
 
-// expectCompleted requires a listed argument to be completed, if only with no values, by a server that completes others.
-func expectCompleted(t *check.T, c toolcall.Completion) {
+// expectCompleted requires a listed argument to be completed, if only with no values, by a server that completes other
+// arguments of prompts or, for a variable, others of the same template.
+func expectCompleted(t *check.T, c toolcall.Completion, all []toolcall.Completion) {
 	code, _ := c.Reply.Code()
-	if c.Value != "" || c.Context != nil || !slices.Contains([]int{errcode.InvalidParams, errcode.InternalError}, code) {
-		return
+	isServedSibling := func(other toolcall.Completion) bool {
+		return other.Reply.Result() != nil && other.Ref["type"] == c.Ref["type"] && other.Ref["uri"] == c.Ref["uri"]
 	}
-	t.ExpectShould(c.Reply).To(check.BeResult(), "an argument that is listed")
+	switch {
+	case c.Value != "" || c.Context != nil || !slices.ContainsFunc(all, isServedSibling):
+	case code == errcode.InvalidParams || code == errcode.InternalError:
+		t.ExpectShould(c.Reply).To(check.BeResult(), "an argument that is listed")
+	}
 }
 
 // completeUndeclared asks a server that does not declare completions to complete the first reference that it lists.
