@@ -24,7 +24,11 @@ var refusalChecks = check.Suite{
 			t.NoVerdict(check.Undecided, "it asks for input first: %s", check.Got(r))
 		}
 		t.Expect(r).To(check.BeError())
-		check.Each(t, rowlessReads(t), toolcall.TemplateRead.Subject, func(t *check.T, x toolcall.TemplateRead) {
+		templates := rowlessReads(t)
+		if len(templates) == 0 {
+			return
+		}
+		check.Each(t, templates, toolcall.TemplateRead.Subject, func(t *check.T, x toolcall.TemplateRead) {
 			contents, isList := x.Unknown.Result()["contents"].([]any)
 			t.DecidedBy(x.Unknown).Expect(!isList || len(contents) > 0).To(check.BeTrue("an error for "+x.UnknownURI,
 				"%s", x.Unknown))

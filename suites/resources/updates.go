@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 const updatedMethod = "notifications/resources/updated"
@@ -21,16 +22,16 @@ var updateChecks = check.Suite{
 		})
 	}),
 
-	"resources/updated-only-if-subscribed": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+	"resources/updated-only-if-subscribed": check.WatchWithSetup(callAfterUnsubscribe, func(t *check.T, w check.Wire) {
 		t.Judge(updatesIn(t, w), func(t *check.T, m check.Message) {
 			uri, isString := paramsOf(m.Frame)["uri"].(string)
-			switch asked := subscribedBefore(m); {
+			switch asked, taken := subscribedBefore(m); {
 			case !isString:
 				t.Yield("it has no uri")
 			case !declaresFeature(t, "subscribe"):
 				t.Yield("no update is to be sent at all")
 			case slices.ContainsFunc(asked, func(a string) bool { return strings.HasPrefix(uri, a) }):
-			case len(asked) > 0 && !isListed(t, uri):
+			case len(asked) > 0 && !slices.Contains(taken, uri):
 				t.NoVerdict(check.Undecided, "%s may be a part of a resource that was subscribed to", uri)
 			case !m.Session.HasBeginning():
 				t.NoVerdict(check.Limit, "mcpcheck does not keep what was asked for at first: too much came since")
@@ -55,6 +56,9 @@ var updateChecks = check.Suite{
 			if x.LimitErr != nil && !x.Notified {
 				t.NoVerdict(check.Undecided, "%v", x.LimitErr)
 			}
+			if x.OtherUpdate != "" && !x.Notified {
+				t.NoVerdict(check.Undecided, "an update of %s came, which may be a part of it", x.OtherUpdate)
+			}
 			t.Expect(x.Notified).To(check.BeTrue(updatedMethod, "none, although its contents have changed"))
 		})
 	}),
@@ -74,14 +78,44 @@ func paramsOf(f *driver.Frame) check.M {
 	return params
 }
 
-func isListed(t *check.T, uri string) bool {
-	return slices.ContainsFunc(t.Server.Resources, func(resource check.M) bool { return resource["uri"] == uri })
+// grace is how long updates may come after a subscription was cancelled, since notifications may cross the request.
+const grace = time.Second
+
+// callAfterUnsubscribe calls tools and, if that has changed resources that were subscribed to, calls some of the tools
+// once more after their subscriptions were taken back.
+func callAfterUnsubscribe(t *check.T) {
+	toolcall.CallTools(t)
+	if t.IsModern() || t.IsQuick() || len(t.Server.Tools) == 0 {
+		return
+	}
+	calls := toolcall.ValidCalls(t)
+	check.Step(t, "calls after unsubscribe", func(t *check.T) (called int) {
+		s := t.Session()
+		for _, x := range calls.SubscribedResources {
+			params := check.M{"uri": x.URI}
+			if x.Notified && s.Call(subscribeMethod, params).Result() != nil {
+				s.Call(unsubscribeMethod, params)
+				called++
+			}
+		}
+		if called == 0 {
+			return 0
+		}
+		s.Sleep(grace + grace/10)
+		const most = 5
+		for _, c := range calls.List {
+			if c.IsDirectSuccess() && c.Duration < grace/2 && !report.IsReadOnly(c.Tool.Value) && called < most {
+				s.Call("tools/call", check.M{"name": c.Tool.Name, "arguments": c.Arguments})
+				called++
+			}
+		}
+		return called
+	})
 }
 
-// subscribedBefore returns the resources that the session of a notification was subscribed to at its time. A cancelled
-// subscription counts for another second, since notifications may cross the request.
-func subscribedBefore(m check.Message) (uris []string) {
-	const grace = time.Second
+// subscribedBefore returns the resources that the session of a notification was subscribed to at its time, and those
+// that it was not any more. A cancelled subscription counts for another second.
+func subscribedBefore(m check.Message) (uris, cancelled []string) {
 	taken := map[string]time.Duration{}
 	for _, f := range m.Session.FramesSince(0) {
 		if f == m.Frame || f.At > m.At {
@@ -98,8 +132,7 @@ func subscribedBefore(m check.Message) (uris []string) {
 			taken[uri] = f.At
 		}
 	}
-	return slices.DeleteFunc(uris, func(uri string) bool {
-		at, is := taken[uri]
-		return is && m.At-at > grace
-	})
+	isOver := func(uri string) bool { at, is := taken[uri]; return is && m.At-at > grace }
+	cancelled = slices.DeleteFunc(slices.Clone(uris), func(uri string) bool { return !isOver(uri) })
+	return slices.DeleteFunc(uris, isOver), cancelled
 }

@@ -24,6 +24,8 @@ type SubscribedResource struct {
 	Notified bool
 	// LimitErr is why a notification may have come but was not kept; nil when everything was kept.
 	LimitErr *driver.LimitError
+	// OtherUpdate is the URI of another update that came meanwhile, which may be that of a part; empty if there was none.
+	OtherUpdate string
 
 	before driver.Reply
 	after  driver.Reply
@@ -78,17 +80,29 @@ func (x SubscribedResource) observe(s *driver.Session, mark int) SubscribedResou
 		_, err := s.Wait(mark, timing.ListChanged, says)
 		x.Notified, x.LimitErr = err == nil, s.UnsolicitedLimitErr(mark)
 	}
+	for _, f := range s.ReceivedSince(mark) {
+		if uri := updatedURI(f); f.Side == driver.FromServer && uri != "" {
+			x.OtherUpdate = uri
+		}
+	}
 	return x
 }
 
-// isUpdate reports whether a frame is a notification that the resource or a part of it was updated.
+// isUpdate reports whether a frame is a notification that the resource or a part of it was updated, as far as its URI
+// tells.
 func (x SubscribedResource) isUpdate(f *driver.Frame) bool {
+	uri := updatedURI(f)
+	return uri != "" && strings.HasPrefix(uri, x.URI)
+}
+
+// updatedURI is the URI in a notification of an update; empty for other messages.
+func updatedURI(f *driver.Frame) string {
 	if f.Method != "notifications/resources/updated" {
-		return false
+		return ""
 	}
 	params, _ := f.JSON()["params"].(check.M)
 	uri, _ := params["uri"].(string)
-	return strings.HasPrefix(uri, x.URI)
+	return uri
 }
 
 // contentsOf is the JSON of the contents that were read; nil when there are none.
