@@ -183,8 +183,8 @@ func (m *valueMaker) counterexample(
 	return second, second.Keyword != ""
 }
 
-// changed is the counterexample with a change at a site, and whether it violates the keyword alone; the zero value if it
-// does not violate it.
+// changed is the counterexample with a change at a site, and whether it violates the keyword alone; the zero value if
+// it does not violate it.
 func (m *valueMaker) changed(
 	keyword string, t mutationSite, valid map[string]any, change mutation,
 ) (c Counterexample, alone bool) {

@@ -131,7 +131,8 @@ func fittedExamples(format string, least, most int) []string {
 		return []string{host, "a.co", "a"}
 	case "uri", "iri", "uri-reference", "iri-reference", "url", "uri-template":
 		const base = "https://example.com/"
-		return []string{base + fitLength("", max(0, least-len(base)), max(0, most-len(base))), "http://a.co", "http://a"}
+		path := fitLength("", max(0, least-len(base)), max(0, most-len(base)))
+		return []string{base + path, "http://a.co", "http://a"}
 	case "date-time":
 		return []string{"2025-01-01T12:00:00." + strings.Repeat("0", max(1, least-len("2025-01-01T12:00:00.Z"))) + "Z"}
 	}

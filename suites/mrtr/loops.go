@@ -125,8 +125,8 @@ func (x *loopRetry) expectAccepted(t *check.T, round int) {
 	t.ExpectShould(r).To(check.BeResult())
 }
 
-// hasFreeInput reports whether a round asks for a form with a field that is no choice, such as a code that was mailed to
-// the user.
+// hasFreeInput reports whether a round asks for a form with a field that is no choice, such as a code that was mailed
+// to the user.
 func (a inputLoop) hasFreeInput(round int) bool {
 	for _, v := range inputRequestsOf(a.InputReplies[round]) {
 		request, _ := v.(check.M)

@@ -78,8 +78,8 @@ func hasInputRequests(m check.Message) bool {
 	return protocol.MayRequireInput(m) && len(requests) > 0 && protocol.ResultOf(m)["resultType"] != "task"
 }
 
-// hasInputRequiredText reports whether the content of a result is a text with JSON of a result that asks for input, which
-// no client looks for there.
+// hasInputRequiredText reports whether the content of a result is a text with JSON of a result that asks for input,
+// which no client looks for there.
 func hasInputRequiredText(m check.Message) bool {
 	return slices.ContainsFunc(protocol.ObjectsIn(protocol.ResultOf(m)["content"]), func(block check.M) bool {
 		text, _ := block["text"].(string)

@@ -82,7 +82,7 @@ func paramsOf(f *driver.Frame) check.M {
 const grace = time.Second
 
 // callAfterUnsubscribe calls tools and, if that has changed resources that were subscribed to, calls some of the tools
-// once more after their subscriptions were taken back.
+// again after their subscriptions were taken back.
 func callAfterUnsubscribe(t *check.T) {
 	toolcall.CallTools(t)
 	if t.IsModern() || t.IsQuick() || len(t.Server.Tools) == 0 {

@@ -7,9 +7,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 )
 
-// ExpectEnd requires the last page of a list to have no nextCursor. Some servers mean an empty one to say that, and begin
-// anew when it is sent. Modern clients have to send it, since an empty string is a cursor; earlier revisions do not say
-// so.
+// ExpectEnd requires the last page of a list to have no nextCursor. Some servers mean an empty one to say that, and
+// begin anew when it is sent. Modern clients have to send it, since an empty string is a cursor; earlier revisions do
+// not say so.
 func ExpectEnd(t *check.T, l PagedList) {
 	s := t.Session()
 	var keys []string

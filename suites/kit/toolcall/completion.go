@@ -171,7 +171,9 @@ func CompleteAll(t *check.T) Completions {
 }
 
 // request requests completions. It returns why not all of them were requested; empty when they were.
-func (c *Completions) request(t *check.T, s *driver.Session, budget *CallBudget, queue []Completion) (incomplete string) {
+func (c *Completions) request(
+	t *check.T, s *driver.Session, budget *CallBudget, queue []Completion,
+) (incomplete string) {
 	for batch := range slices.Chunk(queue, concurrency(t)) {
 		if why := cmp.Or(budget.ExhaustedReason(), c.unservedReason(t)); why != "" {
 			return why
@@ -251,8 +253,8 @@ func (c Completions) RequireServed(t *check.T) (served []Completion) {
 	return served
 }
 
-// ContextFor are values for the other arguments of the same reference, as the server completed them; it may be empty. The
-// server may not know them together.
+// ContextFor are values for the other arguments of the same reference, as the server completed them; it may be empty.
+// The server may not know them together.
 func (c Completions) ContextFor(b CompletionArgument) check.M {
 	resolved := check.M{}
 	for _, one := range c.List {

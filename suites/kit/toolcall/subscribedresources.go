@@ -24,7 +24,8 @@ type SubscribedResource struct {
 	Notified bool
 	// LimitErr is why a notification may have come but was not kept; nil when everything was kept.
 	LimitErr *driver.LimitError
-	// OtherUpdate is the URI of another update that came meanwhile, which may be that of a part; empty if there was none.
+	// OtherUpdate is the URI of another update that came meanwhile, which may be that of a part; empty if there was
+	// none.
 	OtherUpdate string
 
 	before driver.Reply

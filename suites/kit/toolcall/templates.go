@@ -157,8 +157,8 @@ func nonEmpty(values []string) []string {
 	return slices.DeleteFunc(values, func(value string) bool { return value == "" })
 }
 
-// ExpandTemplate expands a template. Characters beyond ASCII are percent-encoded as UTF-8 (RFC 6570, section 1.6), which
-// the library does not do.
+// ExpandTemplate expands a template. Characters beyond ASCII are percent-encoded as UTF-8 (RFC 6570, section 1.6),
+// which the library does not do.
 func ExpandTemplate(template *uritemplate.Template, values map[string]string) (string, error) {
 	expanded, encoded := uritemplate.Values{}, []string{}
 	for name, value := range values {

@@ -124,9 +124,9 @@ func counterexamples(t *check.T, tool check.Subject) (broken []schemas.Counterex
 	return broken, not
 }
 
-// furtherCounterexamples are the counterexamples at all other places of a tool's schema, where counterexamples has one for
-// each keyword. Only tools that may be called with any arguments have some: one that looks at the first property only
-// executes these calls.
+// furtherCounterexamples are the counterexamples at all other places of a tool's schema, where counterexamples has
+// one for each keyword. Only tools that may be called with any arguments have some: one that looks at the first
+// property only executes these calls.
 func furtherCounterexamples(t *check.T, tool check.Subject) []schemas.Counterexample {
 	if CheckMayCallInvalid(t, tool) != nil || !check.CallPermission(t, tool).AnyArguments() {
 		return nil

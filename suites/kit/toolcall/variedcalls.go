@@ -14,10 +14,10 @@ const (
 	maxVariedDuration = 500 * time.Millisecond
 )
 
-// VariedCalls calls tools with further valid arguments (schemas.OtherArguments): ValidCalls has one call of each, with
-// no more arguments than required. First comes one such call of each tool, then a second one of each, as far as time
-// permits. Only tools are called again that say that this does no harm, and whose arguments are free to choose. A server
-// may refuse such arguments, since it may know more of them than its schema says.
+// VariedCalls calls tools with further valid arguments (schemas.OtherArguments): ValidCalls has one call of each,
+// with no more arguments than required. First comes one such call of each tool, then a second one of each, as far as
+// time permits. Only tools are called again that say that this does no harm, and whose arguments are free to choose.
+// A server may refuse such arguments, since it may know more of them than its schema says.
 func VariedCalls(t *check.T) ToolCalls {
 	if len(t.Server.Tools) == 0 || t.Server.IsSlow() || t.IsQuick() {
 		return ToolCalls{}
