@@ -243,8 +243,8 @@ func (h *HTTP) carriesMessage(x *RoundTrip, f *Frame) bool {
 	switch {
 	case h.isSSE:
 		return false // messages arrive on the stream only
-	case x.hasErrorStatus() && x.Method != http.MethodPost:
-		return false // the server rejects a stream, not a request
+	case x.Method != http.MethodPost && (x.hasErrorStatus() || x.requestID == nil):
+		return false // it is asked for a stream, or to end the session: the body answers no message
 	case x.hasErrorStatus():
 		return f.Kind == Object && (f.HasError || f.HasResult) && f.HasJSONRPC
 	}
