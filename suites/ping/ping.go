@@ -80,7 +80,8 @@ var Checks = check.Suite{
 		t.Judge(w.Requests().Filter("ping", func(m check.Message) bool { return m.Method == "ping" }),
 			func(t *check.T, m check.Message) {
 				n, calls, seconds := countPings(m.Session)
-				t.ExpectShould(n-pingsPerCall*calls <= maxPings(seconds)).To(check.BeTrue("at most about one ping a second",
+				t.ExpectShould(n-pingsPerCall*calls <= maxPings(seconds)).To(check.BeTrue(
+					"at most about one ping a second",
 					"%d pings in a session of %.1fs with %d calls", n, seconds, calls))
 			})
 	}),

@@ -504,7 +504,7 @@ func UntruncatedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) 
 	return sessions
 }
 
-// UnlistedURI is the URI of a resource that no server has, of whose updates a subscription asks to be told. Nothing is a
+// UnlistedURI is the URI of a resource that no server has. A subscription asks to be told of its updates: nothing is a
 // part of it, so that no update is for that subscription.
 const UnlistedURI = "test://mcpcheck/watched-resource"
 
