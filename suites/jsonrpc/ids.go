@@ -168,6 +168,9 @@ func integerIDProbes(t *check.T) []invalid.IDProbeResults {
 func idProbesOfEachMethod(t *check.T, s *driver.Session, valid []requests.Request,
 	kind string) (all []invalid.IDProbeResults) {
 	for n, request := range valid {
+		if !t.Server.IsQuick() && (n%2 == 0) != (kind == "integer") {
+			continue
+		}
 		q := invalid.ReadOnlyRequest{Method: request.Method, Params: request.Params, UsualReply: request.Reply}
 		all = append(all, q.ProbeIDsOfKind(t, s, kind, invalid.OtherProbeCount+n))
 	}
@@ -178,7 +181,10 @@ func idProbesOfEachMethod(t *check.T, s *driver.Session, valid []requests.Reques
 // had them. A server may refuse an id that was used before: then another one is refused the second time as well.
 func expectReusedIDs(t *check.T, valid []requests.Request, ids []any) {
 	s := t.Session(check.ForInvalidInput)
-	for _, request := range valid {
+	for n, request := range valid {
+		if !t.Server.IsQuick() {
+			ids = []any{0, ""}[n%2 : n%2+1]
+		}
 		probe := func(id any) invalid.IDProbeResult {
 			mark := s.Mark()
 			return invalid.AwaitWithBarrier(s, mark, s.RequestWithID(id, request.Method, request.Params),

@@ -1,6 +1,7 @@
 package handshake
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
@@ -24,9 +25,9 @@ func (r UnlistedRequest) Subject() check.Subject {
 	return check.Subject{Name: r.Method + " " + r.Name, Frames: []*driver.Frame{r.Reply.Request, r.Reply.Frame}}
 }
 
-// UnlistedRequests are requests for what the server lists, on a connection of a modern server on which no list was
-// requested: the first valid requests to a process, or over HTTP on a connection. The lists follow, and the same
-// requests again.
+// UnlistedRequests are requests for what the server lists that had no success on a connection of a modern server on
+// which no list was requested: the first valid requests to a process, or over HTTP on a connection. The lists follow,
+// and the same requests again.
 func UnlistedRequests(t *check.T) []UnlistedRequest {
 	switch {
 	case t.Site() != nil:
@@ -39,8 +40,8 @@ func UnlistedRequests(t *check.T) []UnlistedRequest {
 	return probeVersionsAlone(t).unlisted
 }
 
-// sendUnlisted sends a request of each kind before and after the lists. What is not answered soon is left out, since a
-// tool may run for long.
+// sendUnlisted sends a request of each kind and, if one of them has no success, again after the lists. It returns
+// these. What is not answered soon is left out, since a tool may run for long.
 func sendUnlisted(t *check.T, s *driver.Session) (all []UnlistedRequest) {
 	took, _ := firstAnswerTime(t)
 	patience := 2*time.Second + 3*took
@@ -61,6 +62,8 @@ func sendUnlisted(t *check.T, s *driver.Session) (all []UnlistedRequest) {
 			all = append(all, r)
 		}
 	}
+	isServed := func(r UnlistedRequest) bool { return r.Reply.Result() != nil && !r.Reply.IsFailure() }
+	all = slices.DeleteFunc(all, isServed)
 	if len(all) == 0 || !s.IsUsable() {
 		return nil
 	}

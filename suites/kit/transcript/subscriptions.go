@@ -504,8 +504,8 @@ func UntruncatedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) 
 	return sessions
 }
 
-// UnlistedURI is the URI of a resource that no server has. A subscription asks to be told of its updates: nothing is a
-// part of it, so that no update is for that subscription.
+// UnlistedURI is the URI of a resource that no server has, of whose updates a subscription asks to be told. Nothing is
+// a part of it, so that no update is for that subscription.
 const UnlistedURI = "test://mcpcheck/watched-resource"
 
 // OpenExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
