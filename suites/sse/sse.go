@@ -298,6 +298,8 @@ func responsesOfMethods(t *check.T) []postedRequest {
 	all := requests.Affordable(t, append(requests.Refused(t), requests.Valid(t)...), 1)
 	return check.Step(t, "sse responses of each method", func(t *check.T) (posted []postedRequest) {
 		c := initializedClient(t)
+		c.sendRequest("", nil, pingID, nil).AwaitEnd()
+		c.awaitResponse(pingID) // by then the session is in the record as negotiated
 		for i, request := range all {
 			id := methodID + i
 			x := c.sendRequest(request.Method, request.Params, id, nil)
