@@ -40,8 +40,11 @@ func Templates(t *check.T) (all []*uritemplate.Template) {
 	return all
 }
 
-// maxTemplates is how many templates are read.
-const maxTemplates = 20
+// maxTemplates is how many templates are read, and maxSlowTemplates how many of a slow server.
+const (
+	maxTemplates     = 20
+	maxSlowTemplates = 3
+)
 
 // ReadTemplates reads an expansion of each listed template, made of one of the first values that the server completes
 // for its variables, and one of values that hardly exist, as far as time permits.
@@ -52,8 +55,11 @@ func ReadTemplates(t *check.T) []TemplateRead {
 	}
 	completed := CompleteAll(t)
 	return check.Step(t, "templates, read", func(t *check.T) (all []TemplateRead) {
-		budget := NewCallBudget()
-		for _, template := range templates[:min(len(templates), maxTemplates)] {
+		budget, most := NewCallBudget(), maxTemplates
+		if t.Server.IsSlow() || t.IsQuick() {
+			most = maxSlowTemplates
+		}
+		for _, template := range templates[:min(len(templates), most)] {
 			if budget.ExhaustedReason() != "" || check.KnownUnanswered(t, "resources/read") != nil {
 				return all
 			}
