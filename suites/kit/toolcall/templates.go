@@ -53,7 +53,7 @@ func ReadTemplates(t *check.T) []TemplateRead {
 	if len(templates) == 0 {
 		return nil
 	}
-	completed := CompleteAll(t)
+	completed := completions(t)
 	return check.Step(t, "templates, read", func(t *check.T) (all []TemplateRead) {
 		budget, most := NewCallBudget(), maxTemplates
 		if t.Server.IsSlow() || t.IsQuick() {
