@@ -19,7 +19,11 @@ var listChecks = check.Suite{
 			t.Yield("%s is not served later either: %s", c.ListMethod, check.Got(usual))
 		}
 		t.Expect(c.FirstReply).To(check.BeResult(), "%s as the first request", c.ListMethod)
-		check.Each(t, handshake.UnlistedRequests(t), handshake.UnlistedRequest.Subject,
+		refused := handshake.UnlistedRequests(t)
+		if len(refused) == 0 {
+			return
+		}
+		check.Each(t, refused, handshake.UnlistedRequest.Subject,
 			func(t *check.T, r handshake.UnlistedRequest) {
 				if r.LaterReply.Result() != nil && !r.LaterReply.IsFailure() {
 					t.Expect(r.Reply.Result() != nil && !r.Reply.IsFailure()).To(check.BeTrue(
