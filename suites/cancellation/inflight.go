@@ -85,6 +85,9 @@ func expectOthersGoOn(t *check.T) {
 		if again := check.RequireServerReply(t, s.AwaitLongRunning(repeat(nil))); !isUsual(again) {
 			t.NoVerdict(check.Undecided, "%s is not answered in the same way each time", call.Tool.Name)
 		}
+		if !r.Answered() && s.AwaitFor(second, s.ReplyTimeout()).Answered() {
+			t.NoVerdict(check.Silent, "%s was answered after the --timeout", call.Tool.Name)
+		}
 	}
 	t.DecidedBy(r).Expect(isUsual(r)).To(check.BeTrue(
 		"the usual answer to a call that was not cancelled", "%s", check.Got(r)))

@@ -178,22 +178,35 @@ func eachProgress(
 	check.Judge(t, "progress of a running request", kept, progressNotification.subject, run)
 }
 
+// callOf is the call that progress on a stream is about: of several calls with its token the one that the stream answers
+// and, if it answers none of them, the last one.
+func callOf(stream *transcript.SSEStream, calls []*transcript.Call) *transcript.Call {
+	for _, x := range calls {
+		if driver.SameID(x.Request.ID, stream.RequestID()) {
+			return x
+		}
+	}
+	return calls[len(calls)-1]
+}
+
 // progressIn are the progress notifications in a session for calls of tools.
 func progressIn(t *check.T, s *driver.Session) (all []progressNotification) {
-	wanted := map[string]*transcript.Call{}
+	wanted := map[string][]*transcript.Call{}
 	for _, x := range transcript.SessionTranscript(s).CallsOf("tools/call") {
 		params, _ := x.Request.JSON()["params"].(check.M)
 		if params["task"] != nil {
 			continue // the progress is that of the task, and may come on any stream
 		}
 		meta, _ := params["_meta"].(check.M)
-		wanted[string(text.CompactJSON(check.Member(meta, "progressToken")))] = x
+		token := string(text.CompactJSON(check.Member(meta, "progressToken")))
+		wanted[token] = append(wanted[token], x)
 	}
 	for _, e := range transcript.SessionStreams(t, s) {
 		for _, m := range e.Messages {
 			params, _ := m.JSON()["params"].(check.M)
-			if of := wanted[string(text.CompactJSON(params["progressToken"]))]; of != nil && transcript.IsProgress(m) {
-				all = append(all, progressNotification{m, e, of})
+			of := wanted[string(text.CompactJSON(params["progressToken"]))]
+			if len(of) > 0 && transcript.IsProgress(m) {
+				all = append(all, progressNotification{m, e, callOf(e, of)})
 			}
 		}
 	}

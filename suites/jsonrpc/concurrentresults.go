@@ -41,6 +41,7 @@ func expectOwnResults(t *check.T, valid []toolcall.ToolCall, named bool) {
 	for i, p := range all {
 		c, e := calls[i], invalid.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
 		e.RequireNotBlocked(t)
+		yieldIfStreamEnded(t, e)
 		expectID(t, driver.Reply{}, e) // errors are allowed, since there may be a rate limit
 		other, known := toolOf[resultText(e.Reply)]
 		if !known || other == c.Tool.Name {
@@ -118,10 +119,23 @@ func expectOwnOutcomes(t *check.T, valid, refused []requests.Request, named bool
 		}
 		for i, e := range awaitOutcomes(t, s, mark, sent) {
 			e.RequireNotBlocked(t)
+			yieldIfStreamEnded(t, e)
 			expectID(t, driver.Reply{}, e) // errors are allowed, since there may be a rate limit
 			other := otherOutcome(e.Reply, all[i], all)
 			t.DecidedBy(e).Expect(other == "").To(check.BeTrue("the answer to "+all[i].Method, "that to %s", other))
 		}
+	}
+}
+
+// yieldIfStreamEnded ends a check where the event stream of a request ended before its response, which other checks
+// report.
+func yieldIfStreamEnded(t *check.T, e invalid.IDProbeResult) {
+	sent := e.Reply.Request
+	if e.Reply.Answered() || sent == nil || sent.RoundTrip == nil {
+		return
+	}
+	if a := sent.RoundTrip.Response(); a.IsStream && a.Ended {
+		t.Yield("the stream of the response ended without it")
 	}
 }
 

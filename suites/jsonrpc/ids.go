@@ -108,6 +108,7 @@ var idChecks = check.Suite{
 		}
 		for i, e := range awaitOutcomes(t, s, mark, all) {
 			e.RequireNotBlocked(t)
+			yieldIfStreamEnded(t, e)
 			expectID(t, queries[i].UsualReplyDuring(t, s, e), e)
 			mistaken := queries[i].MismatchReason(e.Reply, queries)
 			t.DecidedBy(e).Expect(mistaken == "").To(check.BeTrue("the answer to "+queries[i].Method, "%s", mistaken))
