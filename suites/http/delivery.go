@@ -178,8 +178,8 @@ func eachProgress(
 	check.Judge(t, "progress of a running request", kept, progressNotification.subject, run)
 }
 
-// callOf is the call that progress on a stream is about: of several calls with its token the one that the stream answers
-// and, if it answers none of them, the last one.
+// callOf is the call that progress on a stream is about: of several calls with its token the one that the stream
+// answers and, if it answers none of them, the last one.
 func callOf(stream *transcript.SSEStream, calls []*transcript.Call) *transcript.Call {
 	for _, x := range calls {
 		if driver.SameID(x.Request.ID, stream.RequestID()) {

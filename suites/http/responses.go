@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -162,8 +163,11 @@ func (m unknownMethod) subject() check.Subject { return check.NamedSubject(m.nam
 // and methods of features that the server does not declare.
 func unknownMethods(t *check.T) []unknownMethod {
 	all := []unknownMethod{{name: invalid.UnknownMethodName}}
-	for _, feature := range []string{"tools", "resources", "prompts", "server", "notifications"} {
-		all = append(all, unknownMethod{name: invalid.UnknownMethodOf(feature)})
+	for _, namespace := range []string{"server", "notifications"} {
+		all = append(all, unknownMethod{name: invalid.UnknownMethodOf(namespace)})
+	}
+	for _, list := range protocol.ListMethods(t.Server.Capabilities) {
+		all = append(all, unknownMethod{name: invalid.UnknownMethodOf(path.Dir(list))})
 	}
 	uri := check.M{"uri": invalid.UnknownURI}
 	all = append(all,
