@@ -48,7 +48,6 @@ var diagnoses = []struct {
 		noAnswerPattern + `; instead the server wrote "\{"`, `its messages span several lines: write JSON without ` +
 			`indentation`,
 	},
-	{[]string{"writing", "bom"}, ``, `it begins with a byte order mark: write UTF-8 without one`},
 	{[]string{"writing", "utf16"}, ``, `it looks like UTF-16: write UTF-8`},
 	{
 		[]string{"writing", "nul"},

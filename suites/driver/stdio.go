@@ -28,9 +28,6 @@ type Stdio struct {
 
 	// unsentOnce records once that messages are no longer sent.
 	unsentOnce sync.Once
-
-	// hasReceived means that a line was read from stdout.
-	hasReceived bool
 }
 
 // startProcess starts the target and sends nothing to it.
@@ -184,17 +181,17 @@ func (p *Stdio) readLines() (why error) {
 // errEcho ends the session of a server that prints what it reads: its echo cannot be told from its messages.
 var errEcho = errors.New("the server sends back what it is sent")
 
-// byteOrderMark is what some writers of UTF-8 begin with. Nothing else may be on stdout than messages.
-const byteOrderMark = "\ufeff"
+// ByteOrderMark is what some writers of UTF-8 begin with. On stdout, which holds nothing but messages, it is a line of
+// its own in the record.
+const ByteOrderMark = "\ufeff"
 
-// receive records a line. A request that only clients send to connect is an echo. A byte order mark at the beginning of
-// stdout is recorded as a line of its own, so that the message after it is read.
+// receive records a line. A request that only clients send to connect is an echo. A byte order mark before a message is
+// recorded as a line of its own, so that the message after it is read.
 func (p *Stdio) receive(f *Frame) error {
-	if message, marked := bytes.CutPrefix(f.Raw, []byte(byteOrderMark)); marked && !p.hasReceived {
-		p.s.add(&Frame{Side: FromServer, Raw: Text(byteOrderMark), Complete: true})
+	if message, marked := bytes.CutPrefix(f.Raw, []byte(ByteOrderMark)); marked {
+		p.s.add(&Frame{Side: FromServer, Raw: Text(ByteOrderMark), Complete: true})
 		f.Raw = message
 	}
-	p.hasReceived = true
 	if f.parse(); f.Method == "initialize" || f.Method == "server/discover" {
 		p.s.add(&Frame{Side: FromServer, Raw: f.Raw, Complete: f.Complete, Kind: Echo})
 		return errEcho

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 )
 
@@ -22,6 +23,9 @@ var shutdownChecks = check.Suite{
 			t.Yield("the process did not exit by itself")
 		}
 		for _, m := range e.Output.Filter(e.Output.Kind, isCompleteLine).List {
+			if string(m.Raw) == driver.ByteOrderMark {
+				continue // stdio/stdout-only-messages reports it
+			}
 			t.Expect(m.LooksLikeMessage()).To(check.BeTrue("nothing but MCP messages while shutting down", "%q",
 				m.Frame))
 		}
