@@ -87,6 +87,11 @@ func BeResult() types.GomegaMatcher {
 	return satisfyReply("a result", func(r driver.Reply) bool { return r.Result() != nil })
 }
 
+// BeServed matches a result that is not an error of a tool.
+func BeServed() types.GomegaMatcher {
+	return satisfyReply("a result", func(r driver.Reply) bool { return r.Result() != nil && !r.IsFailure() })
+}
+
 // BeError matches a JSON-RPC error response with one of the codes, or with any code when none is given. An HTTP error
 // status without a JSON-RPC response is an error without a code: if codes are given, it ends the check as inconclusive,
 // since another check reports it.

@@ -34,8 +34,11 @@ func AskFunc(t *check.T, s *driver.Session, method string, params check.M) func(
 // SameKind reports whether two calls have the same kind of answer, whatever the text.
 func SameKind(a, b driver.Reply) bool { return ReplyKind(a) == ReplyKind(b) }
 
-// SameSuccess reports whether both requests were answered with a result, or neither was.
-func SameSuccess(a, b driver.Reply) bool { return (a.Result() != nil) == (b.Result() != nil) }
+// SameSuccess reports whether both requests were answered with a result that is not an error of a tool, or neither was.
+func SameSuccess(a, b driver.Reply) bool {
+	served := func(r driver.Reply) bool { return r.Result() != nil && !r.IsFailure() }
+	return served(a) == served(b)
+}
 
 var wordPattern = regexp.MustCompile(`\pL+`)
 
