@@ -38,7 +38,7 @@ var flagGroups = []nameGroup{
 	newNameGroup("HTTP", "header header-env bearer-env token-env contact-issuer sse-url insecure cacert"),
 	newNameGroup("Checks", "protocol profile calls only skip quick last-failed shard set seed"),
 	newNameGroup("What blocks", "baseline sdk tentative"),
-	newNameGroup("Time and load", "timeout start-timeout budget max-message jobs isolate"),
+	newNameGroup("Time and load", "timeout start-timeout budget max-message rate jobs isolate"),
 	newNameGroup("Reports", "json junit markdown sarif html tap ctrf badge report-dir annotations trace wire"),
 	newNameGroup("Console", "plan watch watch-path verbose quiet brief advice no-color help"),
 }

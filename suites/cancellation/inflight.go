@@ -84,7 +84,8 @@ func expectOthersGoOn(t *check.T) {
 	if !isUsual(r) {
 		for _, p := range []driver.Pending{repeat(nil), repeat(nil)} {
 			if !isUsual(check.RequireServerReply(t, s.AwaitLongRunning(p))) {
-				t.NoVerdict(check.Undecided, "of two calls of %s at a time, not both are answered as one is", call.Tool.Name)
+				t.NoVerdict(check.Undecided, "of two calls of %s at a time, not both are answered as one is",
+					call.Tool.Name)
 			}
 		}
 		if !r.Answered() && s.AwaitFor(second, s.ReplyTimeout()).Answered() {

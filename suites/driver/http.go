@@ -157,7 +157,7 @@ func (h *HTTP) deleteSession(session issuedSession) {
 	if revision := session.revision(); revision != "" {
 		x.Header.Set(revisionHeader, revision)
 	}
-	h.s.add(f)
+	h.addRequest(f)
 	h.performFor(x, timing.DeleteSession)
 }
 
@@ -180,6 +180,14 @@ func (h *HTTP) RoundTrips() (all []*RoundTrip) {
 		}
 	}
 	return all
+}
+
+// HasHeldRequest reports whether a request since the mark was refused for the rate of requests, and sent again. For a
+// nil HTTP it reports false.
+func (h *HTTP) HasHeldRequest(mark int) bool {
+	return h != nil && slices.ContainsFunc(h.s.FramesSince(mark), func(f *Frame) bool {
+		return f.Side == FromClient && f.RoundTrip != nil && f.RoundTrip.wasHeld()
+	})
 }
 
 // headers returns the headers of an ordinary request of the session that carries frame f.
@@ -219,8 +227,14 @@ func (h *HTTP) newRoundTrip(method, url string, f *Frame) *RoundTrip {
 // one is sent, and a request has timing.HeadStart to arrive.
 func (h *HTTP) send(f *Frame, _ [][]byte) {
 	x := h.newRoundTrip(http.MethodPost, h.Endpoint(), f)
-	h.s.add(f)
+	h.addRequest(f)
 	h.enqueue(x, h.turnTimeout(f))
+}
+
+// addRequest records a frame of the client when its request may be sent.
+func (h *HTTP) addRequest(f *Frame) {
+	h.site.pacer.await(h.ctx)
+	h.s.add(f)
 }
 
 // turnTimeout returns how long the next message waits for the HTTP response to this one.

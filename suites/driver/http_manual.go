@@ -41,7 +41,7 @@ func (h *HTTP) Do(r HTTPRequest) *RoundTrip {
 	x.manual, x.Host, x.changedHeaders = true, r.Host, r.Header
 	x.bodyReader, x.bodySize = r.BodyReader, r.BodySize
 	x.Header = mergeHeaders(x.Header, r.Header)
-	h.s.add(f)
+	h.addRequest(f)
 	h.running.Go(func() { h.perform(x, func() {}) })
 	return x
 }

@@ -22,14 +22,14 @@ func (h *HTTP) perform(x *RoundTrip, headed func()) {
 	ctx, stop := context.WithCancel(h.ctx)
 	defer stop()
 	h.s.mu.Lock()
-	x.stop, x.sentTime = stop, time.Now()
+	x.stop = stop
 	h.s.mu.Unlock()
 	req, err := x.newHTTPRequest(ctx)
 	if err != nil {
 		h.recordFailure(x, err)
 		return
 	}
-	resp, err := h.site.do(req)
+	resp, err := h.doUnrefused(x, req)
 	if err != nil {
 		h.handleError(x, err)
 		return
@@ -59,6 +59,23 @@ func (h *HTTP) perform(x *RoundTrip, headed func()) {
 		return
 	}
 	h.readBody(x, resp)
+}
+
+// doUnrefused makes the HTTP request of a round trip, and makes it again if there were too many requests at that time.
+func (h *HTTP) doUnrefused(x *RoundTrip, req *http.Request) (*http.Response, error) {
+	for {
+		x.setSent(time.Now())
+		resp, err := h.site.do(req)
+		if err != nil || x.isOtherOrigin || x.bodyReader != nil || !h.site.pacer.isRefused(resp) {
+			return resp, err
+		}
+		resp.Body.Close()
+		x.setSent(time.Time{})
+		h.site.pacer.await(req.Context())
+		if req.GetBody != nil {
+			req.Body, _ = req.GetBody()
+		}
+	}
 }
 
 // decodedBody returns the body of a response without its content coding. mcpcheck requests none, but any client can

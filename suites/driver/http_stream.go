@@ -22,7 +22,7 @@ func (h *HTTP) openListeningStream() {
 func (h *HTTP) newListeningStream() *RoundTrip {
 	f := &Frame{Side: FromClient, Complete: true, opensStream: true}
 	x := h.newRoundTrip(http.MethodGet, h.site.URL(), f)
-	h.s.add(f)
+	h.addRequest(f)
 	return x
 }
 
@@ -147,7 +147,7 @@ func (h *HTTP) resume(x *RoundTrip) {
 	h.s.mu.Lock()
 	x.continuation = next
 	h.s.mu.Unlock()
-	h.s.add(f)
+	h.addRequest(f)
 	h.perform(next, func() {})
 }
 
@@ -167,12 +167,6 @@ func resumePoint(events []StreamEvent) (id string, wait time.Duration) {
 
 // sleep waits for d. It returns false if the session ends before.
 func (h *HTTP) sleep(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-h.ctx.Done():
-		return false
-	}
+	sleep(h.ctx, d)
+	return h.ctx.Err() == nil
 }

@@ -31,6 +31,11 @@ func (p Pending) sentAt() time.Time {
 	return p.frame.RoundTrip.sentAt()
 }
 
+// wasHeld is RoundTrip.wasHeld of the request.
+func (p Pending) wasHeld() bool {
+	return p.frame != nil && p.frame.RoundTrip != nil && p.frame.RoundTrip.wasHeld()
+}
+
 // replyFrom returns the reply in frame f, which contains it.
 func (p Pending) replyFrom(f *Frame) Reply {
 	r := Reply{Method: p.Method, Request: p.frame, Frame: f, messageFrame: f}

@@ -262,8 +262,13 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 
 // awaitFor is AwaitFor without a call of Target.OnReply.
 func (s *Session) awaitFor(p Pending, d time.Duration) Reply {
-	end := time.Now().Add(d)
-	return s.awaitUntil(p, bound{duration: d}, func() time.Time { return end })
+	now := time.Now()
+	return s.awaitUntil(p, bound{duration: d}, func() time.Time {
+		if sent := p.sentAt(); sent.After(now) && p.wasHeld() {
+			return sent.Add(d)
+		}
+		return now.Add(d)
+	})
 }
 
 // awaitUntil waits for the response to a request, or to one of the others, until a time that may change meanwhile. b

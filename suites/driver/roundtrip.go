@@ -65,6 +65,8 @@ type RoundTrip struct {
 	partial partialMessage
 	// sentTime is when the request was sent; zero while it waits for its turn.
 	sentTime time.Time
+	// held reports whether the request was refused for the rate of requests, and sent again.
+	held bool
 	// stream reports whether the response is an event stream.
 	stream bool
 	// hasResponse reports whether a JSON-RPC response arrived on the stream.
@@ -261,6 +263,22 @@ func (x *RoundTrip) AwaitEnd() HTTPResponse {
 
 // deadline returns until when AwaitHeaders, AwaitEnd and AwaitReply wait.
 func (x *RoundTrip) deadline() time.Time { return x.s.deadline(x.sentAt()) }
+
+// setSent notes when the request was sent. A zero time says that it was refused, and waits to be sent again.
+func (x *RoundTrip) setSent(at time.Time) {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	x.sentTime = at
+	x.held = x.held || at.IsZero()
+}
+
+// wasHeld reports whether the request was refused for the rate of requests, and sent again: its response is later than
+// the server took.
+func (x *RoundTrip) wasHeld() bool {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	return x.held
+}
 
 // sentAt returns when the request was sent, or the current time while it waits for its turn.
 func (x *RoundTrip) sentAt() time.Time {

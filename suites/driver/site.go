@@ -43,6 +43,7 @@ type Site struct {
 	// delaysGETHeaders reports whether a GET had no headers until its deadline.
 	delaysGETHeaders atomic.Bool
 	usedIDs          usedIDs
+	pacer            pacer
 	// exitsWithStream reports whether the process exits when a client's stream ends.
 	exitsWithStream atomic.Bool
 	// outlivesStream reports whether the process has survived the end of a client's stream.
@@ -61,6 +62,8 @@ type SiteOptions struct {
 	URL string
 	// Header is sent with every request.
 	Header http.Header
+	// RatePerSecond is the highest rate of requests; 0 if there is no bound.
+	RatePerSecond float64
 	// Insecure disables the verification of the server's certificate.
 	Insecure bool
 	// RootCAs are certificates in PEM that are trusted besides those of the system.
@@ -89,10 +92,12 @@ func NewSite(o SiteOptions) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Site{
+	site := &Site{
 		options: o, header: mergeHeaders(nil, o.Header), client: newHTTPClient(o, roots),
 		starting: make(chan struct{}, 1), url: u, transport: "http",
-	}, nil
+	}
+	site.pacer.bound(o.RatePerSecond)
+	return site, nil
 }
 
 // ParseURL parses the URL of a server.

@@ -54,6 +54,12 @@ const (
 	StreamEnd = 100 * time.Millisecond
 	// MinGrace is the shortest time that messages may still be on their way after a later request was answered.
 	MinGrace = 5 * time.Millisecond
+	// MinRetryAfter is the shortest pause before a request that was refused for the rate of requests is sent again.
+	MinRetryAfter = 100 * time.Millisecond
+	// MaxRetryAfter is the longest such pause: what asks for more is not waited for.
+	MaxRetryAfter = 30 * time.Second
+	// AllRetryAfter is how long all such pauses of a run may be, in sum.
+	AllRetryAfter = 2 * time.Minute
 	// BusyRetry is the first pause before a request is sent again to a busy server; it doubles each time.
 	BusyRetry = 20 * time.Millisecond
 	// MaxBusyRetry is the longest pause before a request is sent again to a busy server.

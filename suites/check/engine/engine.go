@@ -59,6 +59,8 @@ func Execute(ctx context.Context, target driver.Target, server *check.Server, pl
 		o.Jobs, o.Isolate = 1, true
 	case o.hasSingleSession(target):
 		o.Jobs = 1 // two attempts could wait for each other's session
+	case target.Site != nil && target.Site.RateInfo().PerSecond > 0:
+		o.Jobs = 1 // no request waits for those of other checks, and nothing could be sooner
 	}
 	e := &Execution{
 		ctx: ctx, server: server, plan: plan, options: o, run: newRun(o, target),

@@ -228,29 +228,35 @@ func (r *taskClient) tasks() []*ClientTask {
 
 // answer answers a request of the server, unless it is of another method.
 func (r *taskClient) answer(request *driver.Frame) (taken bool) {
+	response := r.responseTo(request)
+	if response != nil {
+		r.s.Respond(request, response)
+	}
+	return response != nil
+}
+
+// responseTo returns the response to a request of the server, nil for other methods.
+func (r *taskClient) responseTo(request *driver.Frame) check.M {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	params, _ := request.JSON()["params"].(check.M)
 	switch request.Method {
 	case "sampling/createMessage", "elicitation/create":
 		if params["task"] == nil {
-			r.s.Respond(request, AcceptedResponse(r.t, request, ""))
-			return true
+			return AcceptedResponse(r.t, request, "")
 		}
 		id := fmt.Sprintf("mcpcheck-%d-%d", r.s.Number(), len(r.created)+1)
 		c := &ClientTask{id: id, session: r.s, request: request}
 		r.created = append(r.created, c)
-		r.s.Respond(request, check.M{"result": check.M{"task": c.state()}})
-		return true
+		return check.M{"result": check.M{"task": c.state()}}
 	case "tasks/get", "tasks/result", "tasks/cancel", "tasks/list":
-		r.s.Respond(request, r.answerTaskRequest(request, params))
-		return true
+		return r.taskResponse(request, params)
 	}
-	return false
+	return nil
 }
 
-// answerTaskRequest answers a request about tasks.
-func (r *taskClient) answerTaskRequest(request *driver.Frame, params check.M) check.M {
+// taskResponse returns the response to a request about tasks.
+func (r *taskClient) taskResponse(request *driver.Frame, params check.M) check.M {
 	if request.Method == "tasks/list" {
 		all := []any{}
 		for _, c := range r.created {

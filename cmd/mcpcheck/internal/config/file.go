@@ -60,6 +60,7 @@ type File struct {
 	StartTimeout   time.Duration      `yaml:"start-timeout"`
 	Budget         time.Duration      `yaml:"budget"`
 	MaxMessage     string             `yaml:"max-message"`
+	Rate           int                `yaml:"rate"`
 	Jobs           int                `yaml:"jobs"`
 	Seed           int64              `yaml:"seed"`
 	Reports        ReportFiles        `yaml:"reports"`

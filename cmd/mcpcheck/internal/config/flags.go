@@ -139,7 +139,7 @@ func (f *Flags) AddTarget(cmd *cobra.Command) {
 	f.Hosts.add(flags)
 	flags.StringArrayVar(&f.Env, "env", nil,
 		"`KEY=VALUE` for the server's environment; the value is redacted in reports")
-	f.AddKeys(cmd, "cwd", "timeout", "start-timeout", "max-message")
+	f.AddKeys(cmd, "cwd", "timeout", "start-timeout", "max-message", "rate")
 }
 
 // NeedsURL reports whether a flag was given that makes sense only with a URL.
@@ -198,8 +198,8 @@ func CheckIDs() (ids []string) {
 // repeatedFlags are the flags that a command to repeat a check contains as they were given: they affect verdicts, or
 // whether these gate.
 var repeatedFlags = []string{
-	"profile", "sdk", "calls", "timeout", "start-timeout", "budget", "max-message", "jobs", "isolate", "seed",
-	"config", "skip", "baseline", "tentative",
+	"profile", "sdk", "calls", "timeout", "start-timeout", "budget", "max-message", "rate", "jobs", "isolate",
+	"seed", "config", "skip", "baseline", "tentative",
 }
 
 // selectionFlags select what is tested. A command that repeats one check has its own values for them.

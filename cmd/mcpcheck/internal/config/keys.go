@@ -136,6 +136,11 @@ var keys = []key{
 		help:     "`SIZE` of the longest message that is read; longer ones are not tested",
 		doc:      "The size of the longest message that is read, such as 512KiB or 64MiB. Longer ones are not tested.",
 		members:  []string{`"type": "string"`, `"pattern": "` + sizePattern.String() + `"`}, example: `"64MiB"`},
+	{name: "rate", field: func(f *File) any { return &f.Rate }, standard: 0,
+		help: "send at most `N` HTTP requests a second (0: no bound)",
+		doc: "The highest number of HTTP requests a second. Without it, what is in front of the server is heeded: " +
+			"429 or 503 with Retry-After is waited for, and fewer requests are sent from then on.",
+		members: []string{`"type": "integer"`, `"minimum": 1`}, example: "10"},
 	{name: "jobs", field: func(f *File) any { return &f.Jobs }, standard: engine.DefaultJobs,
 		help:    "run `N` checks at a time",
 		doc:     "How many checks run at a time.",

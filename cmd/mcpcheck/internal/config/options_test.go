@@ -14,7 +14,8 @@ import (
 func TestMergeConfig(t *testing.T) {
 	file := parseTestFile(t, "command: [file]\nurl: http://file/\nenv: {A: file}\ncwd: .\nbearer-env: FILE\n"+
 		"protocol: 2025-06-18\nprofile: spec\nsdk: gate\ncalls: none\nonly: [tools]\nskip: [ping]\n"+
-		"timeout: 1s\nstart-timeout: 2s\nbudget: 3s\nmax-message: 4MiB\njobs: 4\nseed: 5\nbaseline: file.yaml\n")
+		"timeout: 1s\nstart-timeout: 2s\nbudget: 3s\nmax-message: 4MiB\nrate: 9\njobs: 4\nseed: 5\n"+
+		"baseline: file.yaml\n")
 	for flag, want := range map[string]func(File) any{
 		"--protocol=2025-03-26": func(c File) any { return c.Protocol },
 		"--profile=strict":      func(c File) any { return c.Profile },
@@ -28,6 +29,7 @@ func TestMergeConfig(t *testing.T) {
 		"--start-timeout=7s":    func(c File) any { return c.StartTimeout },
 		"--budget=7s":           func(c File) any { return c.Budget },
 		"--max-message=7KiB":    func(c File) any { return c.MaxMessage },
+		"--rate=7":              func(c File) any { return c.Rate },
 		"--jobs=7":              func(c File) any { return c.Jobs },
 		"--seed=7":              func(c File) any { return c.Seed },
 		"--baseline=other.yaml": func(c File) any { return c.Baseline },

@@ -309,7 +309,7 @@ func (d draft) policyText() string {
 	for _, key := range []struct{ name, value string }{
 		{"protocol", d.Protocol}, {"calls", d.Calls},
 		{"timeout", d.Timeout.String()}, {"start-timeout", d.StartTimeout.String()},
-		{"max-message", d.MaxMessage},
+		{"max-message", d.MaxMessage}, {"rate", strconv.Itoa(d.Rate)},
 	} {
 		if d.Flags.IsGiven(key.name) {
 			said += key.name + ": " + key.value + "\n"

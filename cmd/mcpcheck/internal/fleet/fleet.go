@@ -79,8 +79,8 @@ type Flags struct {
 
 // MemberFlags are the names of the flags of run that the fleet passes to each member.
 var MemberFlags = []string{
-	"protocol", "profile", "sdk", "calls", "only", "skip", "timeout", "start-timeout", "budget", "max-message", "jobs",
-	"isolate", "seed", "config", "wire",
+	"protocol", "profile", "sdk", "calls", "only", "skip", "timeout", "start-timeout", "budget", "max-message", "rate",
+	"jobs", "isolate", "seed", "config", "wire",
 }
 
 // fleet is a run of mcpcheck fleet.

@@ -85,9 +85,22 @@ func (j *serverRun) run() (report.Report, error) {
 			break
 		}
 	}
+	j.noteRate()
 	j.report.Seconds = time.Since(j.started).Round(time.Millisecond).Seconds()
 	j.decideExitCode(ctx)
 	return j.report, nil
+}
+
+// noteRate says that something in front of the server bounded the rate of requests.
+func (j *serverRun) noteRate() {
+	if j.target.DriverTarget.Site == nil {
+		return
+	}
+	if info := j.target.DriverTarget.Site.RateInfo(); info.Refusals > 0 {
+		fmt.Fprintf(j.sinks.stderr, "mcpcheck: %s refused for the rate (429 or 503 with Retry-After), and sent again, "+
+			"at most %.1f a second; --rate bounds them from the start\n", reporters.Plural(info.Refusals, "request"),
+			info.PerSecond)
+	}
 }
 
 // runRevision runs the checks of one revision.

@@ -140,7 +140,7 @@ func (t *Target) setUpHTTP(v config.Options, s *redact.Secrets) error {
 	t.Credentials.SSEURL = filled.SSEURL
 	t.DriverTarget.Site, err = driver.NewSite(driver.SiteOptions{
 		URL: filled.URL, Header: access.header, Insecure: v.Flags.Remote.Insecure, RootCAs: roots,
-		Command: filled.Command, Env: WithMarkerSecret(filled.Env), Dir: t.Dir,
+		RatePerSecond: float64(v.Rate), Command: filled.Command, Env: WithMarkerSecret(filled.Env), Dir: t.Dir,
 	})
 	if err != nil {
 		return exit.Usagef("%s: %s", v.Origin("url"), t.Redactor.Text(err.Error()))

@@ -72,6 +72,10 @@ func (c *Scope) voidOutcome() *Outcome {
 			return void(report.OtherCheck, "in place of an answer came what cannot be read",
 				"stdio/stdout-only-messages", "stdio/one-message-per-line")
 		}
+		if u.Session.HTTP().HasHeldRequest(u.mark) {
+			return void(report.ForeignAnswer, "something in front of the server refused a request for the rate of "+
+				"requests, so that it was late")
+		}
 		for _, x := range u.Session.HTTP().RoundTrips() {
 			a := x.Response()
 			if a.IsFromIntermediary() {

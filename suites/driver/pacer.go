@@ -1,0 +1,142 @@
+package driver
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/mcpcheck/mcpcheck/suites/timing"
+)
+
+// pacer bounds the rate of the requests to a site. It waits where something in front of the server says how long (429
+// or 503 with Retry-After: RFC 6585, section 4; RFC 9110, sections 10.2.3 and 15.6.4), and sends slowly enough
+// afterwards that it need not say so again. The zero value has no bound.
+type pacer struct {
+	mu sync.Mutex
+	// limiter is nil as long as there is no bound.
+	limiter *rate.Limiter
+	// pausedUntil is the end of the pause that the last refusal asked for.
+	pausedUntil time.Time
+	// since is when the requests began to be counted: at first, and after each pause. sent is their number.
+	since time.Time
+	sent  int
+	// info is what the run says of it.
+	info RateInfo
+}
+
+// RateInfo says how the rate of requests to a site is bounded: by the operator, or by what is in front of the server.
+type RateInfo struct {
+	// Refusals is the number of requests that were refused for their rate, and sent again.
+	Refusals int
+	// Waited is how long these asked to wait, in sum.
+	Waited time.Duration
+	// PerSecond is the highest rate of requests by now; 0 if there is no bound.
+	PerSecond float64
+}
+
+// bound sets the highest rate, in requests a second; 0 is none.
+func (p *pacer) bound(perSecond float64) {
+	if perSecond > 0 {
+		p.info.PerSecond, p.limiter = perSecond, rate.NewLimiter(rate.Limit(perSecond), 1)
+	}
+}
+
+// RateInfo says how the rate of requests to the site is bounded.
+func (site *Site) RateInfo() RateInfo {
+	site.pacer.mu.Lock()
+	defer site.pacer.mu.Unlock()
+	return site.pacer.info
+}
+
+// await waits until the next request may be sent, or the context is done.
+func (p *pacer) await(ctx context.Context) {
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		pause, limiter := time.Until(p.pausedUntil), p.limiter
+		if pause <= 0 && limiter == nil {
+			p.count()
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+		if pause > 0 {
+			sleep(ctx, pause)
+			continue
+		}
+		if limiter.Wait(ctx) != nil {
+			return
+		}
+		p.mu.Lock()
+		same := limiter == p.limiter
+		if same {
+			p.count()
+		}
+		p.mu.Unlock()
+		if same {
+			return
+		}
+	}
+}
+
+// count counts a request. The caller holds the mutex.
+func (p *pacer) count() {
+	if p.sent == 0 {
+		p.since = time.Now()
+	}
+	p.sent++
+}
+
+// lowestRate is the lowest rate of requests, in requests a second: what allows less can't be tested.
+const lowestRate = 0.5
+
+// isRefused reports whether a response asks to send the request again later, which the pacer allows for. It sees to the
+// pause: all requests wait for its end, and are sent at nine tenths of the rate that was granted from then on.
+func (p *pacer) isRefused(resp *http.Response) bool {
+	pause, ok := retryAfter(resp)
+	if !ok {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if pause > timing.MaxRetryAfter || p.info.Waited+pause > timing.AllRetryAfter {
+		return false
+	}
+	p.info.Refusals++
+	now := time.Now()
+	if p.pausedUntil.After(now) { // it was sent before the pause that is under way
+		return true
+	}
+	p.info.Waited += pause
+	p.pausedUntil = now.Add(pause)
+	granted := float64(p.sent-1) / (now.Sub(p.since) + pause).Seconds()
+	p.info.PerSecond = max(0.9*granted, lowestRate)
+	p.limiter, p.sent = rate.NewLimiter(rate.Limit(p.info.PerSecond), 1), 0
+	return true
+}
+
+// retryAfter returns how long a response asks to wait before the request is sent again.
+func retryAfter(resp *http.Response) (pause time.Duration, ok bool) {
+	if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+		return 0, false
+	}
+	value := resp.Header.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil && seconds >= 0 {
+		return max(time.Duration(seconds)*time.Second, timing.MinRetryAfter), true
+	}
+	at, err := http.ParseTime(value)
+	return max(time.Until(at), timing.MinRetryAfter), err == nil
+}
+
+// sleep waits for d, or until the context is done.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
