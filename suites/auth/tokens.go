@@ -140,6 +140,9 @@ var tokenChecks = check.Suite{
 		if b.Reply.Result() != nil { // the tool itself reports the error
 			t.ExpectAdvice(b.Response).To(haveStatus(http.StatusForbidden))
 		}
+		if b.Response.StatusCode != http.StatusForbidden {
+			toolcall.RequireNotRateLimited(t, t.Session(), b.Reply)
+		}
 		t.Expect(b.Response).To(haveStatus(http.StatusForbidden))
 	}),
 
@@ -443,7 +446,7 @@ func callInsufficientScope(t *check.T, s *driver.Session, token []string) (b ins
 		switch {
 		case !roundtrip.IsFromServer(a):
 		case !a.OK():
-			return insufficientScope{Operation: "tools/call of " + c.Tool.Name, Response: a}
+			return insufficientScope{Operation: "tools/call of " + c.Tool.Name, Response: a, Reply: x.AwaitReply()}
 		case b.Operation == "":
 			if r := x.AwaitReply(); r.Answered() && (r.Result() == nil || r.Result()["isError"] == true) {
 				b = insufficientScope{Operation: "tools/call of " + c.Tool.Name, Response: a, Reply: r}
