@@ -54,11 +54,6 @@ func ValidateMessage(revision, definition string, value any) []Violation {
 	return set.violations(definition, compile().Validate(boundNumbers(value)))
 }
 
-// Defines reports whether the schema of the revision has a definition, that of an extension included.
-func Defines(revision, definition string) bool {
-	return messagesOf(revision).compile[definition] != nil
-}
-
 // ResultDefinition names the definition of the result of a client's request; the value to judge is the member "result"
 // of the response. The second result is false when the revision has no such request, or messages.yaml does not cover
 // it.

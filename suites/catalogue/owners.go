@@ -130,15 +130,15 @@ func (c Catalogue) Owner(revision, definition, path string) (id string, isRest b
 	return id, isRest
 }
 
-// CheckOwners returns an error if an entry owns what no definition has, or what another entry owns. defines reports
-// whether the schema of a revision has a definition.
-func (c Catalogue) CheckOwners(defines func(revision, definition string) bool) error {
+// CheckOwners returns an error if an entry owns what no definition has, or what another entry owns. has reports whether
+// a definition in the schema of a revision, or any if its name is empty, has a member at these steps of a path.
+func (c Catalogue) CheckOwners(has func(revision, definition string, steps ...string) bool) error {
 	owners := map[string]string{} // ids by revision and pattern
 	for _, r := range c {
 		for _, p := range r.Owns {
-			has := func(revision string) bool { return p.definition == "" || defines(revision, p.definition) }
-			if !slices.ContainsFunc(r.ApplicableRevisions(), has) {
-				return fmt.Errorf("%s owns %s: no revision in which it holds has this definition", r.ID, p)
+			exists := func(revision string) bool { return has(revision, p.definition, p.segments...) }
+			if !slices.ContainsFunc(r.ApplicableRevisions(), exists) {
+				return fmt.Errorf("%s owns %s: no revision in which it holds has that", r.ID, p)
 			}
 			for _, revision := range r.ApplicableRevisions() {
 				key := revision + " " + p.String()

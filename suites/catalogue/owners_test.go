@@ -74,14 +74,17 @@ func TestOwnersByRevision(t *testing.T) {
 }
 
 func TestCheckOwners(t *testing.T) {
-	defines := func(revision, definition string) bool { return definition == "D" && revision >= "2025-11-25" }
+	has := func(revision, definition string, steps ...string) bool {
+		return definition != "E" && (definition == "" || revision >= "2025-11-25") && steps[0] != "none"
+	}
 	for _, tt := range []struct {
 		revisions, one, other, want string
 	}{
 		{"2025-06-18, 2025-11-25", "D /a", "/a", ""},
 		{"2025-06-18", "/a", "/b", ""},
-		{"2025-06-18", "D /a", "/a", "a/one owns D /a: no revision in which it holds has this definition"},
-		{"2025-11-25", "D /a", "E /a", "a/other owns E /a: no revision in which it holds has this definition"},
+		{"2025-06-18", "D /a", "/a", "a/one owns D /a: no revision in which it holds has that"},
+		{"2025-11-25", "D /a", "E /a", "a/other owns E /a: no revision in which it holds has that"},
+		{"2025-11-25", "D /a", "D /none/*", "a/other owns D /none/*: no revision in which it holds has that"},
 		{"2025-11-25", "D /a", "D /a", "a/other owns D /a in 2025-11-25, which a/one owns already"},
 	} {
 		catalogue, err := ReadCatalogue(fmt.Appendf(nil, `[
@@ -91,7 +94,7 @@ func TestCheckOwners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err = catalogue.CheckOwners(defines); err == nil && tt.want != "" || err != nil && err.Error() != tt.want {
+		if err = catalogue.CheckOwners(has); err == nil && tt.want != "" || err != nil && err.Error() != tt.want {
 			t.Errorf("%+v: got %v", tt, err)
 		}
 	}
