@@ -6,6 +6,7 @@ import (
 	"flag"
 	"maps"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
@@ -13,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write catalogue.json anew")
 
-// TestCatalogueIsCurrent checks that catalogue.json is generated from the YAML files of the areas as they are.
+// TestCatalogueIsCurrent checks that catalogue.json is generated from the YAML files of the areas as they are, and that
+// yields_to names entries that have checks there, without a circle.
 func TestCatalogueIsCurrent(t *testing.T) {
 	var all catalogue.Catalogue
 	for _, a := range Areas {
@@ -27,6 +29,9 @@ func TestCatalogueIsCurrent(t *testing.T) {
 			t.Fatalf("suites/%s:%v", name, err)
 		}
 		all = append(all, entries...)
+	}
+	if err := all.CheckYields(slices.Collect(maps.Keys(Checks()))); err != nil {
+		t.Fatal(err)
 	}
 	const file = "catalogue/catalogue.json"
 	want := entriesJSON(t, all)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 )
 
 // TestAreasAreFolders checks that each area has its file in a directory of its name, with only its own entries, and
@@ -116,13 +115,6 @@ func TestEntriesWithCheckHaveFix(t *testing.T) {
 		if HasCheck(r) && r.Fix == "" {
 			t.Errorf("%s has no fix", r.ID)
 		}
-	}
-}
-
-// TestEntriesYieldToEntries checks that yields_to names entries that have checks.
-func TestEntriesYieldToEntries(t *testing.T) {
-	if err := engine.CheckYields(All(), Checks()); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -224,16 +224,21 @@ func firstUndecided(docs []*document) *document {
 // requireMetadata is the metadata of the resource. It ends a check when there is none.
 func requireMetadata(t *check.T) *document {
 	m := resourceMetadataOf(t)
+	if m.Found == nil {
+		m.requireTried(t)
+		t.Yield("there is no metadata of the resource")
+	}
+	return m.Found
+}
+
+// requireTried ends a check if it is not known whether there is metadata of the resource.
+func (m resourceMetadata) requireTried(t *check.T) {
 	switch {
-	case m.Found != nil:
-		return m.Found
 	case m.ForeignHost != "":
 		endWithoutConsent(t, m.ForeignHost)
 	case firstUndecided(m.Tried) != nil:
 		t.NoVerdict(check.Undecided, "could not fetch the metadata of the resource: %s", firstUndecided(m.Tried))
 	}
-	t.Yield("there is no metadata of the resource")
-	return nil
 }
 
 // requireMetadataObject is the metadata as an object. It ends a check when it is not one, which auth/metadata-json

@@ -26,7 +26,7 @@ var inFlightChecks = check.Suite{
 		t.Expect(r).To(check.BeAnswered(), "the request after those that were cancelled")
 		came, _ := s.Barrier(mark)
 		if countResponses(t, r.Request.ID, came) > 1 {
-			t.Yield("a request that was not cancelled has several answers, too")
+			t.NoVerdict(check.Undecided, "a request that was not cancelled has several answers, too")
 		}
 		for _, id := range ids {
 			n := countResponses(t, id, came)

@@ -114,13 +114,13 @@ var sessionChecks = check.Suite{
 		a := plain.Response()
 		roundtrip.SkipIfUnauthorized(t, a)
 		if !a.OK() && !roundtrip.MayRequireSession(a) {
-			t.NoVerdict(check.OtherCheck, "initialize is not served: %s", a)
+			t.NoVerdict(check.HandshakeFailed, "initialize is not served: %s", a)
 		}
 		const want = "initialize served without further headers, as with them"
 		t.DecidedBy(a).Expect(roundtrip.RequiredConnectHeaders(t, s)).To(check.BeEmptyList[string](want),
 			"it was answered with %s", a)
 		if t.Server.ConnectResult == nil { // else discovery has seen it served, and there may be one session only
-			t.NoVerdict(check.OtherCheck, "initialize is not served in any way: %s", a)
+			t.NoVerdict(check.HandshakeFailed, "initialize is not served in any way: %s", a)
 		}
 	}).WhenConnectRefused(),
 

@@ -99,15 +99,24 @@ func (a inputLoop) asksForMore(other inputLoop) bool {
 		func(method string) bool { return a.requestsMethod(method) && !other.requestsMethod(method) })
 }
 
-// requireLoops returns the input loops that keep selects. If there are none, it ends the check with a reason that names
-// them by what.
+// requireLoops returns the input loops that keep selects, and whose results are valid. If there are none, it ends the
+// check with a reason that names them by what.
 func requireLoops(t *check.T, what string, keep func(inputLoop) bool) []inputLoop {
-	all := slices.DeleteFunc(inputLoops(t), func(a inputLoop) bool { return !keep(a) })
+	all := selectLoops(t, keep)
 	wrong := func(a inputLoop) bool { return a.violatedChecks(t) != nil }
 	if i := slices.IndexFunc(all, wrong); i >= 0 && len(slices.DeleteFunc(slices.Clone(all), wrong)) == 0 {
 		t.Yield("%s asks by a result that is not valid", all[i])
 	}
-	all = slices.DeleteFunc(all, wrong)
+	return requireAny(t, what, slices.DeleteFunc(all, wrong))
+}
+
+// selectLoops returns the input loops that keep selects, also those whose results are not valid.
+func selectLoops(t *check.T, keep func(inputLoop) bool) []inputLoop {
+	return slices.DeleteFunc(inputLoops(t), func(a inputLoop) bool { return !keep(a) })
+}
+
+// requireAny returns the loops. If there are none, it ends the check with a reason that names them by what.
+func requireAny(t *check.T, what string, all []inputLoop) []inputLoop {
 	if len(all) == 0 {
 		toolcall.SkipNotObserved(t, what, toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}

@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
@@ -15,62 +12,6 @@ import (
 // A violation is reported once, by the entry that is about it. Entries that fail because of the same violation, or
 // cannot be judged because of it, name that entry in yields_to. The result names a cause only if that is verified here:
 // the entry has failed, or its result is inconclusive.
-
-// CheckYields returns an error when a yields_to in the catalogue matches no entry that has a check, or only its own
-// entry.
-func CheckYields(c catalogue.Catalogue, suite check.Suite) error {
-	ids := implementedIDs(c, suite)
-	for _, r := range c {
-		for _, pattern := range r.YieldsTo {
-			found, err := matchingIDs(pattern, ids)
-			switch {
-			case err != nil:
-				return fmt.Errorf("%s: yields_to %q: %w", r.ID, pattern, err)
-			case len(found) == 0:
-				return fmt.Errorf("%s: yields_to %q is not an entry that a check tries", r.ID, pattern)
-			case slices.Equal(found, []string{r.ID}):
-				return fmt.Errorf("%s yields to itself", r.ID)
-			}
-		}
-	}
-	return nil
-}
-
-// implementedIDs returns the ids of the entries that have a check.
-func implementedIDs(c catalogue.Catalogue, suite check.Suite) (ids []string) {
-	for _, r := range c {
-		if _, built := suite[r.ID]; built {
-			ids = append(ids, r.ID)
-		}
-	}
-	return ids
-}
-
-// causeIDs returns the ids of the entries that the case yields to, as far as they apply to the server.
-func (c Case) causeIDs() (all []string) {
-	for _, pattern := range c.YieldsTo {
-		found, _ := matchingIDs(pattern, c.applicableIDs)
-		for _, id := range found {
-			if id != c.ID && !slices.Contains(all, id) {
-				all = append(all, id)
-			}
-		}
-	}
-	return all
-}
-
-// matchingIDs returns the ids that match a glob, which may be a plain id.
-func matchingIDs(pattern string, ids []string) (found []string, err error) {
-	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		if ok, _ := path.Match(pattern, id); ok {
-			found = append(found, id)
-		}
-	}
-	return found, nil
-}
 
 // causeClaimOf returns what an outcome says of its causes; nil when it says nothing of that.
 func causeClaimOf(o attempt.Outcome) *causeClaim {
@@ -86,7 +27,8 @@ func causeClaimOf(o attempt.Outcome) *causeClaim {
 }
 
 // resultWithCauses returns the result of a case in view of the entries that it yields to, for whose results it waits.
-// The cases in from are those on whose behalf it is called; they do not count, since entries may yield to each other.
+// The cases in from are those on whose behalf it is called; they do not count, since a check may yield to further
+// entries than its own entry names.
 func (e *Execution) resultWithCauses(i int, from ...int) report.Result {
 	<-e.caseDone[i]
 	r := e.results[i]
@@ -103,7 +45,7 @@ func (e *Execution) resultWithCauses(i int, from ...int) report.Result {
 		e.yieldToCause(i, &r, e.causesOf(i, from, func(j int) bool {
 			cause := e.results[j]
 			weaker := cause.Verdict != catalogue.Fail || cause.Level < r.Level || r.Gates && !cause.Gates
-			return !weaker && y.isCausedBy(cause.ID, e.claims[j]) && (j < i || !e.yieldsTo(j, i, nil))
+			return !weaker && y.isCausedBy(cause.ID, e.claims[j])
 		}))
 	}
 	return r
@@ -113,7 +55,7 @@ func (e *Execution) resultWithCauses(i int, from ...int) report.Result {
 // them.
 func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c report.CauseIDs) {
 	from = append(slices.Clip(from), i)
-	for _, id := range slices.Concat(e.plan[i].causeIDs(), e.claims[i].extraIDs) {
+	for _, id := range slices.Concat(e.plan[i].Causes(e.plan[i].applicableIDs), e.claims[i].extraIDs) {
 		j := e.indexOf(id)
 		switch {
 		case j < 0:
@@ -136,20 +78,6 @@ func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c repo
 // indexOf returns the index of an entry in the plan, -1 when it is not in it.
 func (e *Execution) indexOf(id string) int {
 	return slices.IndexFunc(e.plan, func(c Case) bool { return c.ID == id })
-}
-
-// yieldsTo reports whether entry j yields to entry i, directly or through other entries.
-func (e *Execution) yieldsTo(j, i int, visited map[int]bool) bool {
-	if visited == nil {
-		visited = map[int]bool{}
-	}
-	if visited[j] || j < 0 {
-		return false
-	}
-	visited[j] = true
-	return slices.ContainsFunc(e.plan[j].causeIDs(), func(id string) bool {
-		return id == e.plan[i].ID || e.yieldsTo(e.indexOf(id), i, visited)
-	})
 }
 
 // yieldToCause turns a fail into a skip if its causes have failed for the same reason.

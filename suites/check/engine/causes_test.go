@@ -194,31 +194,6 @@ func TestYieldToCause(t *testing.T) {
 	}
 }
 
-// TestYieldToCauseCycle checks that one of several entries that yield to each other reports the common violation.
-func TestYieldToCauseCycle(t *testing.T) {
-	asks := check.Probe(func(t *check.T) {
-		r := check.Step(t, "one", func(t *check.T) driver.Reply { return t.Send(t.Session(), "one", nil) })
-		t.Expect(r).To(check.BeResult())
-	})
-	for _, tt := range []struct{ one, two, three string }{
-		{"a/two", "a/one", "a/one"},
-		{"a/two", "a/three", "a/one"},
-		{"a/*", "a/*", "a/*"},
-	} {
-		out := testRun{
-			script: script{{method: "one", action: answersError(-1)}},
-			checks: []testCheck{
-				{id: "a/one", check: asks, yieldsTo: []string{tt.one}},
-				{id: "a/two", check: asks, yieldsTo: []string{tt.two}},
-				{id: "a/three", check: asks, yieldsTo: []string{tt.three}},
-			},
-		}.run(t)
-		t.Log(tt)
-		out.wantVerdict(t, "a/one", catalogue.Fail, "")
-		out.wantVerdict(t, "a/three", catalogue.Skip, "same cause as a/one")
-	}
-}
-
 // TestYieldToViolatedEntry checks that a fail yields to the entry that is about exactly its violation, also when the
 // two were found in different messages, as after invalid input.
 func TestYieldToViolatedEntry(t *testing.T) {
@@ -247,28 +222,5 @@ func TestYieldToViolatedEntry(t *testing.T) {
 		}.run(t)
 		t.Log(tt.code)
 		out.wantVerdict(t, "a/one", tt.verdict, "")
-	}
-}
-
-func TestCheckYields(t *testing.T) {
-	suite := check.Suite{"a/one": {}, "a/two": {}, "b/one": {}, "b/two": {}}
-	for _, tt := range []struct{ one, two, want string }{
-		{"[a/two, b/*]", "[b/one]", ""},
-		{"[a/*]", "", ""},
-		{"[a/thre]", "", `a/one: yields_to "a/thre" is not an entry that a check tries`},
-		{"[a/planned]", "", `a/one: yields_to "a/planned" is not an entry that a check tries`},
-		{"['[']", "", `a/one: yields_to "[": syntax error in pattern`},
-		{"[a/one]", "", "a/one yields to itself"},
-		{"[a/two]", "[a/one]", ""},
-	} {
-		const yaml = "- {id: a/one, yields_to: %s}\n- {id: a/two, yields_to: %s}\n" +
-			"- id: a/planned\n- id: b/one\n- {id: b/two, yields_to: [b/one]}\n"
-		entries, err := catalogue.ReadCatalogue(fmt.Appendf(nil, yaml, tt.one, tt.two))
-		if err == nil {
-			err = CheckYields(entries, suite)
-		}
-		if got := fmt.Sprint(err); err == nil && tt.want != "" || err != nil && got != tt.want {
-			t.Errorf("%s, %s: got %s, want %s", tt.one, tt.two, got, tt.want)
-		}
 	}
 }
