@@ -65,7 +65,7 @@ func satisfy[A any](want string, ok func(A) bool) *matcher {
 // satisfyReply matches replies; other values do not match. If the HTTP response contained JSON that is no response to
 // any request, it ends the check as inconclusive, since another check reports that.
 func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
-	return satisfy(want, func(r driver.Reply) bool {
+	m := satisfy(want, func(r driver.Reply) bool {
 		none := (*driver.NoResponseError)(nil)
 		if errors.As(r.Err, &none) && none.RoundTrip != nil && none.RoundTrip.Response().IsOtherJSON() {
 			attempt.End(attempt.Outcome{
@@ -75,6 +75,15 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 		}
 		return ok(r)
 	})
+	m.violatedEntry = func(actual any) string {
+		none := (*driver.NoResponseError)(nil)
+		if r, _ := actual.(driver.Reply); errors.As(r.Err, &none) && none.RoundTrip != nil &&
+			none.RoundTrip.Response().IsStream {
+			return "http/sse-response-eventually"
+		}
+		return ""
+	}
+	return m
 }
 
 // BeAnswered matches a reply with any response.
@@ -118,10 +127,11 @@ func BeError(codes ...int) types.GomegaMatcher {
 		}
 		return ok && slices.Contains(codes, code)
 	})
+	lacksResponse := m.violatedEntry
 	m.violatedEntry = func(actual any) string {
 		r, _ := actual.(driver.Reply)
 		if code, ok := r.Error()["code"].(json.Number); r.Error() == nil || ok && driver.IsInteger(code) {
-			return ""
+			return lacksResponse(actual)
 		}
 		return "jsonrpc/error-code-integer"
 	}

@@ -50,9 +50,8 @@ var streamChecks = check.Suite{
 			case hasLostAnswer(e.Session):
 				t.NoVerdict(check.Undecided, "an answer of the client to a request of the server did not get through")
 			}
-			t.Expect(e.HasResponse() ||
-				e.ResponseOnGET).To(check.BeTrue("the response on the stream, or on one that resumes it",
-				"%s", e.NoResponseReason()))
+			t.DecidedBy(e.RoundTrip).Expect(e.HasResponse() || e.ResponseOnGET).To(
+				check.BeTrue("the response on the stream, or on one that resumes it", "%s", e.NoResponseReason()))
 		})
 	}),
 

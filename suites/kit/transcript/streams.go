@@ -123,7 +123,7 @@ func summarizeSession(s *driver.Session) sessionSummary {
 		case f.Side == driver.FromClient && f.Method == "notifications/cancelled":
 			c.cancelledAt[CancelledID(f)] = f.At
 		case f.Side == driver.SessionEvent:
-			c.endedAt = min(c.endedAt, f.At)
+			c.endedAt = min(c.endedAt, f.At+1) // a stream that has ended without an error by then did so before
 		case f.RoundTrip == nil:
 		case f.Side == driver.FromClient:
 			if f.RoundTrip.Method == http.MethodDelete {
