@@ -40,11 +40,17 @@ var responseChecks = check.Suite{
 	"jsonrpc/no-unsolicited-response": check.WatchWithSetup(handshake.NotifyAndIdle, func(t *check.T, w check.Wire) {
 		early := handshake.ServerSpokeFirst(w)
 		once := func(r *transcript.Response) bool { return r.DuplicateOf == nil }
-		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), once,
+		all := transcript.Transcripts(w)
+		hasWrongIDs := slices.ContainsFunc(all, func(d *transcript.Transcript) bool {
+			return slices.ContainsFunc(d.Responses, (*transcript.Response).HasWrongID)
+		})
+		transcript.JudgeResponses(t, "response", all, once,
 			func(t *check.T, r *transcript.Response) {
 				switch {
 				case r.HasWrongID():
 					t.Yield("it answers %s", r.Request.Method)
+				case r.Call == nil && hasWrongIDs:
+					t.Yield("other responses do not have the id of their request")
 				case r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame):
 					t.Yield("it came on a GET stream")
 				case early && r.Call == nil && handshake.IsBeforeConnectReply(r.Message):
