@@ -57,7 +57,24 @@ var changeChecks = check.Suite{
 			if others[m.Frame] {
 				t.Yield("it is about another request")
 			}
-			t.Expect(streams[m.RoundTrip] || isTagged(m)).To(check.BeOneOf(false), "on the stream of a subscription")
+			t.Expect(streams[m.RoundTrip] || m.RoundTrip == nil && isTagged(m) || hasListenToken(m)).
+				To(check.BeOneOf(false), "on the stream of a subscription")
+		})
+	}),
+
+	"subscriptions/id-only-on-subscription": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		streams, _ := listenStreams(t, w)
+		sent := w.Notifications().Negotiated(t.Revision)
+		others := sent.Filter("notification of a request", func(m check.Message) bool {
+			return m.RoundTrip != nil && !streams[m.RoundTrip] && !isSubscriptionNotification(m)
+		})
+		if len(others.List) == 0 {
+			toolcall.SkipNotObserved(t, "notification came on the stream of a request", toolcall.ValidCalls(t).Uncalled,
+				toolcall.AnyTool)
+		}
+		t.Judge(others, func(t *check.T, m check.Message) {
+			t.Expect(transcript.SubscriptionIDOf(m.Frame)).To(check.BeOneOf[any](check.Absent{}),
+				driver.MetaSubscription+" of a notification that comes by no subscription")
 		})
 	}),
 
@@ -128,11 +145,18 @@ func isRequestNotification(m check.Message) bool {
 	return m.Method == "notifications/message" || transcript.IsProgress(m.Frame)
 }
 
-// isTagged reports whether a notification has the id or the progress token of a subscription.
-func isTagged(m check.Message) bool {
+// isSubscriptionNotification reports whether a notification belongs to subscriptions, on whatever stream it comes.
+func isSubscriptionNotification(m check.Message) bool {
+	return transcript.FilterMemberOf[m.Method] != "" || m.Method == transcript.AcknowledgedMethod
+}
+
+// isTagged reports whether a notification has the id of a subscription.
+func isTagged(m check.Message) bool { return transcript.SubscriptionIDOf(m.Frame) != (check.Absent{}) }
+
+// hasListenToken reports whether a notification has the progress token of a subscription.
+func hasListenToken(m check.Message) bool {
 	params, _ := m.JSON()["params"].(check.M)
-	return params["progressToken"] == transcript.SubscriptionProgressToken ||
-		transcript.SubscriptionIDOf(m.Frame) != (check.Absent{})
+	return params["progressToken"] == transcript.SubscriptionProgressToken
 }
 
 // listenStreams returns the streams of subscriptions over HTTP. The second result are the progress notifications that
