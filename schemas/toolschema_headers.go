@@ -2,9 +2,12 @@ package schemas
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -31,6 +34,7 @@ const (
 	HeaderUnique HeaderRule = "unique" // no two values are equal, ignoring case
 	HeaderType   HeaderRule = "type"   // the parameter is an integer, string or boolean
 	HeaderPlace  HeaderRule = "place"  // the parameter is reached by properties only
+	HeaderRange  HeaderRule = "range"  // integers are in the safe range of JavaScript
 )
 
 // HeaderViolation is one x-mcp-header that violates a rule.
@@ -42,7 +46,8 @@ type HeaderViolation struct {
 	Text string
 
 	// Ambiguous reports whether the specification can be read otherwise: the type is a union with null, or is not
-	// stated at x-mcp-header but by enum, const or another schema.
+	// stated at x-mcp-header but by enum, const or another schema; or a bound admits integers beyond the safe range,
+	// which an integer without bounds does as well.
 	Ambiguous bool
 }
 
@@ -67,7 +72,7 @@ func ParamHeaders(inputSchema any) (headers []ParamHeader, faults []HeaderViolat
 		if found == nil {
 			headers = append(headers, ParamHeader{name, m.steps})
 		}
-		faults = append(faults, found...)
+		faults = append(append(faults, found...), m.rangeViolations()...)
 	}
 	return headers, faults
 }
@@ -150,6 +155,52 @@ func (m headerMark) typeViolation() (got string, arguable bool) {
 		}
 	}
 	return "no type", false
+}
+
+// maxSafe is the greatest integer of the safe range of JavaScript.
+const maxSafe = 1<<53 - 1
+
+// rangeViolations lists what the schema of the parameter says of integers beyond the safe range.
+func (m headerMark) rangeViolations() (found []HeaderViolation) {
+	report := func(keyword string, value any, ambiguous bool) {
+		f := m.violation(HeaderRange, fmt.Sprintf("expected -(2^53-1) to 2^53-1, got %s %v", keyword, value))
+		f.Ambiguous = ambiguous
+		found = append(found, f)
+	}
+	for _, keyword := range []string{"const", "default", "enum", "examples"} {
+		values, isList := m.schema[keyword].([]any)
+		if !isList {
+			values = []any{m.schema[keyword]}
+		}
+		for _, value := range values {
+			if n, ok := numberOf(value); ok && math.Abs(n) > maxSafe {
+				report(keyword, value, false)
+			}
+		}
+	}
+	for _, b := range []struct {
+		keyword string
+		most    float64 // the greatest bound that admits no unsafe integer
+		sign    float64
+	}{
+		{"minimum", maxSafe, -1}, {"exclusiveMinimum", maxSafe + 1, -1}, {"maximum", maxSafe, 1},
+		{"exclusiveMaximum", maxSafe + 1, 1},
+	} {
+		if n, ok := numberOf(m.schema[b.keyword]); ok && math.Abs(n) > b.most {
+			report(b.keyword, m.schema[b.keyword], n*b.sign > 0)
+		}
+	}
+	return found
+}
+
+// numberOf is the value of a JSON number, as near as a float64 comes; beyond its range, infinity.
+func numberOf(value any) (n float64, ok bool) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	n, err := number.Float64()
+	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // enumValues are the values of the parameter, if they are listed.

@@ -67,6 +67,26 @@ func TestParamHeaders(t *testing.T) {
 		{"an optional string as SDKs write it", `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],
 			"x-mcp-header":"A"}}}`, "", "type@/properties/a?"},
 
+		// Integer values MUST be within the safe range for JavaScript
+		{"the safe range", `{"properties":{"a":{"type":"integer","minimum":-9007199254740991,
+			"maximum":9007199254740991,"enum":[-9007199254740991,9007199254740991],"x-mcp-header":"A"}}}`, "A=a", ""},
+		{"the safe range, exclusively", `{"properties":{"a":{"type":"integer","exclusiveMinimum":-9007199254740992,
+			"exclusiveMaximum":9007199254740992,"x-mcp-header":"A"}}}`, "A=a", ""},
+		{"an unsafe value", `{"properties":{"a":{"type":"integer","const":9007199254740992,"x-mcp-header":"A"}}}`,
+			"A=a", "range@/properties/a"},
+		{"unsafe values", `{"properties":{"a":{"type":"integer","enum":[1,-9007199254740992,1e400],
+			"x-mcp-header":"A"}}}`, "A=a", "range@/properties/a range@/properties/a"},
+		{"an unsafe default and example", `{"properties":{"a":{"type":"integer","default":9223372036854775807,
+			"examples":[9007199254740993],"x-mcp-header":"A"}}}`, "A=a", "range@/properties/a range@/properties/a"},
+		{"bounds of 64 bits", `{"properties":{"a":{"type":"integer","minimum":-9223372036854775808,
+			"exclusiveMaximum":9223372036854775808,"x-mcp-header":"A"}}}`,
+			"A=a", "range@/properties/a? range@/properties/a?"},
+		{"bounds that admit unsafe values only", `{"properties":{"a":{"type":"integer","minimum":9007199254740992,
+			"x-mcp-header":"A"},"b":{"type":"integer","exclusiveMaximum":-9007199254740994,"x-mcp-header":"B"}}}`,
+			"A=a B=b", "range@/properties/a range@/properties/b"},
+		{"digits in a string", `{"properties":{"a":{"type":"string","default":"9007199254740992",
+			"x-mcp-header":"A"}}}`, "A=a", ""},
+
 		// MUST only be applied to properties reachable via a chain consisting solely of properties keys
 		{"nested", `{"properties":{"a":{"type":"object","properties":{"b":{"properties":{
 			"c/d":{"type":"string","x-mcp-header":"A"}}}}}}}`, "A=a.b.c/d", ""},
