@@ -89,6 +89,20 @@ var metadataChecks = check.Suite{
 			text))
 	}),
 
+	"auth/resource-no-trailing-slash": check.Probe(func(t *check.T) {
+		text, _ := requireMetadataObject(t)["resource"].(string)
+		if text == "" {
+			t.Yield("the metadata has no resource")
+		}
+		own := endpointURL(t).Path
+		isRoot := strings.Trim(parseURL(text).Path, "/") == ""
+		if !isRoot && strings.HasSuffix(own, "/") {
+			t.Skip(check.NotApplicable, "the path of the endpoint ends with a slash: %s", own)
+		}
+		t.DecidedBy(requireMetadata(t)).Expect(!strings.HasSuffix(text, "/")).To(check.BeTrue(
+			"a resource without a slash at its end", "%s", text))
+	}),
+
 	"auth/well-known-not-behind-auth-redirect": check.Probe(func(t *check.T) {
 		s := t.Session(check.Process)
 		a := roundtrip.RequireHTTPResponse(t,

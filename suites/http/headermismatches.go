@@ -253,6 +253,24 @@ func requestsWithName(t *check.T) (all []roundtrip.ManualRequest) {
 	return all
 }
 
+// requestsBeyondASCII are requests with names that do not exist and that no header can have as they are, of
+// each method whose name a header repeats. It ends a check when the server declares none of these.
+func requestsBeyondASCII(t *check.T) (all []roundtrip.ManualRequest) {
+	known := requestsWithName(t)
+	for _, unknown := range []roundtrip.ManualRequest{toolRequest(t), promptRequest(), resourceRequest()} {
+		if !slices.ContainsFunc(known, func(r roundtrip.ManualRequest) bool { return r.Method == unknown.Method }) {
+			continue
+		}
+		for _, member := range []string{"name", "uri"} {
+			if name, isText := unknown.Params[member].(string); isText {
+				unknown.Params[member] = name + "-ü"
+			}
+		}
+		all = append(all, unknown)
+	}
+	return all
+}
+
 // mcpNameOf is the value of Mcp-Name for a request.
 func mcpNameOf(r roundtrip.ManualRequest) string {
 	if uri, ok := r.Params["uri"].(string); ok {

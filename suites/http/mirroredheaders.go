@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/onsi/gomega/types"
 
@@ -80,6 +81,29 @@ var mirroredHeaderChecks = check.Suite{
 	"http/name-header-missing-prompts-get":     nameMismatchCheck(promptRequests, noName),
 	"http/name-header-mismatch-prompts-get":    nameMismatchCheck(promptRequests, otherName),
 	"http/name-header-base64-invalid":          nameMismatchCheck(requestsWithName, badBase64),
+
+	"http/method-header-invalid-characters": check.Probe(func(t *check.T) {
+		request := variedRequests(t)[0]
+		headerMismatches(t, request, []headerVariant{
+			{"a byte beyond ASCII in Mcp-Method", roundtrip.Header(methodHeader, request.Method+"\xff")},
+		})[0].expectRefused(t)
+	}),
+
+	"http/name-header-invalid-characters": check.Probe(func(t *check.T) {
+		eachVaried(t, requestsBeyondASCII(t), requestsEach, func(t *check.T, request roundtrip.ManualRequest) {
+			name := mcpNameOf(request)
+			all := headerMismatches(t, request, []headerVariant{
+				{"the name as UTF-8", roundtrip.Header(nameHeader, name)},
+				{"the name as ISO 8859-1", roundtrip.Header(nameHeader, strings.ReplaceAll(name, "ü", "\xfc"))},
+			})
+			if all[0].isUnknownMethod() {
+				t.Skip(check.NotOffered, "the server does not know %s", request.Method)
+			}
+			for _, x := range all {
+				x.expectRefused(t)
+			}
+		})
+	}),
 
 	"http/name-header-base64": check.Probe(func(t *check.T) {
 		eachVaried(t, requestsWithName(t), requestsEach, func(t *check.T, named roundtrip.ManualRequest) {

@@ -144,6 +144,13 @@ var streamChecks = check.Suite{
 		})
 	}),
 
+	"http/sse-no-event-ids": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
+		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
+			i := slices.IndexFunc(e.HTTPResponse.Events, transcript.HasEventID)
+			t.Expect(i < 0).To(check.BeTrue("events without ids, since no stream can be resumed", "%s", e.HTTPResponse))
+		})
+	}),
+
 	"http/sse-cache-headers": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
 		transcript.EachStream(t, append(transcript.PostStreams(t, w), transcript.GetStreams(t, w)...),
 			func(t *check.T, e *transcript.SSEStream) {
