@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -60,24 +62,95 @@ var contentChecks = check.Suite{
 
 	"resources/blob-base64": check.Probe(func(t *check.T) {
 		eachReadOrTemplate(t, func(t *check.T, r readResult) {
-			all := protocol.ObjectsIn(r.reply.Result()["contents"])
 			seen := false
-			for _, content := range all {
+			for _, content := range protocol.ObjectsIn(r.reply.Result()["contents"]) {
 				blob, isString := content["blob"].(string)
 				if !isString || check.HasMember(content, "text") {
 					continue
 				}
 				seen = true
 				toolcall.ExpectBase64(t, blob)
-				if len(all) == 1 && content["uri"] == r.uri {
-					expectSize(t, r, blob)
-				}
 			}
 			if !seen {
 				t.Skip(check.NotObserved, "no blob was seen")
 			}
 		})
 	}),
+
+	"resources/size-matches": check.Probe(func(t *check.T) {
+		eachRead(t, func(t *check.T, r readResult) {
+			size, isNumber := r.resource["size"].(json.Number)
+			if !isNumber {
+				t.Skip(check.NotOffered, "no resource has a size")
+			}
+			content := r.requireOnlyContent(t)
+			blob, isBlob := content["blob"].(string)
+			raw, err := base64.StdEncoding.DecodeString(blob)
+			text, isText := content["text"].(string)
+			if isBlob == isText || err != nil {
+				t.Yield("its content is not one blob of base64 or one text")
+			}
+			length := json.Number(strconv.Itoa(len(raw) + len(text)))
+			if numberIn(size) == numberIn(length) {
+				return
+			}
+			requireSameSize(t, r, size)
+			if isBlob {
+				t.Expect(length).To(check.BeOneOf(size), "the number of bytes, as the list has it")
+			}
+			// The raw content of a text may be in another encoding, or have a byte order mark.
+			t.ExpectAdvice(length).To(check.BeOneOf(size), "the number of bytes in UTF-8, as the list has it")
+		})
+	}),
+
+	"resources/mime-type-agrees": check.Probe(func(t *check.T) {
+		eachRead(t, func(t *check.T, r readResult) {
+			listed, read := mediaType(r.resource), mediaType(r.requireOnlyContent(t))
+			if listed == "" || read == "" || strings.HasPrefix(listed, "inode/") {
+				t.Skip(check.NotObserved, "no mimeType was seen both in the list and in what was read")
+			}
+			t.Expect(read).To(check.BeOneOf(listed), "the mimeType of what was read")
+		})
+	}),
+
+	"resources/text-is-text": check.Probe(func(t *check.T) {
+		eachReadOrTemplate(t, func(t *check.T, r readResult) {
+			texts := 0
+			for _, content := range protocol.ObjectsIn(r.reply.Result()["contents"]) {
+				if text, isText := content["text"].(string); isText && text != "" {
+					texts++
+					t.Expect(!looksBinary(text)).To(check.BeTrue("text", "%s", check.Show(text)))
+				}
+			}
+			if texts == 0 {
+				t.Skip(check.NotObserved, "no text was seen")
+			}
+		})
+	}),
+}
+
+// looksBinary reports whether a text has NUL, or is for a twentieth of other control characters and of those that
+// decoders put in the place of invalid bytes.
+func looksBinary(text string) bool {
+	odd, all := 0, 0
+	for _, c := range text {
+		all++
+		if c == utf8.RuneError || unicode.IsControl(c) && !strings.ContainsRune("\t\n\v\f\r\x1b", c) {
+			odd++
+		}
+	}
+	return strings.ContainsRune(text, 0) || odd > 1 && odd*20 >= all
+}
+
+// mediaType returns the mimeType of a resource or of its content in lower case, without parameters; empty when there is
+// none, or one that resources/mime-type-format reports.
+func mediaType(item check.M) string {
+	text, _ := item["mimeType"].(string)
+	if !mediaTypePattern.MatchString(text) {
+		return ""
+	}
+	name, _, _ := strings.Cut(text, ";")
+	return strings.ToLower(strings.TrimSpace(name))
 }
 
 // readResult is a listed resource with the reply to resources/read.
@@ -169,13 +242,17 @@ func finalReadResults(t *check.T, w check.Wire) check.Messages {
 	})
 }
 
-// expectSize requires a blob to have the listed size, unless the size has changed since.
-func expectSize(t *check.T, r readResult, blob string) {
-	size, listed := r.resource["size"].(json.Number)
-	raw, err := base64.StdEncoding.DecodeString(blob)
-	if !listed || err != nil || numberIn(size) == float64(len(raw)) {
-		return
+// requireOnlyContent returns the content of a resource. It ends the check where there is not exactly one with its URI.
+func (r readResult) requireOnlyContent(t *check.T) check.M {
+	all := protocol.ObjectsIn(r.reply.Result()["contents"])
+	if len(all) != 1 || all[0]["uri"] != r.uri {
+		t.Skip(check.NotObserved, "no resource was read that has one content of its own URI")
 	}
+	return all[0]
+}
+
+// requireSameSize ends the check if the listed size of a resource has changed since.
+func requireSameSize(t *check.T, r readResult, size json.Number) {
 	var now any
 	check.FollowPages(t, t.Session(), listMethod, "resources", func(result check.M) {
 		for _, resource := range protocol.ObjectsIn(result["resources"]) {
@@ -187,8 +264,6 @@ func expectSize(t *check.T, r readResult, blob string) {
 	if now != any(size) {
 		t.NoVerdict(check.Undecided, "its size changes: %s, then %s", size, check.Show(now))
 	}
-	t.ExpectShould(json.Number(strconv.Itoa(len(raw)))).To(check.BeOneOf(size),
-		"the number of bytes, as the list has it")
 }
 
 // numberIn returns a JSON number; 0 if the value is not one.
