@@ -68,7 +68,7 @@ func TestResultTypesOfExtensions(t *testing.T) {
 	}
 }
 
-// TestMessagesOfTasks follows specification/draft/tasks.md of ext-tasks.
+// TestMessagesOfTasks follows specification/2026-07-28/tasks.md of ext-tasks.
 func TestMessagesOfTasks(t *testing.T) {
 	const seed = `"taskId":"a","createdAt":"2026-07-28T10:30:00Z","lastUpdatedAt":"2026-07-28T10:40:00Z","ttlMs":60000`
 	tests := []struct {

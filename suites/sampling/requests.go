@@ -26,4 +26,20 @@ var requestChecks = check.Suite{
 						check.Show(context)))
 			})
 		}),
+
+	"sampling/include-context-deprecated": check.WatchWithSetup(client.CollectServerRequests,
+		func(t *check.T, w check.Wire) {
+			eachRequest(t, w, "request came for a client with sampling.context", declaresContext,
+				func(t *check.T, q client.ServerRequest) {
+					context := q.Params["includeContext"]
+					t.Expect(context != "thisServer" && context != "allServers").To(
+						check.BeTrue("no includeContext, or none", "%s", check.Show(context)))
+				})
+		}),
+}
+
+// declaresContext selects requests to clients that include the context of servers.
+func declaresContext(q client.ServerRequest) bool {
+	sampling, _ := q.ClientCapabilities()["sampling"].(check.M)
+	return check.HasMember(sampling, "context")
 }

@@ -1,8 +1,10 @@
 package sampling
 
 import (
+	"errors"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -46,6 +48,51 @@ var toolChecks = check.Suite{
 					To(check.BeEmptyList[any]("a use of a tool for each result, in the message before it"))
 			})
 	}),
+
+	"sampling/tool-result-structured-conforms": check.WatchWithSetup(callWithOtherResponses,
+		func(t *check.T, w check.Wire) {
+			has := func(q client.ServerRequest) bool { return len(structuredResults(q)) > 0 }
+			eachRequest(t, w, "request with the structuredContent of a tool with outputSchema came", has,
+				func(t *check.T, q client.ServerRequest) {
+					for _, r := range structuredResults(q) {
+						schema, err := schemas.Compile(r.outputSchema, t.Revision)
+						if err != nil {
+							t.NoVerdict(check.Undecided, "the outputSchema cannot be used: %v", err)
+						}
+						err = schema.Validate(r.value)
+						if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
+							t.NoVerdict(check.Limit, "%v", err)
+						}
+						t.Expect(err == nil).To(check.BeTrue("structuredContent that satisfies the outputSchema", "%v",
+							err))
+					}
+				})
+		}),
+}
+
+// structuredResult is the structuredContent of a tool result whose tool has an outputSchema.
+type structuredResult struct{ outputSchema, value any }
+
+// structuredResults are the structured results in the messages of a request, of tools that it offers. Results that are
+// errors are left out.
+func structuredResults(q client.ServerRequest) (all []structuredResult) {
+	byName, byUse := map[string]any{}, map[string]any{} // the schemas, by the name of the tool and by the id of its use
+	for _, tool := range protocol.ObjectsIn(q.Params["tools"]) {
+		byName[check.Show(tool["name"])] = tool["outputSchema"]
+	}
+	for _, message := range protocol.ObjectsIn(q.Params["messages"]) {
+		blocks := contentBlocks(message["content"])
+		for _, use := range blocksOfType(blocks, "tool_use") {
+			byUse[check.Show(use["id"])] = byName[check.Show(use["name"])]
+		}
+		for _, result := range blocksOfType(blocks, "tool_result") {
+			schema := byUse[check.Show(result["toolUseId"])]
+			if schema != nil && check.HasMember(result, "structuredContent") && result["isError"] != true {
+				all = append(all, structuredResult{schema, result["structuredContent"]})
+			}
+		}
+	}
+	return all
 }
 
 // unmatchedToolUses returns the ids of tool uses without a result in the next message, and those of results without a

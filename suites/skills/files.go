@@ -116,6 +116,16 @@ var fileChecks = check.Suite{
 		})
 	}),
 
+	"skills/meta-prefix": check.Probe(func(t *check.T) {
+		eachFile(t, isSkillFile, func(t *check.T, r fileRead) {
+			own, other := r.fieldKeys(t)
+			t.Expect(other).To(check.BeEmptyList[string]("fields of the frontmatter with the prefix " + metaPrefix))
+			if len(own) == 0 {
+				t.Skip(check.NotObserved, "no _meta has a field of the frontmatter")
+			}
+		})
+	}),
+
 	"skills/unserved-file-refused": check.Probe(func(t *check.T) {
 		s := allSkills(t)[0]
 		r := invalid.RequestInvalid(t, t.Session(), "resources/read",
@@ -125,6 +135,32 @@ var fileChecks = check.Suite{
 		}
 		t.Expect(r).To(check.BeError(errcode.InvalidParams))
 	}),
+}
+
+// metaPrefix is the prefix of keys of _meta that expose fields of the frontmatter.
+const metaPrefix = "io.modelcontextprotocol.skills/"
+
+// fieldKeys returns the keys in the _meta of a SKILL.md, as it is listed and as it is read, that are named after fields
+// of its frontmatter: those with the prefix of the extension, and others.
+func (r fileRead) fieldKeys(t *check.T) (own, other []string) {
+	metas := []check.M{protocol.MetaOf(r.content)}
+	for _, resource := range t.Server.Resources {
+		if resource["uri"] == r.uri {
+			metas = append(metas, protocol.MetaOf(resource))
+		}
+	}
+	for _, meta := range metas {
+		for key := range meta {
+			switch name := key[strings.LastIndex(key, "/")+1:]; {
+			case !check.HasMember(r.skill.frontmatter(), name):
+			case key == metaPrefix+name:
+				own = append(own, key)
+			default:
+				other = append(other, key)
+			}
+		}
+	}
+	return own, protocol.Sorted(other)
 }
 
 // listedFile is a SKILL.md in resources/list.

@@ -54,8 +54,8 @@ func AllCapabilities(revision string) check.M {
 
 // AllModernCapabilities are the capabilities of a client that answers every kind of input request of a modern revision.
 var AllModernCapabilities = check.M{
-	"elicitation": check.M{"form": check.M{}, "url": check.M{}}, "sampling": check.M{"tools": check.M{}},
-	"roots": check.M{},
+	"elicitation": check.M{"form": check.M{}, "url": check.M{}},
+	"sampling":    check.M{"tools": check.M{}, "context": check.M{}}, "roots": check.M{},
 }
 
 // TaskCapabilities are AllCapabilities of a client that also runs its sampling and elicitation as tasks. Its sampling
