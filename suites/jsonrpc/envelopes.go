@@ -1,10 +1,13 @@
 package jsonrpc
 
 import (
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
 // envelopeChecks are the checks of the members of every message.
@@ -25,6 +28,17 @@ var envelopeChecks = check.Suite{
 		one := func(m check.Message) bool { return !m.HasError }
 		t.Judge(w.Results().Filter("success response", one), func(t *check.T, m check.Message) {
 			t.Expect(m.JSON()["result"]).To(check.BeObject())
+		})
+	}),
+
+	"jsonrpc/duplicate-members": check.Watch(func(t *check.T, w check.Wire) {
+		whole := func(m check.Message) bool { return !m.TooDeep }
+		t.Judge(w.Messages().Filter("message", whole), func(t *check.T, m check.Message) {
+			again := slices.DeleteFunc(protocol.RepeatedNames(m.Raw.Bytes()), func(path string) bool {
+				key, is := strings.CutPrefix(path, "/result/inputRequests/")
+				return is && !strings.Contains(key, "/") // mrtr/input-keys-unique judges it
+			})
+			t.Expect(again).To(check.BeEmptyList[string]("each name once in an object"))
 		})
 	}),
 

@@ -1,8 +1,6 @@
 package mrtr
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -45,13 +43,19 @@ var resultChecks = check.Suite{
 			return protocol.ResultOf(m)["inputRequests"] != nil
 		})
 		t.Judge(requesting, func(t *check.T, m check.Message) {
-			t.Expect(repeatedKeys(m)).To(check.BeEmptyList[string]("each key of inputRequests once"))
 			broken := protocol.Violations(t, "mrtr/input-request-methods", "InputRequiredResult", protocol.ResultOf(m))
 			t.Expect(broken).To(check.BeEmptyList[string]("requests of the three kinds, as their schemas have them"))
 			for _, request := range protocol.ResultOf(m)["inputRequests"].(check.M) {
 				t.ExpectAdvice(check.Member(request.(check.M), "id")).To(check.BeOneOf(check.Absent{}),
 					"id of a request in a result")
 			}
+		})
+	}),
+
+	"mrtr/input-keys-unique": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+		requesting := inputRequiredResults(t, w).Filter("result with inputRequests", hasInputRequests)
+		t.Judge(requesting, func(t *check.T, m check.Message) {
+			t.Expect(repeatedKeys(m)).To(check.BeEmptyList[string]("each key of inputRequests once"))
 		})
 	}),
 
@@ -93,23 +97,10 @@ func hasInputRequiredText(m check.Message) bool {
 
 // repeatedKeys returns the keys that the inputRequests of a result has more than once, as it was written.
 func repeatedKeys(m check.Message) (again []string) {
-	result := driver.Members(m.Raw.Bytes())["result"]
-	requests := driver.Members(result)["inputRequests"]
-	decoder, seen := json.NewDecoder(bytes.NewReader(requests)), map[string]bool{}
-	if _, err := decoder.Token(); err != nil {
-		return nil
-	}
-	for decoder.More() {
-		key, err := decoder.Token()
-		name, isString := key.(string)
-		var value json.RawMessage
-		if err != nil || !isString || decoder.Decode(&value) != nil {
-			return again
+	for _, path := range protocol.RepeatedNames(m.Raw.Bytes()) {
+		if key, is := strings.CutPrefix(path, "/result/inputRequests/"); is && !strings.Contains(key, "/") {
+			again = append(again, key)
 		}
-		if seen[name] {
-			again = append(again, name)
-		}
-		seen[name] = true
 	}
 	return again
 }
