@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
@@ -44,6 +45,20 @@ var Checks = check.Suite{
 			t.Skip(check.NotObserved, "no list was served in %s either: %s", t.Revision, check.Got(r))
 		}
 		t.Fail(t.Revision+" in supportedVersions, since "+list+" is served in it", "%s", check.Show(versions))
+	}),
+
+	"discover/lists-handshake-versions": check.Probe(func(t *check.T) {
+		versions, isList := requireResult(t)["supportedVersions"].([]any)
+		if !isList {
+			t.Yield("supportedVersions is not a list")
+		}
+		r := handshake.InitializeReply(t)
+		served, _ := r.Result()["protocolVersion"].(string)
+		if !slices.Contains(catalogue.LegacyRevisions, served) {
+			t.Skip(check.NotApplicable, "the server supports no revision with a handshake")
+		}
+		t.DecidedBy(r).Expect(slices.Contains(versions, any(served))).To(check.BeTrue(
+			served+" in supportedVersions, since initialize negotiates it", "%s", check.Show(versions)))
 	}),
 
 	"discover/server-info-meta": check.Probe(func(t *check.T) {

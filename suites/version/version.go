@@ -127,6 +127,10 @@ var Checks = check.Suite{
 		}
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeError(), "initialize")
+		if status := statusOf(r); status != 0 && status != http.StatusUnauthorized && status != http.StatusForbidden {
+			t.DecidedBy(r).ExpectShould(status).To(check.BeOneOf(http.StatusBadRequest, http.StatusNotFound),
+				"the status of the refusal")
+		}
 	}).WhenConnectRefused(),
 
 	"version/initialize-error-names-versions": check.Probe(func(t *check.T) {
@@ -140,6 +144,14 @@ var Checks = check.Suite{
 		t.Expect(slices.ContainsFunc(versions, names)).To(check.BeTrue("the name of a supported version in the error",
 			"%s", driver.Brief(errorBytes(r))))
 	}),
+}
+
+// statusOf returns the HTTP status of a reply; 0 over stdio, and where an intermediary has sent it.
+func statusOf(r driver.Reply) int {
+	if r.Frame == nil || r.Frame.RoundTrip == nil || r.Frame.RoundTrip.Response().IsFromIntermediary() {
+		return 0
+	}
+	return r.Frame.RoundTrip.Response().StatusCode
 }
 
 // unsupportedVersions are versions that no server supports. If two of them are answered alike, only the check of the
