@@ -11,8 +11,8 @@ import (
 )
 
 // setHeaders repeats parts of the message in headers, for intermediaries that do not read bodies: its revision, its
-// method, its name or URI, and the arguments that a tool's schema names. A body that is not a message gets the headers
-// of the no-op request, so that its headers are valid.
+// method, its name or URI, and the arguments that a tool's schema names. A body that is not a message, or names no
+// method, gets the headers of the no-op request, so that its headers are valid.
 func (e Modern) setHeaders(h *HTTP, header http.Header, message *Frame) {
 	params, _ := message.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
@@ -22,7 +22,7 @@ func (e Modern) setHeaders(h *HTTP, header http.Header, message *Frame) {
 	}
 	setField(header, revisionHeader, revision)
 	method := message.Method
-	if message.Kind != Object && message.Raw.Len() > 0 {
+	if method == "" && !message.IsResponse() && message.Raw.Len() > 0 {
 		method, _ = e.noOp()
 	}
 	setField(header, "Mcp-Method", method)

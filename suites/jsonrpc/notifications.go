@@ -58,12 +58,17 @@ var notificationChecks = check.Suite{
 	}),
 
 	"jsonrpc/notification-method-with-id": check.Probe(func(t *check.T) {
-		r := invalid.ReplyToMalformed(invalid.SendMalformed(t, invalid.NotificationWithID),
-			invalid.IDInLine(invalid.NotificationWithID))
+		line := invalid.InitializedWithID
+		if t.IsModern() {
+			line = invalid.CancellationWithID // clients send no other one in these revisions
+		}
+		p := invalid.SendMalformed(t, line)
+		id := invalid.IDInLine(p.Line)
+		r := invalid.ReplyToMalformed(p, id)
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeAnswered())
 		requireRepeatedIDs(t)
-		t.Expect(r.Frame).To(invalid.HaveID(invalid.IDInLine(invalid.NotificationWithID)))
+		t.Expect(r.Frame).To(invalid.HaveID(id))
 		t.ExpectAdvice(r).To(check.BeError())
 	}),
 

@@ -25,7 +25,7 @@ var MalformedLines = map[string]string{
 	"params that are a string":  `{"jsonrpc":"2.0","id":70031,"method":$method,"params":"x"}`,
 	"params that are an array":  `{"jsonrpc":"2.0","id":70032,"method":$method,"params":[1]}`,
 	"a request with id null":    `{"jsonrpc":"2.0","id":null,$harmless}`,
-	"member names in capitals":  `{"jsonrpc":"2.0","ID":70025,"METHOD":$method}`,
+	"member names in capitals":  `{"jsonrpc":"2.0","ID":70025,"METHOD":$method,` + paramsWithMeta + `}`,
 	EmptyArray:                  `[]`,
 	MixedArray:                  `[1,{"jsonrpc":"2.0","id":70061,$harmless}]`,
 	NumbersArray:                `[1,2,3]`,
@@ -45,8 +45,13 @@ const (
 // Well-formed messages that no conforming client sends, for ExpandLine.
 const (
 	RequestWithoutID   = `{"jsonrpc":"2.0",$harmless}`
-	NotificationWithID = `{"jsonrpc":"2.0","id":70011,"method":"notifications/initialized"}`
+	InitializedWithID  = `{"jsonrpc":"2.0","id":70011,"method":"notifications/initialized"}`
+	CancellationWithID = `{"jsonrpc":"2.0","id":70011,"method":"notifications/cancelled",` +
+		`"params":{"requestId":70012,"_meta":{$meta"com.example/mcpcheck":1}}}`
 )
+
+// paramsWithMeta are the params of a request that has nothing but the _meta of the session.
+const paramsWithMeta = `"params":{"_meta":{$meta"com.example/mcpcheck":1}}`
 
 // MalformedReply is the reply to a malformed line.
 type MalformedReply struct {
