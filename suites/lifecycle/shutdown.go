@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -37,6 +38,10 @@ var shutdownChecks = check.Suite{
 	}),
 
 	"lifecycle/in-flight-request-at-eof": check.ProcessProbe(func(t *check.T) {
+		if t.IsModern() {
+			expectAnswersAtEOF(t)
+			return
+		}
 		o := handshake.RunScenario(t, handshake.Scenario{CloseStdin: true})
 		if silence := new(driver.TimeoutError); errors.As(o.ConnectReply.Err, &silence) {
 			t.NoVerdict(check.Undecided, "%v", silence) // the server is slow and still working
@@ -68,6 +73,23 @@ var shutdownChecks = check.Suite{
 				"requests without an answer")
 		})
 	}),
+}
+
+// expectAnswersAtEOF closes the stdin of a new process right after its first two requests, and requires a response to
+// each.
+func expectAnswersAtEOF(t *check.T) {
+	s := t.Session(check.Process)
+	s.MarkInvalidInputFromStart() // checks of ordinary sessions must not judge what is left unanswered here
+	method, params := protocol.OrdinaryRequest(t, s)
+	sent := []driver.Pending{s.Request(s.NoOp()), s.Request(method, params)}
+	s.Stdio().CloseStdin()
+	for _, p := range sent {
+		r := s.AwaitFirst(p)
+		if silence := new(driver.TimeoutError); errors.As(r.Err, &silence) {
+			t.NoVerdict(check.Undecided, "%v", silence) // the server is slow and still working
+		}
+		t.Expect(r).To(check.BeAnswered(), "%s, sent before stdin was closed", r.Method)
+	}
 }
 
 // serverExit is the exit of a server in a session that the client had not ended.
