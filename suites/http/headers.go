@@ -50,7 +50,7 @@ var headerChecks = check.Suite{
 		x := roundtrip.PostConnect(t, t.Session(check.Process), roundtrip.Header("Content-Type", "text/plain"))
 		r := x.AwaitReply()
 		roundtrip.RequireHTTPResponse(t, x.Response())
-		t.Expect(r).To(check.Satisfy("initialize as text/plain refused",
+		t.Expect(r).To(check.Satisfy(r.Method+" as text/plain refused",
 			func(r driver.Reply) bool { return r.Result() == nil }))
 	}),
 
@@ -190,8 +190,8 @@ func compareHeaders(t *check.T, usual http.Header, forms []headerVariant) {
 // compareRequest is compareHeaders with another request. The requests are sent one after the other, since a server may
 // refuse a second one at a time.
 func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerVariant) {
-	s := t.Session()
-	asUsual := roundtrip.PostRequest(s, request).AwaitReply()
+	s, usual := t.Session(), request
+	asUsual := roundtrip.PostRequest(s, usual).AwaitReply()
 	if asUsual.Err != nil {
 		t.Retry(check.Silent, "the request has no answer in its usual form either: %v", asUsual.Err)
 	}
@@ -203,8 +203,11 @@ func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerV
 		r := x.AwaitReply()
 		others = append(others, roundtrip.NewNamedRoundTrip(s, f.Name, x))
 		if r.Err != nil {
-			break // one that has no answer is enough
-		} // a single unanswered request is enough
+			break // a single unanswered request is enough
+		}
+		if roundtrip.IsNotFound(x.Response()) && roundtrip.IsNotFound(roundtrip.PostRequest(s, usual).AwaitHeaders()) {
+			t.Retry(check.Died, "the server has ended the session: %s", check.Got(r))
+		}
 	}
 	roundtrip.EachNamedRoundTrip(t, others, func(t *check.T, other roundtrip.NamedRoundTrip) {
 		r := other.AwaitReply()

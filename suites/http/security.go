@@ -86,7 +86,7 @@ var securityChecks = check.Suite{
 	"http/origin-own-accepted": check.Probe(func(t *check.T) {
 		skipUnlessLoopback(t)
 		k := requireProbe(t, func(v originProbes) originProbe { return v.Own })
-		k.expect(t, check.Satisfy("initialize served, as without Origin", originProbe.isServed))
+		k.expect(t, check.Satisfy(t.Server.ConnectMethod()+" served, as without Origin", originProbe.isServed))
 	}),
 
 	"http/origin-null-rejected": check.Probe(func(t *check.T) {
