@@ -139,12 +139,16 @@ var publishedSchemas = []struct {
 			`required /count {}: there are no arguments: count, mode are missing`,
 			`type /count {"count":{"mcpcheck":true},"mode":"Fast"}: count is an object, not a whole number`,
 			`minimum /count {"count":-1,"mode":"Fast"}: count is -1, below the minimum 0`,
+			`oneOf /mode {"count":1,"mode":"mcpcheck-not-in-union"}: mode matches none, or several, of oneOf`,
 		}},
 	{"discriminated union", `{"type":"object","properties":{"shape":{"oneOf":[
 			{"type":"object","properties":{"kind":{"const":"circle"},"r":{"type":"number","exclusiveMinimum":0}},
 				"required":["kind","r"]},
 			{"type":"object","properties":{"kind":{"const":"square"},"a":{"type":"number"}},"required":["kind","a"]}]}},
-		"required":["shape"]}`, `{"shape":{"kind":"circle","r":1}}`, []string{`required /shape {}: shape is missing`}},
+		"required":["shape"]}`, `{"shape":{"kind":"circle","r":1}}`, []string{
+		`required /shape {}: shape is missing`,
+		`oneOf /shape {"shape":{"r":1}}: shape matches none, or several, of oneOf`,
+	}},
 	{"const at the root", `{"type":"object","properties":{
 			"action":{"const":"list"},"confirm":{"type":"boolean","const":true},"v":{"const":null}},
 		"required":["action","confirm","v"]}`, `{"action":"list","confirm":true,"v":null}`, []string{
@@ -191,7 +195,10 @@ var publishedSchemas = []struct {
 				"required":["and"]},
 			{"type":"object","properties":{"not":{"$ref":"#/$defs/Expr"}},"required":["not"]},
 			{"type":"object","properties":{"field":{"type":"string"}},"required":["field"]}]}}}`,
-		`{"filter":{"field":"mcpcheck"}}`, []string{`required /filter {}: filter is missing`}},
+		`{"filter":{"field":"mcpcheck"}}`, []string{
+			`required /filter {}: filter is missing`,
+			`anyOf /filter {"filter":{}}: filter matches none of anyOf`,
+		}},
 	{"endless", `{"type":"object","properties":{"n":{"$ref":"#"}},"required":["n"]}`,
 		`/properties/n: values would be nested without end`, nil},
 	{"impossible", `{"type":"object","properties":{"n":{"type":"integer","minimum":2,"maximum":1}},"required":["n"]}`,
@@ -440,6 +447,27 @@ func TestBrokenKeywords(t *testing.T) {
 		{`{"anyOf":[{"type":"string"}]}`, "type", ``},
 		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, "required", `{}`},
 		{`{"type":"object","additionalProperties":false}`, "additionalProperties", ``},
+		{`{"anyOf":[{"type":"integer"},{"type":"boolean"}]}`, "anyOf", `{"x":"mcpcheck-not-in-union"}`},
+		{`{"anyOf":[{"type":"string"},{"type":"number"}]}`, "anyOf", `{"x":{"mcpcheck":true}}`},
+		{`{"anyOf":[{"type":"string"},{"type":"object"}]}`, "anyOf", `{"x":[[]]}`},
+		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, "anyOf", ``},
+		{`{"anyOf":[{},{"type":"null"},{"type":"string"}]}`, "anyOf", ``},
+		{`{"type":"string","oneOf":[{"const":"a"},{"const":"b"}]}`, "oneOf", `{"x":"mcpcheck-not-in-union"}`},
+		{`{"type":"integer","oneOf":[{"const":1},{"const":2}]}`, "oneOf", `{"x":3}`},
+		{`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},
+			"oneOf":[{"required":["a"]},{"required":["b"]}]}`, "oneOf", `{"x":{}}`},
+		{`{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"string"}},
+			"oneOf":[{"required":["a"]},{"required":["b"]}]}`, "oneOf", `{"x":{"a":"mcpcheck","b":"mcpcheck"}}`},
+		{`{"type":"string","not":{"const":"x"}}`, "not", `{"x":"x"}`},
+		{`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},
+			"not":{"required":["a","b"]}}`, "not", `{"x":{"a":"mcpcheck","b":"mcpcheck"}}`},
+		{`{"type":"object","required":["a"],"properties":{"a":{"const":"x"},"b":{"type":"string"}},
+			"if":{"properties":{"a":{"const":"x"}}},"then":{"required":["b"]}}`, "if", `{"x":{"a":"x"}}`},
+		{`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},
+			"dependentRequired":{"a":["b"]}}`, "dependentRequired", `{"x":{"a":"mcpcheck"}}`},
+		{`{"type":"array","items":{"type":"integer"},"minItems":1,"uniqueItems":true}`, "uniqueItems", `{"x":[1,1]}`},
+		{`{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2,"uniqueItems":true}`, "uniqueItems",
+			`{"x":[1,1]}`},
 	}
 	for _, test := range tests {
 		s := mustCompile(t, requiredProperty(test.property))
@@ -477,12 +505,13 @@ func randomSchema(r *rand.Rand, depth int) map[string]any {
 		func() { s["enum"] = []any{"a", 1.0, nil, map[string]any{"b": true}} },
 		func() { s["const"] = r.IntN(5) },
 		func() { s["anyOf"] = []any{randomSchema(r, depth-1), randomSchema(r, depth-1)} },
-		func() { s["oneOf"] = []any{map[string]any{"type": "null"}, map[string]any{"type": "string"}} },
+		func() { s["oneOf"] = []any{map[string]any{"type": "integer"}, map[string]any{"type": "string"}} },
 		func() { s["$ref"] = "#/$defs/node" },
 		func() { s["type"] = "string"; s["not"] = map[string]any{"const": "mcpcheck"} },
 		func() {
 			s["type"], s["items"] = "array", randomSchema(r, depth-1)
 			s["minItems"], s["maxItems"] = r.IntN(3), 3+r.IntN(3)
+			s["uniqueItems"] = s["minItems"] == 1
 		},
 		func() { randomObject(r, s, depth) },
 		func() { randomObject(r, s, depth) },
@@ -504,13 +533,15 @@ func randomObject(r *rand.Rand, s map[string]any, depth int) {
 		}
 	}
 	s["type"], s["properties"], s["required"] = "object", properties, required
-	switch r.IntN(4) {
+	switch r.IntN(5) {
 	case 0:
 		s["additionalProperties"] = false
 	case 1:
 		s["minProperties"] = r.IntN(3)
 	case 2:
 		s["dependentRequired"] = map[string]any{"p0": []any{"p1"}}
+	case 3:
+		s["if"], s["then"] = map[string]any{"minProperties": 0}, map[string]any{"required": []any{"p0"}}
 	}
 }
 

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
@@ -30,9 +31,10 @@ type Counterexample struct {
 // Counterexamples makes arguments that a tool's input schema rejects in every dialect, each confirmed by s.Validate:
 // valid (from ValidArguments) with one change that violates one keyword. There is at most one for each of required,
 // type, enum, const, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern,
-// minItems, maxItems and additionalProperties, in this order. For required there is a second one without any arguments
-// if a required property has no default. What cannot be made is left out. Only keywords that apply in any case are
-// violated, not those below anyOf and the like. Top-level properties are preferred, required ones first.
+// minItems, maxItems, additionalProperties and CompositionKeywords, in this order. For required there is a second one
+// without any arguments if a required property has no default. What cannot be made is left out. Only keywords that
+// apply in any case are violated, not those below anyOf and the like. Top-level properties are preferred, required ones
+// first.
 //
 // The values are harmless: short, no paths or commands, strings that begin with "mcpcheck" if they may.
 func Counterexamples(s *Schema, valid map[string]any, seed int64) (list []Counterexample) {
@@ -92,6 +94,12 @@ var mutators = []mutator{
 	{"minItems", tooFewItems},
 	{"maxItems", tooManyItems},
 	{"additionalProperties", undeclaredProperty},
+	{"anyOf", breakComposition("anyOf")},
+	{"oneOf", breakComposition("oneOf")},
+	{"not", breakComposition("not")},
+	{"if", breakComposition("if")},
+	{"dependentRequired", breakComposition("dependentRequired")},
+	{"uniqueItems", breakComposition("uniqueItems")},
 }
 
 // mutationSite is a place in the arguments that may be changed.
@@ -200,8 +208,10 @@ func (m *valueMaker) changed(
 	if !breaks {
 		return Counterexample{}, false
 	}
-	return Counterexample{Keyword: keyword, Path: jsonPointer(path), Arguments: arguments,
-		Reason: strings.Join(path, ".") + " " + change.reason, ReplacesArray: change.replacesArray}, alone
+	return Counterexample{
+		Keyword: keyword, Path: jsonPointer(path), Arguments: arguments, ReplacesArray: change.replacesArray,
+		Reason: cmp.Or(strings.Join(path, "."), "the object") + " " + change.reason,
+	}, alone
 }
 
 // breaks reports whether arguments violate a keyword at a place, and whether that is their only violation.
@@ -209,6 +219,9 @@ func (m *valueMaker) breaks(arguments map[string]any, keyword string, path []str
 	invalid, err := m.schema.check(m.schema.root, arguments)
 	if err != nil || invalid == nil || m.schema.older != nil && !m.schema.older.rejects(arguments) {
 		return false, false
+	}
+	if slices.Contains(CompositionKeywords, keyword) {
+		return true, true // breakComposition has made sure
 	}
 	found := toolTranslator.keywordErrors(invalid)
 	for _, b := range found {
@@ -219,7 +232,7 @@ func (m *valueMaker) breaks(arguments map[string]any, keyword string, path []str
 	return false, false
 }
 
-// withChange is a copy of the valid arguments with a change at the site; nil when nothing can be changed there.
+// withChange is a copy of the valid arguments with a change at the site; nil when they would be no object.
 func (t mutationSite) withChange(valid map[string]any, change mutation) map[string]any {
 	arguments, _ := deepCopy(valid).(map[string]any)
 	path := t.path
@@ -227,7 +240,8 @@ func (t mutationSite) withChange(valid map[string]any, change mutation) map[stri
 		path = append(slices.Clone(path), change.member)
 	}
 	if len(path) == 0 {
-		return nil
+		arguments, _ = change.value.(map[string]any)
+		return arguments
 	}
 	var at any = arguments
 	for _, token := range path[:len(path)-1] {

@@ -121,7 +121,7 @@ func TestArgumentsOfModernTools(t *testing.T) {
 		{`{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}},"required":["n"]}`,
 			`{"n":1}`, []string{"required", "type"}},
 		{`{"type":"object","oneOf":[{"properties":{"id":{"type":"string"}},"required":["id"]},
-			{"properties":{"name":{"type":"string"}},"required":["name"]}]}`, `{"id":"mcpcheck"}`, nil},
+			{"properties":{"name":{"type":"string"}},"required":["name"]}]}`, `{"id":"mcpcheck"}`, []string{"oneOf"}},
 		{`{"type":"object","additionalProperties":false}`, `{}`, []string{"additionalProperties"}},
 		{`{"type":"object","properties":{"a":{"$ref":"#/$defs/p"}},"required":["a"],"$defs":{"p":{"type":"object",
 			"properties":{"b":{"type":"boolean"}},"required":["b"]}}}`, `{"a":{"b":false}}`,

@@ -158,7 +158,8 @@ func fileReaders(t *check.T) (readers []*fileReader) {
 }
 
 // canReadInside reports whether the tool returns the content of the file in the root, and in modern revisions asks for
-// the roots before. It makes two attempts, since a server may take a while to learn of the roots. The file is written before each, since tools may change it.
+// the roots before. It makes two attempts, since a server may take a while to learn of the roots. The file is written
+// before each, since tools may change it.
 func (r *fileReader) canReadInside(t *check.T, c *rootsClient, p *testDirectory) bool {
 	for range 2 {
 		if writeFile(p.insideFile, p.insideText) == nil && r.returnsText(t, c, p.insideFile, p.insideText) {

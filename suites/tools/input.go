@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
@@ -22,6 +23,10 @@ var inputChecks = check.Suite{
 	"tools/inputs-validated-enum": check.Probe(func(t *check.T) { expectRefusal(t, "enum", "const") }),
 
 	"tools/inputs-validated-bounds": check.Probe(func(t *check.T) { expectRefusal(t, toolcall.BoundKeywords...) }),
+
+	"tools/inputs-validated-composition": check.Probe(func(t *check.T) {
+		expectRefusal(t, schemas.CompositionKeywords...)
+	}),
 
 	"tools/inputs-validated-additional": check.Probe(func(t *check.T) { expectRefusal(t, "additionalProperties") }),
 

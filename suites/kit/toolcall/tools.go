@@ -144,7 +144,8 @@ func furtherCounterexamples(t *check.T, tool check.Subject) []schemas.Counterexa
 
 // isOftenIgnored reports whether many servers accept arguments that violate the keyword, and execute the call.
 func isOftenIgnored(keyword string) bool {
-	return keyword == "additionalProperties" || slices.Contains(BoundKeywords, keyword)
+	return keyword == "additionalProperties" || slices.Contains(BoundKeywords, keyword) ||
+		slices.Contains(schemas.CompositionKeywords, keyword)
 }
 
 func allCounterexamples(t *check.T, tool check.Subject) ([]schemas.Counterexample, error) {
