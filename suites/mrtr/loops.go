@@ -47,6 +47,14 @@ var loopChecks = check.Suite{
 		})
 	}),
 
+	"mrtr/retry-other-process": check.Probe(func(t *check.T) {
+		all := requireContinuingLoops(t, "tool that asks for input was called", inputLoop.isToolCall)
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
+			first, given := x.start(t, t.Session())
+			t.Expect(x.retry(t, check.OtherConnection(t), first, given)).To(check.BeOneOf(x.usualOutcome(t)))
+		})
+	}),
+
 	"mrtr/abandon-safe": check.Probe(func(t *check.T) {
 		const times = 20
 		all := requireContinuingLoops(t, "tool that asks for input was called", inputLoop.isToolCall)

@@ -48,7 +48,14 @@ var listChecks = check.Suite{
 			"after other requests on the connection")
 	}),
 
-	"stateless/cursor-other-connection": check.Probe(func(t *check.T) {
+	"stateless/cursor-other-connection": cursorCheck("connection"),
+	"stateless/cursor-other-process":    cursorCheck("process"),
+}
+
+// cursorCheck is the check that a cursor brings the next page on another connection, which over stdio is another
+// process.
+func cursorCheck(place string) check.Check {
+	return check.Probe(func(t *check.T) {
 		for _, list := range protocol.ListMethods(t.Server.Capabilities) {
 			first := t.Send(t.Session(), list, nil)
 			cursor, paged := first.Result()["nextCursor"].(string)
@@ -56,25 +63,24 @@ var listChecks = check.Suite{
 				continue
 			}
 			next := func() driver.Reply { return t.Send(check.OtherConnection(t), list, check.M{"cursor": cursor}) }
-			page := func(
-				r driver.Reply) string {
+			page := func(r driver.Reply) string {
 				return string(text.CompactJSON(r.Result()[handshake.ListMember(list)]))
 			}
 			switch usual := t.Send(t.Session(), list, check.M{"cursor": cursor}); {
 			case usual.Result() == nil:
-				t.Skip(check.NotObserved, "the cursor is not taken on its own connection either: %s",
+				t.Skip(check.NotObserved, "the cursor is not taken where it was issued either: %s",
 					check.Got(usual))
 			case page(usual) == page(first):
-				t.Skip(check.NotObserved, "the cursor brings the first page again on its own connection, too")
+				t.Skip(check.NotObserved, "the cursor brings the first page again where it was issued, too")
 			}
 			r := next()
-			t.Expect(r).To(check.BeResult(), "%s with a cursor of another connection", list)
+			t.Expect(r).To(check.BeResult(), "%s with a cursor of another %s", list, place)
 			t.DecidedBy(r).Expect(page(r) != page(first)).To(check.BeTrue("the next page of "+list,
 				"the first one again"))
 			return
 		}
 		t.Skip(check.NotOffered, "no list has a second page")
-	}),
+	})
 }
 
 // requireServed ends the check if the lists of the other connection were not served.
