@@ -16,6 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -119,6 +120,18 @@ var Checks = check.Suite{
 		}
 	}),
 
+	"version/dual-era-modern-beside-session": check.ProcessProbe(func(t *check.T) {
+		list := protocol.RequireListMethod(t)
+		modern := t.Send(t.Session(), list, nil)
+		s := legacySession(t)
+		legacy := t.Send(s, list, nil)
+		if modern.Result() == nil || legacy.Result() == nil {
+			t.Retry(check.Undecided, "%s is not served in both eras: %s, %s", list, check.Got(modern), check.Got(legacy))
+		}
+		expectSameAgain(t, t.Session(), modern, "besides a session of "+s.NegotiatedRevision())
+		expectSameAgain(t, s, legacy, "in a session of "+s.NegotiatedRevision()+", after a request without a session")
+	}),
+
 	"version/initialize-rejected": check.Probe(func(t *check.T) {
 		r := handshake.InitializeReply(t)
 		version, _ := r.Result()["protocolVersion"].(string)
@@ -152,6 +165,35 @@ func statusOf(r driver.Reply) int {
 		return 0
 	}
 	return r.Frame.RoundTrip.Response().StatusCode
+}
+
+// legacySession is a session of the newest revision with a handshake, at the endpoint that is tested in another one. It
+// ends the check if the server has none.
+func legacySession(t *check.T) *driver.Session {
+	s := t.Session(check.Process)
+	s.MarkInvalidInputFromStart() // checks of the tested revision do not judge it
+	s.SetEra(driver.Legacy{})
+	r := s.Connect(driver.ConnectParams(catalogue.NewestLegacy))
+	switch {
+	case r.Err != nil:
+		t.Retry(check.Undecided, "%v", check.Explain(r.Err))
+	case !slices.Contains(catalogue.LegacyRevisions, s.NegotiatedRevision()):
+		t.Skip(check.NotOffered, "the server speaks no revision with a handshake: %s", check.Got(r))
+	}
+	s.FinishConnect()
+	return s
+}
+
+// expectSameAgain repeats a request. It requires a result that has a resultType if, and only if, that of before had one:
+// by that the revisions of both eras can be told apart.
+func expectSameAgain(t *check.T, s *driver.Session, before driver.Reply, where string) {
+	r := t.Send(s, before.Method, nil, check.AllowSilence)
+	if r.IsStatusOnly() && roundtrip.IsNotFound(r.Frame.RoundTrip.Response()) {
+		t.NoVerdict(check.Died, "the server has ended the session: %s", check.Got(r))
+	}
+	t.Expect(r).To(check.BeResult(), "%s %s", before.Method, where)
+	t.DecidedBy(r).Expect(check.HasMember(r.Result(), "resultType")).To(
+		check.BeOneOf(check.HasMember(before.Result(), "resultType")), "a resultType of %s %s", before.Method, where)
 }
 
 // unsupportedVersions are versions that no server supports. If two of them are answered alike, only the check of the
