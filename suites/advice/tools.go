@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // toolChecks are the checks of tools, one by one and together.
@@ -49,6 +50,21 @@ var toolChecks = check.Suite{
 			_, says := hintsOf(tool)[hint].(bool)
 			t.Expect(says).To(check.BeTrue("readOnlyHint, destructiveHint and openWorldHint", "no %s", hint))
 		}
+	}),
+
+	"advice/handle-lifetime-stated": check.Probe(func(t *check.T) {
+		handles := toolcall.Handles(t)
+		if len(handles) == 0 {
+			t.Skip(check.NotOffered, "no tool creates something that another one takes the id of, by their schemas")
+		}
+		check.Each(t, handles, func(h toolcall.Handle) check.Subject { return h.Creator },
+			func(t *check.T, h toolcall.Handle) {
+				if !isDescribed(h.Creator.Value) {
+					t.Yield("there is no description")
+				}
+				t.Expect(lifetimePattern.MatchString(toolTexts(h.Creator.Value, h.Name))).To(check.BeTrue(
+					"how long "+h.Name+" lasts, in the description", "nothing of it"+byPattern))
+			})
 	}),
 
 	"advice/tool-name-short": eachTool(func(t *check.T, tool check.M) {
@@ -163,4 +179,17 @@ func shortList(names []string) string {
 		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
+}
+
+// lifetimePattern matches texts that say how long something is kept.
+var lifetimePattern = regexp.MustCompile(`(?i)expir|lifetime|time to live|\bttl\b|\bvalid\b|\buntil\b|\bafter\b|` +
+	`inactiv|\bidle\b|\bkept\b|\bkeeps?\b|retain|retention|persist|permanent|forever|\bnever\b|` +
+	`\b(second|minute|hour|day|week|month)s?\b|\b(restart|session|shutdown)s?\b`)
+
+// toolTexts returns the description of a tool, and that of a member of its results.
+func toolTexts(tool check.M, member string) string {
+	schema, _ := tool["outputSchema"].(check.M)
+	properties, _ := schema["properties"].(check.M)
+	property, _ := properties[member].(check.M)
+	return textIn(tool, "description") + "\n" + textIn(property, "description")
 }

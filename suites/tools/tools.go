@@ -11,4 +11,4 @@ import (
 
 // Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(listChecks, definitionChecks, headerChecks, unknownToolChecks, callChecks, inputChecks,
-	contentChecks)
+	handleChecks, contentChecks)

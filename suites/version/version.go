@@ -126,7 +126,8 @@ var Checks = check.Suite{
 		s := legacySession(t)
 		legacy := t.Send(s, list, nil)
 		if modern.Result() == nil || legacy.Result() == nil {
-			t.Retry(check.Undecided, "%s is not served in both eras: %s, %s", list, check.Got(modern), check.Got(legacy))
+			t.Retry(check.Undecided, "%s is not served in both eras: %s, %s", list, check.Got(modern),
+				check.Got(legacy))
 		}
 		expectSameAgain(t, t.Session(), modern, "besides a session of "+s.NegotiatedRevision())
 		expectSameAgain(t, s, legacy, "in a session of "+s.NegotiatedRevision()+", after a request without a session")
@@ -184,8 +185,8 @@ func legacySession(t *check.T) *driver.Session {
 	return s
 }
 
-// expectSameAgain repeats a request. It requires a result that has a resultType if, and only if, that of before had one:
-// by that the revisions of both eras can be told apart.
+// expectSameAgain repeats a request. It requires a result that has a resultType if, and only if, that of before had
+// one: by this, the eras can be told apart.
 func expectSameAgain(t *check.T, s *driver.Session, before driver.Reply, where string) {
 	r := t.Send(s, before.Method, nil, check.AllowSilence)
 	if r.IsStatusOnly() && roundtrip.IsNotFound(r.Frame.RoundTrip.Response()) {
