@@ -3,7 +3,6 @@ package advice
 import (
 	"bytes"
 	"encoding/base64"
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -66,31 +65,6 @@ var errorChecks = check.Suite{
 				tells := bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded))
 				t.Expect(!tells).To(check.BeTrue("no credentials", "one that the server was given"))
 			}
-		})
-	}),
-
-	"advice/error-without-structured-content": check.Probe(func(t *check.T) {
-		valid, invalid := toolcall.ValidCalls(t), toolcall.InvalidCalls(t)
-		failed := slices.DeleteFunc(slices.Concat(valid.List, invalid.List), func(c toolcall.ToolCall) bool {
-			return c.Reply.Result()["isError"] != true
-		})
-		toolcall.RequireObserved(t, len(failed), "tool has failed", slices.Concat(valid.Uncalled, invalid.Uncalled),
-			toolcall.AnyTool)
-		toolcall.EachToolCall(t, failed, func(t *check.T, c toolcall.ToolCall) {
-			result := c.Reply.Result()
-			if !check.HasMember(result, "structuredContent") {
-				return
-			}
-			schema, err := schemas.Compile(c.Tool.Value["outputSchema"], t.Revision)
-			if err != nil {
-				return // no schema to conform to, or tools/output-schema-valid reports it
-			}
-			err = schema.Validate(result["structuredContent"])
-			if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-				t.NoVerdict(check.Limit, "%v", err)
-			}
-			t.Expect(err == nil).To(check.BeTrue("no structuredContent beside isError, or one by outputSchema", "%v",
-				err))
 		})
 	}),
 }

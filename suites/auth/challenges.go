@@ -15,13 +15,9 @@ import (
 // challengeChecks are the checks of the challenges and errors in refusals.
 var challengeChecks = check.Suite{
 	"auth/www-authenticate-present": check.WatchWithSetup(
-		func(t *check.T) { invalidTokens(t); resourceMetadataOf(t) },
+		func(t *check.T) { invalidTokens(t) },
 		func(t *check.T, w check.Wire) {
 			eachRefusal(t, w, func(t *check.T, a driver.HTTPResponse) {
-				if len(a.Header.Values("Www-Authenticate")) == 0 && t.Revision >= "2025-11-25" &&
-					resourceMetadataOf(t).Found != nil {
-					t.ExpectShould(a).To(check.Satisfy("a WWW-Authenticate header", hasChallenge))
-				}
 				t.Expect(a).To(check.Satisfy("a WWW-Authenticate header", hasChallenge))
 				t.ExpectShould(tokenChallengeOf(a).Scheme != "").To(check.BeTrue("a challenge for Bearer", "%s",
 					challengeLine(a)))

@@ -81,12 +81,11 @@ var metadataChecks = check.Suite{
 		}
 		t = t.DecidedBy(d)
 		path, mine := strings.TrimSuffix(resource.Path, "/"), strings.TrimSuffix(own.Path, "/")
-		t.Expect(here && (mine == path || strings.HasPrefix(mine, path+"/"))).To(check.BeTrue("the URL of the server",
-			"resource %s", text))
-		atRoot := path == "" && parseURL(d.URL).Path == resourceMetadataPath && resourceMetadataOf(t).HintURL == ""
-		t.ExpectShould(mine == path || atRoot).To(check.BeTrue("the URL of the server",
-			"resource %s, which is above it",
-			text))
+		// The document of a resource above is at the well-known path of that resource.
+		isAbove := strings.HasPrefix(mine, path+"/") && parseURL(d.URL).Path == resourceMetadataPath+path
+		t.Expect(here && (mine == path || isAbove)).To(check.BeTrue("the URL of the server", "resource %s", text))
+		t.ExpectShould(mine == path || resourceMetadataOf(t).HintURL == "").To(check.BeTrue("the URL of the server",
+			"resource %s, which is above it", text))
 	}),
 
 	"auth/resource-no-trailing-slash": check.Probe(func(t *check.T) {

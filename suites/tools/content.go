@@ -111,6 +111,27 @@ var contentChecks = check.Suite{
 		})
 	}),
 
+	"tools/error-structured-content-conforms": check.Probe(func(t *check.T) {
+		valid, invalid := toolcall.ValidCalls(t), toolcall.InvalidCalls(t)
+		failed := slices.DeleteFunc(slices.Concat(valid.List, invalid.List), func(c toolcall.ToolCall) bool {
+			return !isError(c.Reply.Result())
+		})
+		toolcall.RequireObserved(t, len(failed), "tool has failed", slices.Concat(valid.Uncalled, invalid.Uncalled),
+			toolcall.AnyTool)
+		toolcall.EachToolCall(t, failed, func(t *check.T, c toolcall.ToolCall) {
+			schema, result := outputSchemaOf(c.Tool.Value), c.Reply.Result()
+			if schema == nil || !isStructured(result) {
+				return
+			}
+			if _, object := result["structuredContent"].(check.M); !object && !t.IsModern() {
+				t.Yield("structuredContent is not an object")
+			}
+			err := validateOutput(t, schema, result["structuredContent"])
+			t.Expect(err == nil).To(check.BeTrue("no structuredContent beside isError, or one by outputSchema", "%v",
+				err))
+		})
+	}),
+
 	"tools/structured-content-mirrored": check.Probe(func(t *check.T) {
 		plain := func(result check.M) bool { // tools/structured-content-object judges other values
 			_, object := result["structuredContent"].(check.M)
@@ -195,17 +216,19 @@ func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
 
 // eachStructured runs a check on the results of successful calls of tools with an outputSchema.
 func eachStructured(t *check.T, run func(t *check.T, schema, result check.M)) {
-	schemaOf := func(tool check.M) check.M { schema, _ := tool["outputSchema"].(check.M); return schema }
 	uncalled := toolcall.ValidCalls(t).Uncalled
 	seen := slices.DeleteFunc(toolcall.AllValidCalls(t), func(c toolcall.ToolCall) bool {
 		result := c.Reply.Result()
-		return schemaOf(c.Tool.Value) == nil || result == nil || isUnfinished(result) || isError(result)
+		return outputSchemaOf(c.Tool.Value) == nil || result == nil || isUnfinished(result) || isError(result)
 	})
-	declares := func(tool check.M) bool { return schemaOf(tool) != nil }
+	declares := func(tool check.M) bool { return outputSchemaOf(tool) != nil }
 	toolcall.RequireObserved(t, len(seen), "tool with an outputSchema was called successfully", uncalled, declares)
 	toolcall.EachToolCall(t, seen,
-		func(t *check.T, c toolcall.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
+		func(t *check.T, c toolcall.ToolCall) { run(t, outputSchemaOf(c.Tool.Value), c.Reply.Result()) })
 }
+
+// outputSchemaOf returns the outputSchema of a tool; nil if it has none.
+func outputSchemaOf(tool check.M) check.M { schema, _ := tool["outputSchema"].(check.M); return schema }
 
 // validateOutput returns how a value violates an outputSchema; nil if it does not.
 func validateOutput(t *check.T, schema check.M, value any) error {

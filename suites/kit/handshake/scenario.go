@@ -406,10 +406,10 @@ func (o Scenario) connectParams(t *check.T) check.M {
 		capabilities["roots"] = check.M{"listChanged": true}
 	}
 	if o.UnknownCapabilities {
-		maps.Copy(capabilities, protocol.UnknownCapabilities)
+		addCapabilities(capabilities, protocol.UnknownCapabilities)
 	}
 	if o.NewerFields {
-		maps.Copy(capabilities, check.M{
+		addCapabilities(capabilities, check.M{
 			"elicitation": check.M{"form": check.M{}, "url": check.M{}},
 			"tasks":       check.M{"requests": check.M{}},
 			"sampling":    check.M{"tools": check.M{}, "context": check.M{}},
@@ -421,6 +421,16 @@ func (o Scenario) connectParams(t *check.T) check.M {
 		}
 	}
 	return params
+}
+
+// addCapabilities adds capabilities to others, and members to those that are there already.
+func addCapabilities(capabilities, further check.M) {
+	for name, v := range further {
+		both := maps.Clone(v.(check.M))
+		before, _ := capabilities[name].(check.M)
+		maps.Copy(both, before)
+		capabilities[name] = both
+	}
 }
 
 // initializedParams are the params of the initialized notification.

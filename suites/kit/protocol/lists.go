@@ -130,9 +130,13 @@ func OrdinaryRequest(t *check.T, s *driver.Session) (method string, params check
 // UnknownMeta is a valid _meta for any request, with a key that no server knows.
 var UnknownMeta = check.M{"com.example/mcpcheck": check.M{"a": 1}, "progressToken": "t"}
 
-// UnknownCapabilities are valid client capabilities that no server knows.
-var UnknownCapabilities = check.M{"experimental": check.M{"com.example/mcpcheck": check.M{}},
-	"mcpcheckFuture": check.M{"a": 1}}
+// UnknownCapabilities are valid client capabilities that no server knows, or with a member that none knows.
+var UnknownCapabilities = check.M{
+	"experimental":   check.M{"com.example/mcpcheck": check.M{}},
+	"mcpcheckFuture": check.M{"a": 1},
+	"sampling":       check.M{"mcpcheckFuture": check.M{}},
+	"elicitation":    check.M{"form": check.M{}, "mcpcheckFuture": check.M{}},
+}
 
 // ObjectsIn are the elements of a list that are objects; there are none when v is not a list.
 func ObjectsIn(v any) []check.M {
