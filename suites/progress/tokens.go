@@ -38,9 +38,30 @@ var tokenChecks = check.Suite{
 			func(t *check.T, r *transcript.ProgressNotification) {
 				t.Expect(r.ForRequest != nil).To(check.BeTrue("the token as it was given", "%s", check.Show(r.Token())))
 			})
-		if !usesBothTokenTypes(t) {
+		if seen := reportedTokens(t); !seen.zero && !seen.number || !seen.text {
 			t.NoVerdict(check.Undecided, "no progress was reported for tokens of both types")
 		}
+	}),
+
+	"progress/zero-token": check.Probe(func(t *check.T) {
+		switch seen := reportedTokens(t); {
+		case seen.zero:
+			return
+		case !seen.number:
+			t.NoVerdict(check.Undecided, "no progress was reported for other integers either")
+		}
+		s := t.Session()
+		mark := s.Mark()
+		other := callWithToken(t, s, 70104)
+		zero := callWithToken(t, s, 0)
+		seen := tokensIn(s, mark)
+		switch {
+		case zero.Result() == nil:
+			t.Yield("a call with the token 0 fails: %s", check.Got(zero))
+		case !seen.zero && !seen.number:
+			t.NoVerdict(check.Undecided, "progress is not reported each time: %s", check.Got(other))
+		}
+		t.DecidedBy(zero).Expect(seen.zero).To(check.BeTrue("progress for the token 0, as for 70104", "none"))
 	}),
 
 	"progress/not-without-token": check.WatchWithSetup(callWithoutToken, func(t *check.T, w check.Wire) {
@@ -66,10 +87,27 @@ var tokenChecks = check.Suite{
 	}),
 }
 
-// usesBothTokenTypes calls a tool that reports its progress with tokens of both types in parallel. It reports whether
-// the server sent notifications for each type, even under a wrong token.
-func usesBothTokenTypes(t *check.T) bool {
-	return check.Step(t, "calls with tokens of both types", func(t *check.T) bool {
+// tokensSeen says for which tokens there was progress, even if it came under the token of the other type.
+type tokensSeen struct{ zero, number, text bool }
+
+// tokensIn returns the tokens for which progress was reported in a session since the mark.
+func tokensIn(s *driver.Session, mark int) (seen tokensSeen) {
+	for _, r := range transcript.ProgressIn(s, s.FramesSince(mark)) {
+		switch check.Show(r.Token()) {
+		case "0", `"0"`:
+			seen.zero = true
+		case "70102", `"70102"`, "70104", `"70104"`:
+			seen.number = true
+		case "70103", `"70103"`:
+			seen.text = true
+		}
+	}
+	return seen
+}
+
+// reportedTokens calls a tool that reports its progress with tokens of both types in parallel.
+func reportedTokens(t *check.T) tokensSeen {
+	return check.Step(t, "calls with tokens of both types", func(t *check.T) tokensSeen {
 		call, s := toolcall.CallWithProgress(t), t.Session()
 		mark := s.Mark()
 		var sent []driver.Pending
@@ -79,24 +117,21 @@ func usesBothTokenTypes(t *check.T) bool {
 		for _, p := range sent {
 			check.RequireServerReply(t, s.AwaitLongRunning(p))
 		}
-		var number, text bool
-		for _, r := range transcript.ProgressIn(s, s.FramesSince(mark)) {
-			switch check.Show(r.Token()) {
-			case "0", "70102", `"0"`, `"70102"`:
-				number = true
-			case "70103", `"70103"`:
-				text = true
-			}
-		}
-		return number && text
+		return tokensIn(s, mark)
 	})
+}
+
+// callWithToken calls the tool that reports its progress with a token.
+func callWithToken(t *check.T, s *driver.Session, token any) driver.Reply {
+	sent := toolcall.CallWithProgress(t).Repeat(s, check.M{"progressToken": token})
+	return check.RequireServerReply(t, s.AwaitLongRunning(sent))
 }
 
 // callWithTokens makes sure that there are requests of each method with tokens of both types, so that watches see under
 // which token the server reports their progress.
 func callWithTokens(t *check.T) {
 	requestWithTokens(t)
-	usesBothTokenTypes(t)
+	reportedTokens(t)
 }
 
 // requestWithTokens sends a request of each method that the server serves with a number and with a string as token.
