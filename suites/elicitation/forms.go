@@ -109,6 +109,9 @@ func (f field) isFreeInput() bool {
 	return false
 }
 
+// isChoice reports whether the user chooses one of several values.
+func (f field) isChoice() bool { return f.schema["type"] != "boolean" && !f.isFreeInput() }
+
 // These patterns match words that name a secret. The words of secretNumberPattern also name numbers. In fields for
 // numbers, those of secretTextPattern may be counted things, such as tokens.
 var (

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -36,6 +37,32 @@ var responseChecks = check.Suite{
 				if code, _ := x.Reply.Code(); t.IsModern() && code == errcode.InternalError {
 					t.Fail("an orderly answer", "%s when the client answers %s", x.Reply, x.response)
 				}
+			}
+		})
+	}),
+
+	"elicitation/decline-not-accepted": check.Probe(func(t *check.T) {
+		eachElicitingTool(t, func(t *check.T, a elicitingTool) {
+			switch usual := a.accepted.Reply; {
+			case !usual.Answered(), usual.IsFailure():
+				t.NoVerdict(check.NotObserved, "it fails as well when the user agrees: %s", check.Got(usual))
+			case !a.needsConsent(t):
+				t.Skip(check.NotObserved, "it may do without what it asks for, or a choice may be a refusal")
+			}
+			for _, x := range a.declined {
+				switch {
+				case !x.AsksFor(createMethod):
+					t.NoVerdict(check.NotObserved, "it has not asked again")
+				case !x.Reply.Answered():
+					t.Yield("the call does not end when the client answers %s", x.response)
+				}
+				same := resultText(x.InteractiveCall) == resultText(a.accepted) && !x.Reply.IsFailure()
+				t.DecidedBy(x.Reply).Expect(!same).To(check.BeTrue("another result than after an acceptance",
+					"the same when the client answers %s: %s", x.response, check.Got(x.Reply)))
+			}
+			for _, x := range a.invalidResponses {
+				t.DecidedBy(x.declined.Reply).Expect(!x.equalsDecline()).To(check.BeTrue(
+					"another error than after an acceptance "+x.problem, "%s", check.Got(x.declined.Reply)))
 			}
 		})
 	}),
@@ -96,6 +123,8 @@ type invalidResponse struct {
 	// validText and invalidText are the value of the field in texts. An empty invalidText means that the field is
 	// missing.
 	validText, invalidText string
+	// missing is the name of the field that is missing; empty if none is.
+	missing string
 	// valid and repeated are two calls with the same valid content; they show whether results are stable.
 	valid, repeated *client.InteractiveCall
 	// declined is the call in which the user declined.
@@ -115,6 +144,26 @@ type sampleField struct {
 	field
 	valid, invalid any
 	required       bool
+}
+
+// equalsDecline reports whether a decline brought the same error as content without a required field, by its name.
+func (x invalidResponse) equalsDecline() bool {
+	return x.missing != "" && x.Reply.IsFailure() && x.declined.Reply.IsFailure() &&
+		x.Reply.MessageText() == x.declined.Reply.MessageText() && strings.Contains(x.Reply.MessageText(), x.missing)
+}
+
+// needsConsent reports whether the tool asks for nothing but forms that are to be confirmed, or to be filled in, and
+// that the client has accepted. What a user has to choose from may be a refusal as well.
+func (a elicitingTool) needsConsent(t *check.T) bool {
+	return !slices.ContainsFunc(a.accepted.ServerRequests, func(q client.ServerRequest) bool {
+		answer := toolcall.ClientResult(t, check.M{"method": q.Method, "params": q.Params}).(check.M)
+		form, _ := q.Params["requestedSchema"].(check.M)
+		required, _ := form["required"].([]any)
+		fields := fieldsOf(q)
+		isChoice := func(f field) bool { return slices.Contains(required, any(f.name)) && f.isChoice() }
+		return q.Method != createMethod || client.ModeOf(q.Params) != formMode || answer["action"] != "accept" ||
+			len(fields) > 0 && len(required) == 0 || slices.ContainsFunc(fields, isChoice)
+	})
 }
 
 // isFilledIn reports whether the first elicitation of the tool is a form that was filled in.
@@ -139,10 +188,11 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 		answer := client.ClientResponse{Result: check.M{"action": "accept", "content": content}}
 		return c.call(a.accepted, client.RespondOnce(c.t, createMethod, answer))
 	}
-	add := func(s sampleField, what, bad string, invalidContent check.M) {
+	add := func(s sampleField, what, bad, missing string, invalidContent check.M) {
 		good := maps.Clone(content)
 		good[s.name] = s.valid
 		a.invalidResponses = append(a.invalidResponses, invalidResponse{
+			missing: missing,
 			problem: what + " " +
 				s.name, validText: unquotedText(s.valid), invalidText: bad, valid: accept(good), repeated: accept(good),
 			declined: a.declined[0].InteractiveCall, InteractiveCall: accept(invalidContent),
@@ -150,11 +200,11 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 	}
 	invalidContent := maps.Clone(content)
 	invalidContent[samples[0].name] = samples[0].invalid
-	add(samples[0], "another type of", unquotedText(samples[0].invalid), invalidContent)
+	add(samples[0], "another type of", unquotedText(samples[0].invalid), "", invalidContent)
 	if i := slices.IndexFunc(samples, func(s sampleField) bool { return s.required }); i >= 0 {
 		invalidContent := maps.Clone(content)
 		delete(invalidContent, samples[i].name)
-		add(samples[i], "without", "", invalidContent)
+		add(samples[i], "without", "", samples[i].name, invalidContent)
 	}
 }
 
