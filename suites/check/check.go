@@ -30,6 +30,12 @@ func ShutdownProbe(run func(*T)) Check {
 	return Check{script: Script{Kind: attempt.ShutdownProbe, Run: run}}
 }
 
+// RestartProbe returns a check that restarts the process of a server over HTTP (RestartServer). It runs after the
+// probes, when nothing else does.
+func RestartProbe(run func(*T)) Check {
+	return Check{script: Script{Kind: attempt.RestartProbe, Run: run}}
+}
+
 // Watch returns a check that sends nothing: it judges what was on the wire during the whole run.
 func Watch(judge func(*T, Wire)) Check { return WatchWithSetup(nil, judge) }
 

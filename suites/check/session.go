@@ -153,6 +153,19 @@ func (t *T) quickSession() *driver.Session {
 	return s
 }
 
+// RestartServer restarts the process that serves the site. Every session is over then, and s, which the caller uses, is
+// not ended by a request before. It reports false, and does nothing, where this run has not started the process.
+func RestartServer(t *T, s *driver.Session) bool {
+	RequireLiveServer(t)
+	if site := t.Site(); site == nil || !site.OwnsProcess() {
+		return false
+	}
+	if err := t.attempt.Run.Pool.Restart(s); err != nil {
+		t.Retry(report.Died, "the server did not start again: %v", Explain(err))
+	}
+	return true
+}
+
 // SendOption changes what T.Send makes of the response.
 type SendOption int
 

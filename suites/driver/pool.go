@@ -430,6 +430,13 @@ func (p *Pool) Wait() {
 	p.closing.Wait()
 }
 
+// Restart ends all idle sessions, breaks the connections of s, and restarts the process of the site.
+func (p *Pool) Restart(s *Session) error {
+	s.Kill()
+	p.Wait()
+	return p.target.Site.restart(p.ctx, p.target.Limits)
+}
+
 // Sessions returns all sessions of the run so far, in the order in which they were opened.
 func (p *Pool) Sessions() []*Session {
 	p.mu.Lock()

@@ -503,6 +503,14 @@ func (site *Site) Close(l Limits) {
 	if host == nil {
 		return
 	}
+	site.endProcess(host, l)
+	closeReader(host.stdout)
+	closeReader(host.stderr)
+	host.stdin.Close()
+}
+
+// endProcess ends a process of the server, by force if it does not end within the StopTimeout.
+func (site *Site) endProcess(host *process, l Limits) {
 	host.terminate()
 	timer := time.NewTimer(l.withDefaults().StopTimeout)
 	defer timer.Stop()
@@ -512,9 +520,15 @@ func (site *Site) Close(l Limits) {
 	}
 	host.kill()
 	<-host.exited
-	closeReader(host.stdout)
-	closeReader(host.stderr)
-	host.stdin.Close()
+}
+
+// restart ends the server's process, if it runs, and starts it again.
+func (site *Site) restart(ctx context.Context, l Limits) error {
+	site.client.CloseIdleConnections()
+	if host := site.process(); host != nil {
+		site.endProcess(host, l)
+	}
+	return site.AwaitReady(ctx, l)
 }
 
 // plainError returns the error of a connection with a text for people.

@@ -47,12 +47,17 @@ var sessionChecks = check.Suite{
 		}))
 	}),
 
-	"http/session-unknown-404": check.Probe(func(t *check.T) {
+	"http/session-unknown-404": check.RestartProbe(func(t *check.T) {
 		skipUnlessSessions(t)
-		s := t.Session()
+		validRequests(t)
+		s := t.Session(check.Exclusive)
 		id := s.HTTP().SessionID()
 		if invalid.IsJWT(id) {
 			t.Skip(check.NotApplicable, "the session ids are signed: one that is made up is malformed")
+		}
+		if check.RestartServer(t, s) {
+			s = t.Session(check.Exclusive)
+			expectLost(t, s, id)
 		}
 		eachValid(t, 2, func(t *check.T, request roundtrip.ManualRequest) {
 			unknown := request
@@ -63,7 +68,7 @@ var sessionChecks = check.Suite{
 				t.Skip(check.NotOffered, "the server needs no session id: it serves requests without one, too")
 			}
 			roundtrip.RequireNotFromIntermediary(t, x.Response())
-			t.Expect(x.Response()).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
+			t.ExpectShould(x.Response()).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound))
 		})
 	}),
 
@@ -170,6 +175,16 @@ var sessionChecks = check.Suite{
 				}
 			}
 		}),
+}
+
+// expectLost requires 404 for the id of a session that the server had before it was restarted, unless it has kept the
+// session.
+func expectLost(t *check.T, s *driver.Session, id string) {
+	x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.SessionIDHeader, id)})
+	isServed := x.AwaitReply().Result() != nil
+	a := roundtrip.RequireHTTPResponse(t, x.Response())
+	t.DecidedBy(a).Expect(isServed || roundtrip.IsNotFound(a)).To(check.BeTrue(
+		"HTTP 404 for a session of before the server was restarted", "%s", a))
 }
 
 func skipUnlessSessions(t *check.T) {

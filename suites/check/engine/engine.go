@@ -138,7 +138,8 @@ func (e *Execution) prestartCount() int {
 	return min(e.count(attempt.ProcessProbe), maxPrestarted)
 }
 
-// runAll runs all cases: first the probes, then the checks that end sessions, then the watches.
+// runAll runs all cases: first the probes, then the checks that end sessions, then those that restart the server, then
+// the watches.
 func (e *Execution) runAll() {
 	defer close(e.workDone)
 	if e.run.Serial.Load() {
@@ -150,6 +151,9 @@ func (e *Execution) runAll() {
 	e.confirming.Wait()
 	e.observeLate()
 	e.runParallel(e.casesOf(attempt.ShutdownProbe))
+	for _, i := range e.casesOf(attempt.RestartProbe) {
+		e.runParallel([]int{i})
+	}
 	e.retrySerially()
 	e.probeSDK()
 	e.run.Pool.CloseIdle()
