@@ -188,7 +188,8 @@ func listFeatures(
 	if err == nil {
 		readLists(s, server) // the first session may have ended before they were read
 	} else if !markRunsOnce(err) {
-		err = fmt.Errorf("the server serves one session and no other: %w", err)
+		err = fmt.Errorf("the server serves one session and no other: %w\n"+
+			"make a server object and a transport for each session, and let go of them when it ends", err)
 	}
 	return server, s, err
 }

@@ -100,26 +100,31 @@ func connectWhenReady(
 	return s, r, nil
 }
 
-// openSecondSession opens a second session while the first one is open. The returned function reports whether the
-// server serves both. Some servers serve only the newest client, and do not answer the others or no longer know their
+// openSecondSession opens two more sessions at once while the first one is open. The returned function reports whether
+// the server serves all. Some servers serve only the newest client, and do not answer the others or no longer know their
 // sessions; some issue the same id to both, or send responses to the wrong one.
-func openSecondSession(ctx context.Context, t driver.Target, first *driver.Session) (both func() bool) {
+func openSecondSession(ctx context.Context, t driver.Target, first *driver.Session) (all func() bool) {
 	if t.Site == nil {
 		return func() bool { return true } // each session has a process of its own
 	}
-	served := make(chan bool, 1)
-	go func() {
-		second, err := driver.Start(ctx, t, driver.Options{})
-		if err != nil {
-			served <- false
-			return
-		}
-		ok := second.Open(driver.ConnectParams(first.Revision)) == nil && isServed(second) &&
-			!second.HasCrossTalk() && !haveSameSessionID(first, second)
-		second.Close() // this ends some servers
-		served <- ok
-	}()
-	return func() bool { return <-served && isServed(first) && !first.HasCrossTalk() }
+	served := make(chan bool)
+	for range 2 {
+		go func() {
+			second, err := driver.Start(ctx, t, driver.Options{})
+			if err != nil {
+				served <- false
+				return
+			}
+			ok := second.Open(driver.ConnectParams(first.Revision)) == nil && isServed(second) &&
+				!second.HasCrossTalk() && !haveSameSessionID(first, second)
+			second.Close() // this ends some servers
+			served <- ok
+		}()
+	}
+	return func() bool {
+		one, other := <-served, <-served
+		return one && other && isServed(first) && !first.HasCrossTalk()
+	}
 }
 
 // haveSameSessionID reports whether the server issued the same session id for two sessions.

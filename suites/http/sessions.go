@@ -156,6 +156,23 @@ var sessionChecks = check.Suite{
 		compareHeaders(t, roundtrip.Header(roundtrip.SessionIDHeader, id), forms)
 	}),
 
+	"http/multiple-clients": check.Probe(func(t *check.T) {
+		s := t.Session(check.Process)
+		first := begin(t, s)
+		if first.AwaitReply().Result() == nil {
+			t.NoVerdict(check.OtherCheck, "initialize is not served: %s", check.Got(first.AwaitReply()))
+		}
+		second := begin(t, s)
+		t.Expect(second.AwaitReply()).To(check.BeResult(), "initialize of a second client, while another has a session")
+		for _, x := range []*driver.RoundTrip{second, first} {
+			t.Expect(pingIn(s, x).AwaitReply()).To(check.BeResult(), "ping of one of two clients with a session")
+		}
+		further := []*driver.RoundTrip{begin(t, s), begin(t, s), begin(t, s)}
+		for _, x := range further {
+			t.Expect(x.AwaitReply()).To(check.BeResult(), "initialize of one of three clients at the same time")
+		}
+	}),
+
 	"http/session-isolation": check.WatchWithSetup(
 		func(t *check.T) { requestInTwoSessions(t); leaksBetweenSessions(t) },
 		func(t *check.T, w check.Wire) {
@@ -175,6 +192,17 @@ var sessionChecks = check.Suite{
 				}
 			}
 		}),
+}
+
+// begin sends initialize as another client does.
+func begin(t *check.T, s *driver.Session) *driver.RoundTrip {
+	return roundtrip.PostConnect(t, s, roundtrip.Header(roundtrip.SessionIDHeader))
+}
+
+// pingIn sends a ping in the session that a request has begun.
+func pingIn(s *driver.Session, x *driver.RoundTrip) *driver.RoundTrip {
+	id := x.Response().Header.Values(roundtrip.SessionIDHeader)
+	return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.SessionIDHeader, id...)})
 }
 
 // expectLost requires 404 for the id of a session that the server had before it was restarted, unless it has kept the
