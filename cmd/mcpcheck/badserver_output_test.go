@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -82,6 +83,39 @@ func serveBuffered([]string) int {
 	var buffer bytes.Buffer
 	defer func() { os.Stdout.Write(buffer.Bytes()) }()
 	return serveOver(os.Stdin, &lockedWriter{w: &buffer}, fixtures.Fault{})
+}
+
+// serveWithHeaders serves messages with the headers of the Language Server Protocol, and waits for these.
+func serveWithHeaders([]string) int {
+	messages, lines := io.Pipe()
+	go func() {
+		defer lines.Close()
+		in := bufio.NewReader(os.Stdin)
+		for {
+			header, err := in.ReadString('\n')
+			var length int
+			switch n, _ := fmt.Sscanf(header, "Content-Length: %d", &length); {
+			case err != nil:
+				return
+			case n == 1:
+				in.ReadString('\n')
+				body := make([]byte, length)
+				io.ReadFull(in, body)
+				lines.Write(append(body, '\n'))
+			}
+		}
+	}()
+	return serveOver(messages, &lockedWriter{w: changingWriter{os.Stdout, outputChanges["framed"]}}, fixtures.Fault{})
+}
+
+// serveOldVersion leaves initialize unanswered that names another version than the oldest one.
+func serveOldVersion([]string) int {
+	return serve(fixtures.Fault{Receive: func(_ *fixtures.Conn, line []byte) []byte {
+		if bytes.Contains(line, []byte("initialize")) && !bytes.Contains(line, []byte("2024-11-05")) {
+			return nil
+		}
+		return line
+	}})
 }
 
 // serveOnStderr writes its messages to stderr.

@@ -76,6 +76,8 @@ func badServers() map[string]func(args []string) int {
 		// These write messages in another encoding, or something else.
 		"writing":   serveChanged,
 		"buffering": serveBuffered,
+		"headers":   serveWithHeaders,
+		"oldest":    serveOldVersion,
 		"to-stderr": serveOnStderr,
 		"saying":    printLines,
 		"usage":     printUsage,

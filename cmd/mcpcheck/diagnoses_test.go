@@ -80,6 +80,16 @@ var diagnoses = []struct {
 			`flush=True, or python -u\), and answer each line when it comes; a server that only starts ` +
 			`slowly wants a longer --start-timeout`,
 	},
+	{
+		[]string{"headers"},
+		noAnswerPattern, `it wants Content-Length headers, as the Language Server Protocol has them: read and write ` +
+			`each message on a line of its own, without headers`,
+	},
+	{
+		[]string{"oldest"},
+		noAnswerPattern, `it answers initialize with 2024-11-05, and not with 2025-11-25: answer a version that the ` +
+			`server does not know with one that it does. To test it as it is: --protocol 2024-11-05`,
+	},
 	{[]string{"to-stderr"}, ``, `its messages are on stderr: write them to stdout`},
 	{
 		[]string{"saying", "Uvicorn running on http://127.0.0.1:8000/mcp (Press CTRL+C to quit)"},

@@ -94,7 +94,7 @@ func inspectLegacy(
 		server.Failure = "initialize was answered in the body of the POST, and not on the event stream"
 		return server, s, nil
 	}
-	if err := cmp.Or(connectError(t, s, r), internalServerError(s, r)); err != nil {
+	if err := cmp.Or(connectError(ctx, t, s, r), internalServerError(s, r)); err != nil {
 		return server, s, err
 	}
 	if check.IsModernOnly(r) {
@@ -143,7 +143,7 @@ func serverWithoutSession(t driver.Target, server *check.Server) *check.Server {
 
 // connectError returns why nothing is known about a server to which the client has tried to connect: it did not answer,
 // or is not an MCP server. It returns nil if the server answered.
-func connectError(t driver.Target, s *driver.Session, r driver.Reply) error {
+func connectError(ctx context.Context, t driver.Target, s *driver.Session, r driver.Reply) error {
 	if redirectErr := unfollowableRedirect(t.Site, r); redirectErr != nil {
 		return redirectErr
 	}
@@ -153,7 +153,12 @@ func connectError(t driver.Target, s *driver.Session, r driver.Reply) error {
 	case reason != "":
 		return errors.New(reason)
 	case r.Err != nil:
-		return noAnswerError(s, exitError(t, s, r.Err))
+		return noAnswerError(s, exitError(t, s, r.Err), func() string {
+			if r.Method != "initialize" {
+				return ""
+			}
+			return silenceHint(ctx, t, catalogue.NewestLegacy)
+		})
 	}
 	return nil
 }
@@ -216,8 +221,8 @@ func initializeFailure(r driver.Reply) string {
 }
 
 // noAnswerError returns an error that says why there was no response to the first request: what the server did, and a
-// hint. It ends the session.
-func noAnswerError(s *driver.Session, err error) error {
+// hint. It ends the session. furtherHint is asked for one if there is nothing that the server wrote.
+func noAnswerError(s *driver.Session, err error, furtherHint func() string) error {
 	var timeout *driver.TimeoutError
 	silent := errors.As(err, &timeout)
 	ended := &driver.SessionEndError{Cause: err.Error()}
@@ -243,8 +248,8 @@ func noAnswerError(s *driver.Session, err error) error {
 				ended.Cause += " before it answered"
 			}
 		case ended.Hint == "" && len(symptoms.Stdout) == 0:
-			ended.Hint = "it is running and wrote nothing to stdout: is it an MCP server over stdio? " +
-				"If it is slow to start: --start-timeout 60s"
+			ended.Hint = cmp.Or(furtherHint(), "it is running and wrote nothing to stdout: is it an MCP server over "+
+				"stdio? If it is slow to start: --start-timeout 60s")
 		case ended.Hint == "" && timeout.PartialBytes > 0 && !bytes.Contains(symptoms.Stdout, []byte("\n")):
 			ended.Cause += "; instead the server wrote " + quoted(symptoms.Stdout)
 		}

@@ -101,8 +101,8 @@ func connectWhenReady(
 }
 
 // openSecondSession opens two more sessions at once while the first one is open. The returned function reports whether
-// the server serves all. Some servers serve only the newest client, and do not answer the others or no longer know their
-// sessions; some issue the same id to both, or send responses to the wrong one.
+// the server serves all. Some servers serve only the newest client, and do not answer the others or no longer know
+// their sessions; some issue the same id to both, or send responses to the wrong one.
 func openSecondSession(ctx context.Context, t driver.Target, first *driver.Session) (all func() bool) {
 	if t.Site == nil {
 		return func() bool { return true } // each session has a process of its own

@@ -29,7 +29,7 @@ func inspectModern(
 		return serverWithoutSession(t, server), nil, err
 	}
 	server.ConnectReply = r
-	if err := connectError(t, s, r); err != nil {
+	if err := connectError(ctx, t, s, r); err != nil {
 		return server, s, err
 	}
 	server.Revisions = publishedRevisions(supportedVersions(r))

@@ -3,7 +3,9 @@ package driver
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math/bits"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -72,10 +74,43 @@ func StdoutHint(output []byte) string {
 	if hasSeveralObjects(line) {
 		return "there are several messages in one line: write a newline after each"
 	}
+	if n := brokenOffAfter(line); n > 0 {
+		hint := fmt.Sprintf("its message breaks off in the middle, after %d bytes", n)
+		if n >= minBuffer && (bits.OnesCount(uint(n)) == 1 || bits.OnesCount(uint(n+1)) == 1) {
+			hint += ", the size of a buffer: write again until all of it is written"
+		}
+		return hint
+	}
 	if err := json.Unmarshal(line, new(json.RawMessage)); err != nil && ended && objectPattern.Match(line) {
 		return "it is not JSON: " + err.Error()
 	}
 	return ""
+}
+
+// minBuffer is the size from which on a power of two is taken for that of a buffer.
+const minBuffer = 1024
+
+// brokenOffAfter returns the length of a message that breaks off, at the end of the line or where another message
+// begins; 0 if the line is no such one.
+func brokenOffAfter(line []byte) int {
+	err := json.NewDecoder(bytes.NewReader(line)).Decode(new(json.RawMessage))
+	switch {
+	case err == nil, !objectPattern.Match(line):
+		return 0
+	case err == io.ErrUnexpectedEOF:
+		return len(line)
+	}
+	const most = 1000 // objects of the message that may follow
+	at := len(line)
+	for range most {
+		if at = bytes.LastIndex(line[:at], []byte(`{"`)); at <= 0 {
+			return 0
+		}
+		if objectPattern.Match(line[at:]) && json.Valid(line[at:]) {
+			return at
+		}
+	}
+	return 0
 }
 
 // objectPattern matches a line that is probably meant as a message.

@@ -18,8 +18,12 @@ var outputChecks = check.Suite{
 	"stdio/stdout-only-messages": check.WatchWithSetup(handshake.StartIdleSession, func(t *check.T, w check.Wire) {
 		parts, unversioned := splitMessageLines(w), slices.ContainsFunc(w.Messages().List, lacksVersion)
 		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *check.T, m check.Message) {
-			if parts[m.Frame] {
-				t.Yield("a message that spans several lines")
+			if part := parts[m.Frame]; part != nil {
+				if part.isMessage {
+					t.Yield("a message that spans several lines")
+				}
+				t.Fail("nothing but MCP messages on stdout", "JSON over %d lines, and not a message: %s", part.lines,
+					driver.Brief(part.text))
 			}
 			if hasSeveralMessages(m.Frame) {
 				t.Yield("several messages on one line")
@@ -47,7 +51,8 @@ var outputChecks = check.Suite{
 	}, func(t *check.T, w check.Wire) {
 		parts := splitMessageLines(w)
 		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *check.T, m check.Message) {
-			t.Expect(!parts[m.Frame]).To(check.BeTrue("a whole message on one line", "a part of one: %q",
+			part := parts[m.Frame]
+			t.Expect(part == nil || !part.isMessage).To(check.BeTrue("a whole message on one line", "a part of one: %q",
 				m.Raw.Brief()))
 		})
 	}).WhenConnectRefused(),

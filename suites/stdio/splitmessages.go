@@ -9,9 +9,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// splitMessageLines returns the lines of a run that are parts of a message, together with adjacent lines.
-func splitMessageLines(w check.Wire) map[*driver.Frame]bool {
-	parts := map[*driver.Frame]bool{}
+// splitJSON is JSON that spans several lines.
+type splitJSON struct {
+	lines int
+	// text is the JSON on one line.
+	text []byte
+	// isMessage reports whether it is meant as a message; otherwise it may be a log.
+	isMessage bool
+}
+
+// splitMessageLines returns the lines of a run that are parts of JSON, together with adjacent lines.
+func splitMessageLines(w check.Wire) map[*driver.Frame]*splitJSON {
+	parts := map[*driver.Frame]*splitJSON{}
 	for _, s := range w.Sessions {
 		markSplitLines(parts, s.ReceivedSince(0))
 	}
@@ -19,12 +28,12 @@ func splitMessageLines(w check.Wire) map[*driver.Frame]bool {
 }
 
 // markSplitLines adds the lines that are parts of messages to parts.
-func markSplitLines(parts map[*driver.Frame]bool, lines []*driver.Frame) {
+func markSplitLines(parts map[*driver.Frame]*splitJSON, lines []*driver.Frame) {
 	for len(lines) > 0 {
 		n, whole := joinLines(lines)
 		for _, part := range lines[:n] {
-			if whole {
-				parts[part] = true
+			if whole != nil {
+				parts[part] = whole
 			}
 		}
 		lines = lines[n:]
@@ -34,22 +43,38 @@ func markSplitLines(parts map[*driver.Frame]bool, lines []*driver.Frame) {
 // maxJoinedLines is the number of lines in which the parts of one message are sought.
 const maxJoinedLines = 2000
 
-// joinLines reports whether the first line begins a message that spans several lines, and how many. If it does not, n
+// joinLines returns the JSON that begins with the first line and spans several lines, and how many. If there is none, n
 // is the number of lines that need no second look, so that the work grows only linearly with the record.
-func joinLines(lines []*driver.Frame) (n int, whole bool) {
+func joinLines(lines []*driver.Frame) (n int, whole *splitJSON) {
 	if !lines[0].IsMalformed() {
-		return 1, false
+		return 1, nil
 	}
 	text := &lineReader{lines: lines[:min(len(lines), maxJoinedLines)]}
 	d := json.NewDecoder(text)
-	switch err := d.Decode(new(json.RawMessage)); {
+	var value json.RawMessage
+	switch err := d.Decode(&value); {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
-		return text.linesRead, false // all lines may be the beginning of a message
+		return text.linesRead, nil // all lines may be the beginning of a message
 	case err != nil:
-		return max(text.linesRead-1, 1), false // the last line may begin another message
+		return max(text.linesRead-1, 1), nil // the last line may begin another message
 	}
 	rest, _ := io.ReadAll(io.MultiReader(d.Buffered(), bytes.NewReader(text.rest)))
-	return text.linesRead, len(bytes.TrimSpace(rest)) == 0
+	if len(bytes.TrimSpace(rest)) > 0 {
+		return text.linesRead, nil
+	}
+	var one bytes.Buffer
+	json.Compact(&one, value)
+	return text.linesRead, &splitJSON{text.linesRead, one.Bytes(), isMeantAsMessage(value)}
+}
+
+// isMeantAsMessage reports whether JSON has the members of a message.
+func isMeantAsMessage(value json.RawMessage) bool {
+	var m check.M
+	if json.Unmarshal(value, &m) != nil {
+		return true
+	}
+	kind := check.HasMember(m, "method") || check.HasMember(m, "result") || check.HasMember(m, "error")
+	return check.HasMember(m, "jsonrpc") || kind && check.HasMember(m, "id")
 }
 
 // hasSeveralMessages reports whether a line consists of several messages.

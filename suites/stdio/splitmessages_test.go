@@ -33,11 +33,11 @@ func TestSplitMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := frames(c.lines)
-			parts := map[*driver.Frame]bool{}
+			parts := map[*driver.Frame]*splitJSON{}
 			markSplitLines(parts, lines)
 			var got []int
 			for i, f := range lines {
-				if parts[f] {
+				if parts[f] != nil {
 					got = append(got, i)
 				}
 			}
@@ -51,7 +51,7 @@ func TestSplitMessages(t *testing.T) {
 // TestSplitMessagesIsLinear would not end if the work grew faster than the output of the server.
 func TestSplitMessagesIsLinear(t *testing.T) {
 	for _, line := range []string{`{`, `{"a":`, `{"a`, `{"a":[`, `{"a":"`, `}`, `log`, `{ log`, `{"a":1,`} {
-		markSplitLines(map[*driver.Frame]bool{}, frames(slices.Repeat([]string{line}, 50_000)))
+		markSplitLines(map[*driver.Frame]*splitJSON{}, frames(slices.Repeat([]string{line}, 50_000)))
 	}
 }
 
