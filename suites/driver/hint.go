@@ -95,7 +95,7 @@ const minBuffer = 1024
 func brokenOffAfter(line []byte) int {
 	err := json.NewDecoder(bytes.NewReader(line)).Decode(new(json.RawMessage))
 	switch {
-	case err == nil, !objectPattern.Match(line):
+	case err == nil, !messageStartPattern.Match(line):
 		return 0
 	case err == io.ErrUnexpectedEOF:
 		return len(line)
@@ -106,12 +106,15 @@ func brokenOffAfter(line []byte) int {
 		if at = bytes.LastIndex(line[:at], []byte(`{"`)); at <= 0 {
 			return 0
 		}
-		if objectPattern.Match(line[at:]) && json.Valid(line[at:]) {
+		if messageStartPattern.Match(line[at:]) && json.Valid(line[at:]) {
 			return at
 		}
 	}
 	return 0
 }
+
+// messageStartPattern matches the beginning of a message.
+var messageStartPattern = regexp.MustCompile(`^\s*\{\s*"(?:jsonrpc|id|method|params|result|error)"\s*:`)
 
 // objectPattern matches a line that is probably meant as a message.
 var objectPattern = regexp.MustCompile(`^\s*\{.*["']jsonrpc["']`)
