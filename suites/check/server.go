@@ -48,6 +48,8 @@ type Server struct {
 	Era             driver.Era // decides how its sessions begin
 	// Latency is how long it takes to answer a no-op.
 	Latency time.Duration
+	// OneRequestAtATime says that it is slow and serves the requests of all clients one after the other, over HTTP.
+	OneRequestAtATime bool
 
 	// File is the content of the server.json that it is published with, up to one byte more than MaxServerFile; nil
 	// when there is none.
@@ -91,9 +93,6 @@ func OfferedRevision(r driver.Reply) (newest string) {
 
 // IsSlow reports whether the server takes SlowLatency or longer for each response.
 func (s *Server) IsSlow() bool { return s.Latency >= timing.SlowLatency }
-
-// IsQuick reports whether the server answers so quickly that dozens of requests cost nothing.
-func (s *Server) IsQuick() bool { return s.Latency <= timing.QuickLatency }
 
 // Declares reports whether the server has declared a capability.
 func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }

@@ -92,11 +92,22 @@ func DiscoveryReplies(t *T, method string) (all []driver.Reply) {
 	return all
 }
 
+// SavesRequests reports whether a script leaves out what only tries more of the same, since the server is slow. A pass
+// of the checks that rest on it says so.
+func SavesRequests(t *T) bool {
+	if !t.Server.IsSlow() {
+		return false
+	}
+	t.attempt.Scope.SavedRequests = true
+	return true
+}
+
 // SendsConcurrently reports whether independent requests are sent at the same time: if the server is slow, has not
 // refused one because of another, and the attempt is not a confirmation. What does not pass then is confirmed one
 // request at a time.
 func SendsConcurrently(t *T) bool {
-	concurrently := t.Server.IsSlow() && !t.IsConfirmation() && t.attempt.Run.Jobs > 1 && !t.Site().IsSerial()
+	concurrently := t.Server.IsSlow() && !t.Server.OneRequestAtATime && !t.IsConfirmation() &&
+		t.attempt.Run.Jobs > 1 && !t.Site().IsSerial()
 	if concurrently {
 		NeedsConfirmation(t)
 	}

@@ -261,7 +261,7 @@ func askingCalls(t *check.T) (calls []*client.InteractiveCall) {
 	const few = 3
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		if arguments, not := toolcall.ValidArguments(t, tool); not == nil && client.IsLikelyToAsk(tool) &&
-			len(calls) < few && !t.Server.IsSlow() {
+			len(calls) < few && !check.SavesRequests(t) {
 			calls = append(calls, &client.InteractiveCall{Tool: tool, Arguments: arguments})
 		}
 	}

@@ -28,7 +28,7 @@ const (
 // that another tool has returned alone. A tool whose results change from call to call proves nothing.
 func expectOwnResults(t *check.T, valid []toolcall.ToolCall, named bool) {
 	s := t.Session()
-	calls, toolOf := distinctCalls(valid, s)
+	calls, toolOf := distinctCalls(t, s, valid)
 	mark := s.Mark()
 	var all []driver.Pending
 	for i, c := range calls {
@@ -54,17 +54,18 @@ func expectOwnResults(t *check.T, valid []toolcall.ToolCall, named bool) {
 
 // distinctCalls returns calls of read-only tools that return different results when nothing else is running; toolOf
 // maps a result to its tool. Results of earlier calls do not count, since they may have been mixed up already.
-func distinctCalls(valid []toolcall.ToolCall, s *driver.Session) (calls []toolcall.ToolCall, toolOf map[string]string) {
+func distinctCalls(
+	t *check.T, s *driver.Session, valid []toolcall.ToolCall,
+) (calls []toolcall.ToolCall, toolOf map[string]string) {
 	toolOf = map[string]string{}
-	alone := 0
-	for _, c := range valid {
-		if !report.IsReadOnly(c.Tool.Value) || !c.IsDirectSuccess() || c.IsLong {
-			continue
-		}
-		if len(calls) == maxConcurrent || alone == maxSequential {
+	candidates := slices.DeleteFunc(slices.Clone(valid), func(c toolcall.ToolCall) bool {
+		return !report.IsReadOnly(c.Tool.Value) || !c.IsDirectSuccess() || c.IsLong
+	})
+	candidates = candidates[:min(len(candidates), maxSequential)]
+	for _, c := range requests.Affordable(t, candidates, 2) {
+		if len(calls) == maxConcurrent {
 			break
 		}
-		alone++
 		result := resultText(s.Await(resend(s, nil, c)))
 		if _, known := toolOf[result]; result != "" && !known {
 			calls, toolOf[result] = append(calls, c), c.Tool.Name
@@ -103,7 +104,7 @@ func expectOwnOutcomes(t *check.T, valid, refused []requests.Request, named bool
 		return
 	}
 	rounds := [][]requests.Request{slices.Concat(refused, valid), slices.Concat(valid, refused)}
-	if !t.Server.IsQuick() {
+	if check.SavesRequests(t) {
 		rounds = rounds[:1]
 	}
 	for round, all := range rounds {

@@ -90,13 +90,13 @@ var idChecks = check.Suite{
 			t.Yield("integers are not served as ids")
 		}
 		named, valid := invalid.StringIDs(t).AllServed(), toolcall.ValidCalls(t).List
-		ofEachMethod, refused := requests.Valid(t), requests.Refused(t)
+		ofEachMethod, refused := requests.Affordable(t, requests.Valid(t), 1), requests.Refused(t)
 		s := t.Session()
 		kinds := invalid.ReadOnlyRequests(t, s)
 		mark := s.Mark()
 		var queries []invalid.ReadOnlyRequest
 		var all []driver.Pending
-		for i := range 12 {
+		for i := range requests.Affordable(t, make([]struct{}, 12), 1) {
 			q := kinds[i%len(kinds)].Variant(i)
 			queries = append(queries, q)
 			if named && i%2 == 1 {
@@ -168,8 +168,8 @@ func integerIDProbes(t *check.T) []invalid.IDProbeResults {
 // idProbesOfEachMethod sends a request of each method that the server serves, with ids of a kind.
 func idProbesOfEachMethod(t *check.T, s *driver.Session, valid []requests.Request,
 	kind string) (all []invalid.IDProbeResults) {
-	for n, request := range valid {
-		if !t.Server.IsQuick() && (n%2 == 0) != (kind == "integer") {
+	for n, request := range requests.Affordable(t, valid, 1) {
+		if check.SavesRequests(t) && (n%2 == 0) != (kind == "integer") {
 			continue
 		}
 		q := invalid.ReadOnlyRequest{Method: request.Method, Params: request.Params, UsualReply: request.Reply}
@@ -182,9 +182,9 @@ func idProbesOfEachMethod(t *check.T, s *driver.Session, valid []requests.Reques
 // had them. A server may refuse an id that was used before: then another one is refused the second time as well.
 func expectReusedIDs(t *check.T, valid []requests.Request, ids []any) {
 	s := t.Session(check.ForInvalidInput)
-	for n, request := range valid {
+	for n, request := range requests.Affordable(t, valid, 1) {
 		some := ids
-		if !t.Server.IsQuick() {
+		if check.SavesRequests(t) {
 			some = ids[n%len(ids):][:1]
 		}
 		probe := func(id any) invalid.IDProbeResult {

@@ -91,7 +91,7 @@ var getChecks = check.Suite{
 			if len(names) == 0 {
 				t.Skip(check.NotOffered, "no prompt that was got has arguments")
 			}
-			if t.Server.IsSlow() {
+			if check.SavesRequests(t) {
 				names = names[:1]
 			}
 			for _, name := range names {
@@ -154,7 +154,7 @@ func eachPromptWithRequired(t *check.T, run func(*check.T, check.Subject, *drive
 // of them may be the only one that is missing.
 func soleArguments(t *check.T, prompt check.Subject) []string {
 	names := toolcall.RequiredArguments(prompt)
-	if len(names) < 2 || paramsOf(t, prompt) == nil || t.Server.IsSlow() {
+	if len(names) < 2 || paramsOf(t, prompt) == nil || check.SavesRequests(t) {
 		return nil
 	}
 	return names

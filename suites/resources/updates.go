@@ -85,7 +85,7 @@ const grace = time.Second
 // again after their subscriptions were taken back.
 func callAfterUnsubscribe(t *check.T) {
 	toolcall.CallTools(t)
-	if t.IsModern() || t.IsQuick() || t.Server.IsSlow() || len(t.Server.Tools) == 0 {
+	if t.IsModern() || t.IsQuick() || check.SavesRequests(t) || len(t.Server.Tools) == 0 {
 		return
 	}
 	calls := toolcall.ValidCalls(t)

@@ -71,10 +71,9 @@ const (
 	// LateWindow is how long a run waits for messages that may come late. The sessions of a slow server are observed
 	// longer, as long as other checks run.
 	LateWindow = 1250 * time.Millisecond
-	// SlowLatency is the latency from which on a run of a server consists mostly of waiting for its responses.
-	SlowLatency = 500 * time.Millisecond
-	// QuickLatency is the latency up to which dozens of requests cost nothing.
-	QuickLatency = 150 * time.Millisecond
+	// SlowLatency is the latency from which on a run of a server consists mostly of waiting for its responses: a
+	// thousand requests take minutes.
+	SlowLatency = 150 * time.Millisecond
 )
 
 // What checks share.

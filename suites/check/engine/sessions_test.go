@@ -194,3 +194,26 @@ func TestSessionReusedForInvalidInput(t *testing.T) {
 		}
 	}
 }
+
+// TestSavedRequestsAreSaid checks that a pass of a slow server says that less was tried, also if a step tried less.
+func TestSavedRequestsAreSaid(t *testing.T) {
+	saves := func(t *check.T) bool { return check.SavesRequests(t) }
+	for _, latency := range []time.Duration{50 * time.Millisecond, 350 * time.Millisecond} {
+		out := testRun{
+			server: check.Server{Latency: latency},
+			checks: []testCheck{
+				{id: "a/itself", check: check.Probe(func(t *check.T) { saves(t) })},
+				{id: "a/step", check: check.Probe(func(t *check.T) { check.Step(t, "step", saves) })},
+				{id: "a/reader", check: check.Probe(func(t *check.T) { check.Step(t, "step", saves) })},
+				{id: "a/whole", check: check.Probe(func(*check.T) {})},
+			},
+			options: Options{Jobs: 1},
+		}.run(t)
+		for id, r := range out.results {
+			saved := latency > 100*time.Millisecond && id != "a/whole"
+			if said := strings.Contains(r.Message, "fewer variants"); r.Verdict != catalogue.Pass || said != saved {
+				t.Errorf("latency %v, %s: got %s: %q", latency, id, r.Verdict, r.Message)
+			}
+		}
+	}
+}

@@ -106,7 +106,7 @@ const maxPromptVariants = 100
 // them.
 func GetPromptVariants(t *check.T) []*FetchedPrompt {
 	got := GetPrompts(t)
-	if t.Server.IsSlow() || t.IsQuick() {
+	if check.SavesRequests(t) || t.IsQuick() {
 		return nil
 	}
 	return check.Step(t, "prompts with other arguments", func(t *check.T) []*FetchedPrompt {
@@ -179,7 +179,7 @@ func promptArguments(t *check.T, prompt check.Subject, names []string) (argument
 	known := map[string]string{}
 	for _, name := range names {
 		values := completions(t).valuesFor(prompt.Name, name)
-		if len(values) > 0 && len(known) > 0 && !t.Server.IsSlow() {
+		if len(values) > 0 && len(known) > 0 && !check.SavesRequests(t) {
 			values = append(CompleteWith(t, PromptRef(prompt.Name), name, known), values...)
 		}
 		if len(values) == 0 {

@@ -19,7 +19,7 @@ const (
 // time permits. Only tools are called again that say that this does no harm, and whose arguments are free to choose.
 // A server may refuse such arguments, since it may know more of them than its schema says.
 func VariedCalls(t *check.T) ToolCalls {
-	if len(t.Server.Tools) == 0 || t.Server.IsSlow() || t.IsQuick() {
+	if len(t.Server.Tools) == 0 || check.SavesRequests(t) || t.IsQuick() {
 		return ToolCalls{}
 	}
 	valid := ValidCalls(t)

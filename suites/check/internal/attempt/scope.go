@@ -28,6 +28,8 @@ type Scope struct {
 	Reused bool
 	// NeedsConfirmation says that a verdict may rest on more than well-formed messages in such a session.
 	NeedsConfirmation bool
+	// SavedRequests says that the attempt, or a step that it read, tried less than of a quicker server.
+	SavedRequests bool
 	// stepRanges are the parts of records that belong to steps that were read.
 	stepRanges []RecordRange
 	readSteps  []*Step
@@ -106,6 +108,7 @@ func (c *Scope) MarkReused(reused, needsConfirmation bool) {
 func (c *Scope) join(part *Scope) {
 	c.Uses = append(c.Uses, part.Uses...)
 	c.MarkReused(part.Reused, part.NeedsConfirmation)
+	c.SavedRequests = c.SavedRequests || part.SavedRequests
 	c.AddFault(part.Faults())
 	c.stepVoid = cmp.Or(c.stepVoid, part.stepVoid)
 	c.stepRanges = append(c.stepRanges, part.stepRanges...)
@@ -114,10 +117,16 @@ func (c *Scope) join(part *Scope) {
 	c.Notes = append(c.Notes, part.Notes...)
 }
 
+// savedRequests is the caveat of a pass for which a slow server was asked less.
+const savedRequests = "fewer variants were tried: the server takes its time for each request"
+
 // Try runs the script of an attempt and returns its outcome, with what proves it.
 func (c *Scope) Try(ctx context.Context, script func()) Outcome {
 	o := Try(script)
 	o.Note = strings.Join(c.Notes, "\n")
+	if c.SavedRequests {
+		c.Caveats = append(c.Caveats, savedRequests)
+	}
 	if o.Verdict == catalogue.Pass {
 		o.Message, o.NotJudged = strings.Join(c.Caveats, "\n"), c.NotJudged
 	}

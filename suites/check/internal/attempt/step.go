@@ -14,9 +14,10 @@ type Step struct {
 	done    chan struct{} // closed once it was run
 	value   any
 	outcome Outcome
-	// reused and needsConfirmation are those of the step's scope.
+	// reused, needsConfirmation and savedRequests are those of the step's scope.
 	reused            bool
 	needsConfirmation bool
+	savedRequests     bool
 	fault             SessionFault
 	voidOutcome       *Outcome
 	ranges            []RecordRange
@@ -70,6 +71,7 @@ func (a *Attempt) Step(name string, hold func(*Attempt) any) any {
 		a.runStep(s, hold)
 	}
 	a.Scope.MarkReused(s.reused, s.needsConfirmation)
+	a.Scope.SavedRequests = a.Scope.SavedRequests || s.savedRequests
 	a.Scope.AddFault(s.fault)
 	a.Scope.stepVoid = cmp.Or(a.Scope.stepVoid, s.voidOutcome)
 	if !slices.Contains(a.Scope.readSteps, s) {
@@ -87,7 +89,7 @@ func (a *Attempt) runStep(s *Step, hold func(*Attempt) any) {
 	inner.Scope, inner.stepName = &Scope{parent: a.Scope}, s.name
 	s.outcome = Try(func() { s.value = hold(&inner) })
 	s.reused = inner.Scope.Reused || inner.Scope.hasInherited() && !a.IsConfirmation()
-	s.needsConfirmation = inner.Scope.NeedsConfirmation
+	s.needsConfirmation, s.savedRequests = inner.Scope.NeedsConfirmation, inner.Scope.SavedRequests
 	s.ranges = inner.Scope.RecordRanges()
 	if a.Run.Serial.Load() {
 		inner.Scope.waitPastTimeout()
