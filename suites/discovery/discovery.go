@@ -23,7 +23,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Inspect finds out what a plan depends on: the revision that the server grants when a client requests one, its
@@ -109,10 +108,7 @@ func inspectLegacy(
 	server.Sessionless = server.Transport == "http" && s.HTTP().SessionID() == ""
 	s.FinishConnect()
 	pong := s.Call("ping", nil)
-	// The server may have been busy with what it sends after the handshake.
-	if server.Latency = latency(pong); server.Latency >= timing.SlowLatency {
-		server.Latency = min(server.Latency, latency(s.Call("ping", nil)))
-	}
+	server.Latency, _ = measureLatency(s, pong) // it may have been busy with what it sends after the handshake
 	if server.Sessionless && requiresSessionID(server, s, pong) {
 		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " +
 			check.Got(pong)
@@ -185,6 +181,7 @@ func listFeatures(
 	readLists(s, server)
 	checkAuthorized(server, s)
 	if serves() {
+		server.OneRequestAtATime = t.Site != nil && server.IsSlow() && servesInTurn(s, server.Latency)
 		return server, s, nil
 	}
 	s.Close()

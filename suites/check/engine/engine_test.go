@@ -258,12 +258,13 @@ func TestWaitingForStepFreesJob(t *testing.T) {
 }
 
 func TestJobsFor(t *testing.T) {
-	quick, slow := &check.Server{Latency: time.Millisecond}, &check.Server{Latency: 3 * time.Second}
+	quick, slow := &check.Server{Latency: 50 * time.Millisecond}, &check.Server{Latency: 350 * time.Millisecond}
+	inTurn := &check.Server{Latency: slow.Latency, OneRequestAtATime: true}
 	tests := []struct {
 		server *check.Server
 		asked  int
 		want   int
-	}{{quick, 0, 8}, {slow, 0, 32}, {slow, 8, 8}, {slow, 1, 1}, {quick, 50, 50}}
+	}{{quick, 0, 8}, {slow, 0, 48}, {inTurn, 0, 4}, {slow, 8, 8}, {slow, 1, 1}, {quick, 50, 50}}
 	for _, tt := range tests {
 		if got := jobsFor(tt.server, tt.asked); got != tt.want {
 			t.Errorf("got %d for latency %v and %d requested jobs, want %d", got, tt.server.Latency, tt.asked, tt.want)

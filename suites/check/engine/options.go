@@ -11,10 +11,11 @@ import (
 )
 
 // How many checks are tried at a time by default. The checks of a slow server spend most of their time waiting for its
-// responses, so more of them run at a time.
+// responses, so more of them run at a time. Fewer do if it serves one request at a time: they wait for each other.
 const (
 	DefaultJobs    = 8
-	slowServerJobs = 4 * DefaultJobs
+	slowServerJobs = 6 * DefaultJobs
+	inTurnJobs     = DefaultJobs / 2
 )
 
 // Options say how a plan is run.
@@ -71,6 +72,8 @@ func jobsFor(server *check.Server, asked int) int {
 	switch {
 	case asked > 0:
 		return asked
+	case server.OneRequestAtATime:
+		return inTurnJobs
 	case server.IsSlow():
 		return slowServerJobs
 	}
