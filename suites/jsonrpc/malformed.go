@@ -66,8 +66,12 @@ var malformedChecks = check.Suite{
 			requireRepeatedIDs(t)
 			t.Expect(r.Reply.Frame).To(invalid.HaveID(r.ID))
 		}
+		codes := []int{errcode.InvalidRequest, errcode.InvalidParams}
+		if t.IsModern() { // without _meta it may be taken for one of an earlier revision, which lacks the method
+			codes = append(codes, errcode.MethodNotFound)
+		}
 		for _, r := range withCode(all) {
-			t.ExpectAdvice(r.Reply).To(check.BeError(errcode.InvalidRequest, errcode.InvalidParams))
+			t.ExpectAdvice(r.Reply).To(check.BeError(codes...))
 		}
 	}),
 
