@@ -19,7 +19,8 @@ var handleChecks = check.Suite{
 		toolcall.RequireObserved(t, len(calls), "tool was called with a made-up handle", uncalled, toolcall.AnyTool)
 		toolcall.EachToolCall(t, calls, func(t *check.T, c toolcall.ToolCall) {
 			if isUnfinished(c.Reply.Result()) {
-				t.NoVerdict(check.Undecided, "the call was answered with a task, or with what the tool wants to know first")
+				t.NoVerdict(check.Undecided,
+					"the call was answered with a task, or with what the tool wants to know first")
 			}
 			t.Expect(c.Reply).To(check.BeToolError())
 		})
@@ -56,7 +57,8 @@ func callsWithUnknownHandles(
 	return calls, uncalled
 }
 
-// withHandle returns arguments with a handle that the server has not issued; nil if the schema of the tool accepts none.
+// withHandle returns arguments with a handle that the server has not issued; nil if the schema of the tool accepts
+// none.
 func withHandle(t *check.T, tool check.Subject, arguments check.M, name string) check.M {
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
 	if err != nil {

@@ -18,8 +18,8 @@ type Handle struct {
 	Users   []check.Subject
 }
 
-// Handles are the handles that the schemas of the listed tools show: a string that is named like an id, in the result of
-// a tool that creates something by its name, is not read-only and does not take the handle itself. Identifiers that
+// Handles are the handles that the schemas of the listed tools show: a string that is named like an id, in the result
+// of a tool that creates something by its name, is not read-only and does not take the handle itself. Identifiers that
 // tools find, such as those of users or places, are none.
 func Handles(t *check.T) (all []Handle) {
 	for _, creator := range ListedTools(t) {
