@@ -22,6 +22,9 @@ var handleChecks = check.Suite{
 				t.NoVerdict(check.Undecided,
 					"the call was answered with a task, or with what the tool wants to know first")
 			}
+			if c.Reply.Result()["isError"] != true {
+				toolcall.RequireNotRateLimited(t, t.Session(), c.Reply)
+			}
 			t.Expect(c.Reply).To(check.BeToolError())
 		})
 	}),
