@@ -1,6 +1,7 @@
 package mrtr
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
@@ -123,11 +124,14 @@ func (x *loopRetry) expectAccepted(t *check.T, round int) {
 		t.NoVerdict(check.Limit, "%s", x.AbortReason)
 	}
 	if code, _ := r.Code(); code == errcode.InvalidParams {
-		if x.hasFreeInput(round) && x.takesDecline(t, round) {
-			t.NoVerdict(check.Undecided, "it may know more of what mcpcheck has made up than its form says: %s",
-				check.Got(r))
+		if x.takesOther(t, round) {
+			t.NoVerdict(check.Undecided, "it may want more of an answer than its request says, and mcpcheck has made "+
+				"this one up: %s", check.Got(r))
 		}
 		x.reply = r
+		if x.asksOnlyFor(round, "sampling/createMessage") { // a text that no model has written may not do
+			t.FailAt(catalogue.Should, "any text of a model taken, or refused in a result with isError", "%s", r)
+		}
 		t.Fail("valid answers taken", "%s", r)
 	}
 	t.ExpectShould(r).To(check.BeResult())
@@ -152,9 +156,38 @@ func (a inputLoop) hasFreeInput(round int) bool {
 	return false
 }
 
-// takesDecline repeats the loop up to a round, and reports whether the server takes it when the user declines the forms
-// of that round.
-func (x *loopRetry) takesDecline(t *check.T, round int) bool {
+// takesOther reports whether the server takes other valid answers to a round: a decline in place of what the user was
+// free to enter, other texts of a model, or other roots.
+func (x *loopRetry) takesOther(t *check.T, round int) bool {
+	var others []check.M
+	if x.hasFreeInput(round) {
+		others = append(others, check.M{"elicitation/create": check.M{"action": "decline"}})
+	}
+	for _, words := range []string{"yes", "{}"} {
+		others = append(others, check.M{"sampling/createMessage": toolcall.ModelText(words)})
+	}
+	for _, roots := range [][]any{{}, {check.M{"uri": "file:///"}}} {
+		others = append(others, check.M{"roots/list": check.M{"roots": roots}})
+	}
+	isAsked := func(method string) bool { return hasInputRequest(x.InputReplies[round], method) }
+	return slices.ContainsFunc(others, func(answers check.M) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(answers)), isAsked) && x.takes(t, round, answers)
+	})
+}
+
+// asksOnlyFor reports whether all input requests of a round have a method.
+func (a inputLoop) asksOnlyFor(round int, method string) bool {
+	for _, v := range inputRequestsOf(a.InputReplies[round]) {
+		if request, _ := v.(check.M); request["method"] != method {
+			return false
+		}
+	}
+	return true
+}
+
+// takes repeats the loop up to a round, and reports whether the server takes it with these answers by method. They
+// replace those of the round to forms that are accepted and to other requests.
+func (x *loopRetry) takes(t *check.T, round int, answers check.M) bool {
 	s := t.Session()
 	r := x.send(t, s, x.params)
 	for n := 0; n <= round; n++ {
@@ -165,9 +198,11 @@ func (x *loopRetry) takesDecline(t *check.T, round int) bool {
 		if err != nil {
 			return false
 		}
-		for key, response := range responses {
-			if answer, _ := response.(check.M); n == round && answer["action"] != nil {
-				responses[key] = check.M{"action": "decline"}
+		for key, v := range inputRequestsOf(r) {
+			request, _ := v.(check.M)
+			method, _ := request["method"].(string)
+			if answer := answers[method]; n == round && answer != nil {
+				responses[key] = answer
 			}
 		}
 		r = x.send(t, s, toolcall.RetryParams(x.params, r, responses))

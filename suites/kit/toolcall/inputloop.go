@@ -194,6 +194,11 @@ func ToolUseResult(t *check.T, params check.M, times int) check.M {
 	return modelMessage(toolUses(t, params, times), "toolUse")
 }
 
+// ModelText is the result of a model that says something.
+func ModelText(words string) check.M {
+	return modelMessage(check.M{"type": "text", "text": words}, "endTurn")
+}
+
 func modelMessage(content any, stop string) check.M {
 	return check.M{"role": "assistant", "content": content, "model": "mcpcheck", "stopReason": stop}
 }
