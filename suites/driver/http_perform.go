@@ -260,8 +260,8 @@ func (h *HTTP) carriesMessage(x *RoundTrip, f *Frame) bool {
 	switch {
 	case h.isSSE:
 		return false // messages arrive on the stream only
-	case x.Method != http.MethodPost && (x.hasErrorStatus() || x.requestID == nil):
-		return false // it is asked for a stream, or to end the session: the body answers no message
+	case x.Method != http.MethodPost:
+		return false // it asks for a stream, or ends the session: the body does not answer a message
 	case x.hasErrorStatus():
 		return f.Kind == Object && (f.HasError || f.HasResult) && f.HasJSONRPC
 	}
