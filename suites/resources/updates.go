@@ -114,7 +114,7 @@ func callAfterUnsubscribe(t *check.T) {
 }
 
 // subscribedBefore returns the resources that the session of a notification was subscribed to at its time. A cancelled
-// subscription counts for another second.
+// subscription counts for another second, and one whose cancellation was not answered with a result for good.
 func subscribedBefore(m check.Message) (uris []string) {
 	taken := map[string]time.Duration{}
 	for _, f := range m.Session.FramesSince(0) {
@@ -129,7 +129,9 @@ func subscribedBefore(m check.Message) (uris []string) {
 			uris = append(uris, uri)
 			delete(taken, uri)
 		case unsubscribeMethod:
-			taken[uri] = f.At
+			if m.Session.AwaitFor(driver.Pending{ID: f.ID}, 0).Result() != nil {
+				taken[uri] = f.At
+			}
 		}
 	}
 	return slices.DeleteFunc(uris, func(uri string) bool { at, is := taken[uri]; return is && m.At-at > grace })
