@@ -209,7 +209,7 @@ func (x mismatchedRequest) isRefused() bool {
 // expectRefused expects status 400. http/header-error-code judges the error code.
 func (x mismatchedRequest) expectRefused(t *check.T) {
 	eachMismatch(t, []mismatchedRequest{x}, func(t *check.T, x mismatchedRequest) {
-		if !x.isSubscription {
+		if !x.isSubscription || !x.Response().IsStream {
 			invalid.SkipUnlessServerRejects(t, x.AwaitReply())
 		}
 		t.Expect(x).To(beRefusedMismatch())
