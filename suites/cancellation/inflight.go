@@ -99,7 +99,7 @@ func expectOthersGoOn(t *check.T) {
 // countResponses counts the responses to a request. Copies on a GET stream do not count.
 func countResponses(t *check.T, id []byte, came []*driver.Frame) (n int) {
 	for _, f := range came {
-		if f.IsResponse() && driver.SameID(f.RequestID(), id) && !invalid.IsOnGETStream(t, f) {
+		if f.IsResponse() && driver.SameID(f.RequestID(), id) && !transcript.IsOnGETStream(t, f) {
 			n++
 		}
 	}

@@ -27,7 +27,7 @@ var responseChecks = check.Suite{
 					case r.DuplicateOf == nil:
 					case r.DuplicateOf.Cancelled && r.MaybeForNotification:
 						t.Yield("it may be a reply to the cancellation")
-					case invalid.IsOnGETStream(t, r.WireFrame) || invalid.IsOnGETStream(t, r.DuplicateOf.Response):
+					case r.IsCopyOnGETStream(t):
 						t.Yield("it came on the GET stream as well")
 					case r.Session.OtherSessionUsedID(r.ID):
 						t.Yield("another session has asked under that id, too")
@@ -51,7 +51,7 @@ var responseChecks = check.Suite{
 					t.Yield("it answers %s", r.Request.Method)
 				case r.Call == nil && hasWrongIDs:
 					t.Yield("other responses do not have the id of their request")
-				case r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame):
+				case r.Call == nil && transcript.IsOnGETStream(t, r.WireFrame):
 					t.Yield("it came on a GET stream")
 				case early && r.Call == nil && handshake.IsBeforeConnectReply(r.Message):
 					t.Yield("the server does not wait for initialize")
@@ -73,7 +73,7 @@ var responseChecks = check.Suite{
 		all := func(*transcript.Response) bool { return true }
 		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), all,
 			func(t *check.T, r *transcript.Response) {
-				if r.Call == nil && invalid.IsOnGETStream(t, r.WireFrame) {
+				if r.Call == nil && transcript.IsOnGETStream(t, r.WireFrame) {
 					t.Yield("it came on a GET stream")
 				}
 				t.Expect(!r.IsUnsolicited()).To(check.BeTrue("the id of a request in each response",

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
@@ -125,7 +126,7 @@ var pollingChecks = check.Suite{
 
 	"tasks/get-not-sse": check.Probe(func(t *check.T) {
 		eachSnapshot(t, requireSnapshots(t), func(t *check.T, m taskrun.TaskSnapshot) {
-			if invalid.IsOnGETStream(t, m.Frame) {
+			if transcript.IsOnGETStream(t, m.Frame) {
 				t.Yield("it came on a GET stream")
 			}
 			stream := m.Frame.RoundTrip != nil && m.Frame.RoundTrip.Response().IsStream

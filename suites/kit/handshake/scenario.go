@@ -250,7 +250,7 @@ func (p *scenarioRun) sendInitialized() {
 	if p.NoOpReply = p.s.AwaitFor(pong, timing.ShortWait); p.PingFirst { // responses may come in any order
 		p.FirstPingReply = p.s.AwaitFor(p.firstPing, timing.ShortWait)
 	}
-	p.InitializedReplies, _ = transcript.NotificationReplies(p.s, mark)
+	p.InitializedReplies, _ = transcript.NotificationReplies(p.t, p.s, mark)
 }
 
 // finish does what follows once the session is established.

@@ -231,7 +231,7 @@ func ExpectAlive(t *check.T, err error) {
 // see all responses.
 func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
 	check.ObserveLate(t, time.Now())
-	replies, noisy := transcript.NotificationReplies(s, mark)
+	replies, noisy := transcript.NotificationReplies(t, s, mark)
 	t.Expect(replies).To(check.BeEmptyList[*driver.Frame]("no reply to a notification"))
 	if noisy {
 		t.Yield("the server sends responses without id anyhow")
@@ -241,7 +241,7 @@ func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
 // ExpectIgnored is ExpectNoReply for one kind of notification. It skips where the server replies to all of them, which
 // another check reports.
 func ExpectIgnored(t *check.T, s *driver.Session, mark int) {
-	if replies, _ := transcript.NotificationReplies(s, mark); len(replies) > 0 {
+	if replies, _ := transcript.NotificationReplies(t, s, mark); len(replies) > 0 {
 		SkipIfRepliesToNotifications(t)
 	}
 	ExpectNoReply(t, s, mark)
@@ -256,7 +256,7 @@ func SkipIfRepliesToNotifications(t *check.T) {
 		mark := s.Mark()
 		s.SendJSON(cancellation)
 		s.Barrier(mark)
-		replies, _ := transcript.NotificationReplies(s, mark)
+		replies, _ := transcript.NotificationReplies(t, s, mark)
 		return len(replies) > 0
 	}) {
 		t.Yield("the server replies to other notifications, too")

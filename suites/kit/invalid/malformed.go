@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/onsi/gomega/types"
@@ -210,12 +209,6 @@ func WithoutStreamCopies(t *check.T, came []*driver.Frame, sent *driver.Frame) (
 		}
 	}
 	return rest
-}
-
-// IsOnGETStream reports whether a frame came on a GET stream of Streamable HTTP that does not resume a response.
-func IsOnGETStream(t *check.T, f *driver.Frame) bool {
-	return t.Server.Transport == "http" && f.RoundTrip != nil && f.RoundTrip.Method == http.MethodGet &&
-		f.RoundTrip.RequestID() == nil
 }
 
 // ConnectAfterInvalid establishes a session that began with invalid input, so that others can use it. It does so where

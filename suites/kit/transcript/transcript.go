@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -345,9 +346,9 @@ func (d *Transcript) responsesIn(lines []*driver.Frame) (responses []*Response) 
 // NotificationReplies are the replies to the notification that was sent after the mark. A server that sent more
 // responses without an id than it received notifications is noisy: then such a response proves nothing, and is left
 // out. So is a duplicate response where the server sends others twice, too.
-func NotificationReplies(s *driver.Session, mark int) (replies []*driver.Frame, noisy bool) {
+func NotificationReplies(t *check.T, s *driver.Session, mark int) (replies []*driver.Frame, noisy bool) {
 	d := correlate(s, s.FramesSince(0))
-	withoutID, doubles := 0, d.hasDuplicates()
+	withoutID, doubles := 0, d.hasDuplicates(t)
 	for _, r := range d.Responses {
 		if r.lacksID() {
 			withoutID++
@@ -362,17 +363,31 @@ func NotificationReplies(s *driver.Session, mark int) (replies []*driver.Frame, 
 	return replies, noisy
 }
 
+// IsOnGETStream reports whether a frame came on a GET stream of Streamable HTTP that does not resume a response.
+func IsOnGETStream(t *check.T, f *driver.Frame) bool {
+	return t.Server.Transport == "http" && f.RoundTrip != nil && f.RoundTrip.Method == http.MethodGet &&
+		f.RoundTrip.RequestID() == nil
+}
+
 // SkipIfAnswersTwice ends a check that has seen a second response if the server also answered a request twice that was
 // not cancelled.
 func SkipIfAnswersTwice(t *check.T, s *driver.Session) {
-	if correlate(s, s.FramesSince(0)).hasDuplicates() {
+	if correlate(s, s.FramesSince(0)).hasDuplicates(t) {
 		t.Yield("a request that was not cancelled has several answers, too")
 	}
 }
 
-func (d *Transcript) hasDuplicates() bool {
-	return slices.ContainsFunc(d.Responses,
-		func(r *Response) bool { return r.DuplicateOf != nil && !r.DuplicateOf.Cancelled })
+// hasDuplicates reports whether a request that was not cancelled has several responses. Copies on a GET stream, such as
+// those that a check has resumed, do not count.
+func (d *Transcript) hasDuplicates(t *check.T) bool {
+	return slices.ContainsFunc(d.Responses, func(r *Response) bool {
+		return r.DuplicateOf != nil && !r.DuplicateOf.Cancelled && !r.IsCopyOnGETStream(t)
+	})
+}
+
+// IsCopyOnGETStream reports whether a duplicate, or the response before it, came on a GET stream.
+func (r *Response) IsCopyOnGETStream(t *check.T) bool {
+	return IsOnGETStream(t, r.WireFrame) || IsOnGETStream(t, r.DuplicateOf.Response)
 }
 
 // answersNotification reports whether a response seems to be a reply to a notification: it came soon after one, and the
