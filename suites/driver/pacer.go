@@ -21,7 +21,7 @@ type pacer struct {
 	limiter *rate.Limiter
 	// pausedUntil is the end of the pause that the last refusal asked for.
 	pausedUntil time.Time
-	// since is when the requests began to be counted: at first, and after each pause. sent is their number.
+	// since is when requests began to be counted: at first, and each time that the rate was set. sent is their number.
 	since time.Time
 	sent  int
 	// info is what the run says of it.
@@ -38,7 +38,7 @@ type RateInfo struct {
 	PerSecond float64
 }
 
-// bound sets the highest rate, in requests a second; 0 is none.
+// bound sets the highest rate, in requests a second; 0 means no bound.
 func (p *pacer) bound(perSecond float64) {
 	if perSecond > 0 {
 		p.info.PerSecond, p.limiter = perSecond, rate.NewLimiter(rate.Limit(perSecond), 1)
@@ -93,8 +93,13 @@ func (p *pacer) count() {
 // lowestRate is the lowest rate of requests, in requests a second: what allows less can't be tested.
 const lowestRate = 0.5
 
-// isRefused reports whether a response asks to send the request again later, which the pacer allows for. It sees to the
-// pause: all requests wait for its end, and are sent at nine tenths of the rate that was granted from then on.
+// minSample is how many requests tell the rate that is granted: after fewer, others may have used up what was granted
+// before, and no rate is set.
+const minSample = 10
+
+// isRefused reports whether a response asks to send the request again later, and the pauses of the run allow for it.
+// Then all requests wait until that time. After 429, which is about their rate, they are sent at nine tenths of the
+// rate that was granted from then on; 503 says only that the server is not ready.
 func (p *pacer) isRefused(resp *http.Response) bool {
 	pause, ok := retryAfter(resp)
 	if !ok {
@@ -112,9 +117,10 @@ func (p *pacer) isRefused(resp *http.Response) bool {
 	}
 	p.info.Waited += pause
 	p.pausedUntil = now.Add(pause)
-	granted := float64(p.sent-1) / (now.Sub(p.since) + pause).Seconds()
-	p.info.PerSecond = max(0.9*granted, lowestRate)
-	p.limiter, p.sent = rate.NewLimiter(rate.Limit(p.info.PerSecond), 1), 0
+	if granted := p.sent - 1; granted >= minSample && resp.StatusCode == http.StatusTooManyRequests {
+		p.info.PerSecond = max(0.9*float64(granted)/p.pausedUntil.Sub(p.since).Seconds(), lowestRate)
+		p.limiter, p.sent = rate.NewLimiter(rate.Limit(p.info.PerSecond), 1), 0
+	}
 	return true
 }
 

@@ -17,7 +17,7 @@ func TestPacer(t *testing.T) {
 			p.await(t.Context())
 		}
 		if !p.isRefused(refusal(http.StatusTooManyRequests, "2")) {
-			t.Fatal("Retry-After is not heeded")
+			t.Fatal("Retry-After is ignored")
 		}
 		begin := time.Now()
 		p.await(t.Context())
@@ -32,6 +32,33 @@ func TestPacer(t *testing.T) {
 			t.Errorf("nine more requests took %v, not 2 s for 4.5 a second", took)
 		}
 	})
+}
+
+// TestPacerSetsNoRate proves that requests are as quick as before after a server that was not ready, and after refusals
+// of so few requests that they do not tell the rate.
+func TestPacerSetsNoRate(t *testing.T) {
+	for name, tt := range map[string]struct{ sent, status int }{
+		"not ready":     {20, http.StatusServiceUnavailable},
+		"few requests":  {10, http.StatusTooManyRequests},
+		"one and again": {1, http.StatusTooManyRequests},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var p pacer
+				for range tt.sent {
+					p.await(t.Context())
+				}
+				p.isRefused(refusal(tt.status, "1"))
+				begin := time.Now()
+				for range 100 {
+					p.await(t.Context())
+				}
+				if took := time.Since(begin); took != time.Second {
+					t.Errorf("a hundred requests after the pause took %v", took)
+				}
+			})
+		})
+	}
 }
 
 // TestPacerRefusals proves which responses are waited for.

@@ -138,8 +138,8 @@ var keys = []key{
 		members:  []string{`"type": "string"`, `"pattern": "` + sizePattern.String() + `"`}, example: `"64MiB"`},
 	{name: "rate", field: func(f *File) any { return &f.Rate }, standard: 0,
 		help: "send at most `N` HTTP requests a second (0: no bound)",
-		doc: "The highest number of HTTP requests a second. Without it, what is in front of the server is heeded: " +
-			"429 or 503 with Retry-After is waited for, and fewer requests are sent from then on.",
+		doc: "The highest number of HTTP requests a second. Without it, the rate is bounded once something in front " +
+			"of the server answers 429 with Retry-After.",
 		members: []string{`"type": "integer"`, `"minimum": 1`}, example: "10"},
 	{name: "jobs", field: func(f *File) any { return &f.Jobs }, standard: engine.DefaultJobs,
 		help:    "run `N` checks at a time",

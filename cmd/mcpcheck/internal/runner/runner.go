@@ -91,16 +91,21 @@ func (j *serverRun) run() (report.Report, error) {
 	return j.report, nil
 }
 
-// noteRate says that something in front of the server bounded the rate of requests.
+// noteRate says that requests were refused for a while and sent again, and at what rate from then on.
 func (j *serverRun) noteRate() {
 	if j.target.DriverTarget.Site == nil {
 		return
 	}
-	if info := j.target.DriverTarget.Site.RateInfo(); info.Refusals > 0 {
-		fmt.Fprintf(j.sinks.stderr, "mcpcheck: %s refused for the rate (429 or 503 with Retry-After), and sent again, "+
-			"at most %.1f a second; --rate bounds them from the start\n", reporters.Plural(info.Refusals, "request"),
-			info.PerSecond)
+	info := j.target.DriverTarget.Site.RateInfo()
+	if info.Refusals == 0 {
+		return
 	}
+	said := fmt.Sprintf("mcpcheck: %s refused with 429 or 503 and Retry-After, and sent again",
+		reporters.Plural(info.Refusals, "request"))
+	if info.PerSecond > 0 {
+		said += fmt.Sprintf("; at most %.1f a second from then on, which --rate sets from the start", info.PerSecond)
+	}
+	fmt.Fprintln(j.sinks.stderr, said)
 }
 
 // runRevision runs the checks of one revision.
