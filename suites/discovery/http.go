@@ -107,8 +107,8 @@ func openSecondSession(ctx context.Context, t driver.Target, first *driver.Sessi
 	if t.Site == nil {
 		return func() bool { return true } // each session has a process of its own
 	}
-	served := make(chan bool)
-	for range 2 {
+	served := make(chan bool, 2)
+	for range cap(served) {
 		go func() {
 			second, err := driver.Start(ctx, t, driver.Options{})
 			if err != nil {

@@ -504,9 +504,6 @@ func (site *Site) Close(l Limits) {
 		return
 	}
 	site.endProcess(host, l)
-	closeReader(host.stdout)
-	closeReader(host.stderr)
-	host.stdin.Close()
 }
 
 // endProcess ends a process of the server, by force if it does not end within the StopTimeout.
@@ -520,6 +517,9 @@ func (site *Site) endProcess(host *process, l Limits) {
 	}
 	host.kill()
 	<-host.exited
+	closeReader(host.stdout)
+	closeReader(host.stderr)
+	host.stdin.Close()
 }
 
 // restart ends the server's process, if it runs, and starts it again.
