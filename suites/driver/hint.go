@@ -100,10 +100,13 @@ func brokenOffAfter(line []byte) int {
 	case err == io.ErrUnexpectedEOF:
 		return len(line)
 	}
-	const most = 1000 // objects of the message that may follow
+	const (
+		most      = 50      // objects of the message that may follow
+		mostBytes = 1 << 20 // its length
+	)
 	at := len(line)
 	for range most {
-		if at = bytes.LastIndex(line[:at], []byte(`{"`)); at <= 0 {
+		if at = bytes.LastIndex(line[:at], []byte(`{"`)); at <= 0 || len(line)-at > mostBytes {
 			return 0
 		}
 		if messageStartPattern.Match(line[at:]) && json.Valid(line[at:]) {
