@@ -236,10 +236,7 @@ func (p *argument) fillIn(t *check.T) (not *toolcall.Uncalled) {
 	tool.Value = maps.Clone(tool.Value)
 	schema, _ := tool.Value["inputSchema"].(check.M)
 	tool.Value["inputSchema"] = schemaRequiring(schema, p.path)
-	if p.arguments, not = toolcall.ValidArguments(t, tool); not == nil {
-		not = toolcall.CheckMayVary(t, tool)
-	}
-	if not != nil {
+	if p.arguments, not = toolcall.ArgumentsToVary(t, tool); not != nil {
 		return not
 	}
 	object := p.arguments

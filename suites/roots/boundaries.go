@@ -141,10 +141,7 @@ func fileReaders(t *check.T) (readers []*fileReader) {
 		if len(names) == 0 {
 			continue
 		}
-		arguments, not := toolcall.ValidArguments(t, tool)
-		if not == nil {
-			not = toolcall.CheckMayVary(t, tool)
-		}
+		arguments, not := toolcall.ArgumentsToVary(t, tool)
 		if not != nil {
 			uncalled = append(uncalled, *not)
 			continue

@@ -39,10 +39,7 @@ func callsWithUnknownHandles(
 ) (calls []toolcall.ToolCall, uncalled []toolcall.Uncalled) {
 	for _, h := range handles {
 		for _, tool := range h.Users {
-			arguments, not := toolcall.ValidArguments(t, tool)
-			if not == nil {
-				not = toolcall.CheckMayVary(t, tool)
-			}
+			arguments, not := toolcall.ArgumentsToVary(t, tool)
 			if not != nil {
 				uncalled = append(uncalled, *not)
 				continue

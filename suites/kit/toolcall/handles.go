@@ -20,7 +20,7 @@ type Handle struct {
 
 // Handles are the handles that the schemas of the listed tools show: a string that is named like an id, in the result
 // of a tool that creates something by its name, is not read-only and does not take the handle itself. Identifiers that
-// tools find, such as those of users or places, are none.
+// tools find, such as those of users or places, are not handles.
 func Handles(t *check.T) (all []Handle) {
 	for _, creator := range ListedTools(t) {
 		if !creatorPattern.MatchString(creator.Name) || report.IsReadOnly(creator.Value) {

@@ -83,6 +83,14 @@ func TaskArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled)
 	return args, nil
 }
 
+// ArgumentsToVary are ValidArguments of a tool that a check may change; not says why there are none.
+func ArgumentsToVary(t *check.T, tool check.Subject) (arguments check.M, not *Uncalled) {
+	if arguments, not = ValidArguments(t, tool); not == nil {
+		not = CheckMayVary(t, tool)
+	}
+	return arguments, not
+}
+
 // CheckMayVary says why a tool may not be called with arbitrary arguments; nil when it may. Changed example arguments
 // may do harm that the example does not.
 func CheckMayVary(t *check.T, tool check.Subject) *Uncalled {
