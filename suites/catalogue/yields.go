@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Causes returns which of these ids the entry yields to. The entry itself is none of them.
+// Causes returns which of these ids the entry yields to. The entry itself is not among them.
 func (r *Requirement) Causes(ids []string) (causes []string) {
 	for _, pattern := range r.YieldsTo {
 		for _, id := range matchingIDs(pattern, ids) {

@@ -32,7 +32,7 @@ func TestCheckYields(t *testing.T) {
 }
 
 // TestYieldCircle checks that a circle is named without the entries that lead to it, and that two ways from one entry
-// to another are none.
+// to another are not a circle.
 func TestYieldCircle(t *testing.T) {
 	const yaml = "- {id: a/one, yields_to: [a/two, a/three]}\n- {id: a/two, yields_to: [a/three]}\n" +
 		"- {id: a/three, yields_to: [a/four]}\n- {id: a/four, yields_to: %s}\n"

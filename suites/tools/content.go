@@ -127,8 +127,8 @@ var contentChecks = check.Suite{
 				t.Yield("structuredContent is not an object")
 			}
 			err := validateOutput(t, schema, result["structuredContent"])
-			t.Expect(err == nil).To(check.BeTrue("no structuredContent beside isError, or one by outputSchema", "%v",
-				err))
+			t.Expect(err == nil).To(check.BeTrue(
+				"no structuredContent with isError, or one that satisfies outputSchema", "%v", err))
 		})
 	}),
 
