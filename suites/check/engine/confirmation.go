@@ -54,6 +54,7 @@ func (e *Execution) confirm(i int, c Case, o attempt.Outcome, used *attempt.Scop
 		if again.Verdict != o.Verdict {
 			discardSessions(uses)
 		}
+		e.keepForOthers(c, second)
 		return e.decide(i, c, again, second, begin)
 	}
 	if e.options.Jobs == 1 || e.run.Serial.Load() || !c.isProbe() {
@@ -66,6 +67,15 @@ func (e *Execution) confirm(i int, c Case, o attempt.Outcome, used *attempt.Scop
 		e.conclude(i, j.result, j.fault)
 	})
 	return caseOutcome{isPending: true}
+}
+
+// keepForOthers keeps sessions in which a case was confirmed alone for the cases that are confirmed together afterwards.
+func (e *Execution) keepForOthers(c Case, used *attempt.Scope) {
+	if c.isProbe() && e.confirmsTogether() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.confirmationSessions.Keep(used)
+	}
 }
 
 // discardSessions marks sessions as unusable for others, since something in them differs from a fresh one.
@@ -86,17 +96,25 @@ func (e *Execution) confirmAttempt(
 	return o, used
 }
 
-// isConfirmedTogether reports whether an outcome is confirmed together with others. That is so only over stdio, where
+// confirmsTogether reports whether the run confirms what does not block together. It does so only over stdio, where
 // each session needs a process of its own.
+func (e *Execution) confirmsTogether() bool {
+	return e.run.Target.Site == nil && !e.run.HasSingleSession && !e.run.Serial.Load() && !e.options.Isolate
+}
+
+// isConfirmedTogether reports whether an outcome is confirmed together with others.
 func (e *Execution) isConfirmedTogether(c Case, o attempt.Outcome) bool {
-	return c.isProbe() && e.run.Target.Site == nil && !e.run.HasSingleSession && !e.run.Serial.Load() &&
-		!e.options.Isolate && !e.wouldGate(c, o)
+	return c.isProbe() && e.confirmsTogether() && !e.wouldGate(c, o)
 }
 
 // isProven reports whether a fail needs no confirmation: it does not block, and the attempt sent only well-formed
-// messages, which a server has to answer correctly whatever well-formed messages came before.
+// messages, which a server has to answer correctly whatever well-formed messages came before. Advice for which a process
+// would have to be started is not confirmed, either.
 func (e *Execution) isProven(c Case, o attempt.Outcome, used *attempt.Scope) bool {
-	return o.Verdict == catalogue.Fail && e.isConfirmedTogether(c, o) && !used.NeedsConfirmation
+	if o.Verdict != catalogue.Fail || !e.isConfirmedTogether(c, o) {
+		return false
+	}
+	return !used.NeedsConfirmation || o.Level == catalogue.Advice && c.script.Kind == attempt.ProcessProbe
 }
 
 // pingSessions sends a no-op in the sessions of an attempt. A session in which it is not answered counts as a session
@@ -110,10 +128,11 @@ func (e *Execution) pingSessions(used *attempt.Scope) {
 	}
 }
 
-// confirmTogether confirms the cases that wait for it. Outcomes that rest on the server's health are retried serially
-// later.
+// confirmTogether confirms the cases that wait for it, once what blocks was confirmed. Outcomes that rest on the server's
+// health are retried serially later.
 func (e *Execution) confirmTogether() {
-	g := attempt.NewConfirmationSessions(e.run.Pool)
+	e.confirming.Wait()
+	g := e.confirmationSessions
 	slices.SortFunc(e.unconfirmedCases, func(a, b unconfirmedCase) int {
 		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.index, b.index))
 	})

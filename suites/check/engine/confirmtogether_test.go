@@ -11,7 +11,7 @@ import (
 )
 
 // TestConfirmTogether checks that outcomes that do not block are confirmed in as few processes as possible, invalid
-// input last and in the process of valid input, and that those that block get a process of their own.
+// input last and in the process of valid input, after those that block, each in a process that was not used before.
 func TestConfirmTogether(t *testing.T) {
 	minor := func(method string, invalidInput, fails bool) check.Check {
 		return check.Probe(func(t *check.T) {
@@ -57,9 +57,9 @@ func TestConfirmTogether(t *testing.T) {
 			"3 clean, 3 other, 3 invalid", 3,
 		},
 		{
-			"blocking failures have a process of their own", nil,
+			"what blocks comes first, in a process of its own that others use afterwards", nil,
 			[]testCheck{{id: "a/blocks", check: blocks}, {id: "a/clean", check: minor("clean", false, true)}},
-			"2 blocks, 3 clean", 3,
+			"2 blocks, 2 clean", 2,
 		},
 		{
 			"a process that exits is replaced", script{{method: "clean", process: 3, action: exits}},

@@ -40,6 +40,8 @@ type Execution struct {
 	confirming sync.WaitGroup // counts the cases that are being confirmed alone
 	// confirmationSlots bounds how many cases are confirmed alone at a time.
 	confirmationSlots chan struct{}
+	// confirmationSessions are those in which cases are confirmed one after the other.
+	confirmationSessions *attempt.ConfirmationSessions
 
 	// sdks returns the SDKs that the server is recognised to use; it is called once the run is over.
 	sdks func() []catalogue.SDK
@@ -85,6 +87,7 @@ func (e *Execution) openPool() {
 	r.Target.Era, r.Target.OnReply, r.Target.CheckOpen = e.server.Era, r.Health.RecordReply, r.Health.NoSessionError
 	r.Target.Waits = o.Progress.observe(r.Target.Waits)
 	r.Pool = driver.NewPool(e.ctx, r.Target, e.server.Revision, o.sessionLimit(r.Target), e.server.IsSlow())
+	e.confirmationSessions = attempt.NewConfirmationSessions(r.Pool)
 	r.Serial.Store(e.server.OneClient)
 	e.addSession(o.DiscoverySession, r.Pool.Add)
 	e.addSession(o.UnusedSession, r.Pool.AddUnused)
@@ -148,7 +151,6 @@ func (e *Execution) runAll() {
 	e.runParallel(e.probeOrder())
 	e.startInvalidPhase()
 	e.confirmTogether()
-	e.confirming.Wait()
 	e.observeLate()
 	e.runParallel(e.casesOf(attempt.ShutdownProbe))
 	for _, i := range e.casesOf(attempt.RestartProbe) {

@@ -57,8 +57,14 @@ func (g *ConfirmationSessions) indexOf(invalidInput bool) int {
 	return slices.IndexFunc(g.sessions, func(s *driver.Session) bool { return s.HasInvalidInput() == invalidInput })
 }
 
-// Release ends the sessions of an attempt, except for one that can serve later confirmations.
+// Release ends the sessions of an attempt, except for those that Keep keeps.
 func (g *ConfirmationSessions) Release(used *Scope) {
+	g.Keep(used)
+	used.Release(g.pool, false)
+}
+
+// Keep keeps of the sessions of an attempt what can serve later confirmations: one for valid and one for invalid input.
+func (g *ConfirmationSessions) Keep(used *Scope) {
 	for i, u := range used.Uses {
 		if s := u.Session; u.Ownership == Exclusive && s.IsOrdinary() && !s.HasFault() &&
 			g.indexOf(s.HasInvalidInput()) < 0 {
@@ -66,5 +72,4 @@ func (g *ConfirmationSessions) Release(used *Scope) {
 			used.Uses[i].Ownership = Inherited
 		}
 	}
-	used.Release(g.pool, false)
 }
