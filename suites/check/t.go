@@ -3,6 +3,7 @@ package check
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
@@ -10,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // T is what the script of a check works with: a description of the server, sessions with it, and assertions. The first
@@ -92,10 +94,11 @@ func DiscoveryReplies(t *T, method string) (all []driver.Reply) {
 	return all
 }
 
-// SavesRequests reports whether a script leaves out what only tries more of the same, since the server is slow. A pass
-// of the checks that rest on it says so.
-func SavesRequests(t *T) bool {
-	if !t.Server.IsSlow() {
+// SavesRequests reports whether a script leaves out what only tries more of the same, since the server is slow, or took
+// long for such a request before: usual are the replies to that. A pass of the checks that rest on it says so.
+func SavesRequests(t *T, usual ...driver.Reply) bool {
+	isLong := func(r driver.Reply) bool { return r.Took() > timing.LongRequest }
+	if !t.Server.IsSlow() && !slices.ContainsFunc(usual, isLong) {
 		return false
 	}
 	t.attempt.Scope.SavedRequests = true

@@ -95,6 +95,14 @@ type Reply struct {
 	awaitLate func(within time.Duration) (waited bool, slow error)
 }
 
+// Took is the time from the request to the response; zero if there is none, or if the caller sent the request.
+func (r Reply) Took() time.Duration {
+	if r.Request == nil || r.Frame == nil {
+		return 0
+	}
+	return r.Frame.At - r.Request.At
+}
+
 // AwaitLate waits for the response to a request that had none within the reply timeout, until the given time after the
 // request was sent. slow is the error for a response that arrived, or nil. waited is false if AwaitLate could not wait.
 func (r Reply) AwaitLate(within time.Duration) (waited bool, slow error) {

@@ -184,7 +184,7 @@ func expectReusedIDs(t *check.T, valid []requests.Request, ids []any) {
 	s := t.Session(check.ForInvalidInput)
 	for n, request := range requests.Affordable(t, valid, 1) {
 		some := ids
-		if check.SavesRequests(t) {
+		if check.SavesRequests(t, request.Reply) {
 			some = ids[n%len(ids):][:1]
 		}
 		probe := func(id any) invalid.IDProbeResult {

@@ -79,7 +79,7 @@ var tokenChecks = check.Suite{
 	"progress/token-types-accepted": check.Probe(func(t *check.T) {
 		requests.EachValid(t, func(t *check.T, request requests.Request) {
 			s := t.Session()
-			for _, token := range someOf(t, request.Method, []any{"mcpcheck-a", 70101, 0, ""}) {
+			for _, token := range someOf(t, request, []any{"mcpcheck-a", 70101, 0, ""}) {
 				r := request.SendWith(t, s, check.M{"progressToken": token})
 				t.Expect(r).To(check.BeServed(), "%s with the token %s", request.Method, check.Show(token))
 			}
@@ -140,7 +140,7 @@ func requestWithTokens(t *check.T) {
 	check.Step(t, "requests with tokens of both types", func(t *check.T) bool {
 		s := t.Session()
 		for n, request := range valid {
-			for _, token := range someOf(t, request.Method, []any{70400 + n, fmt.Sprint(70440 + n)}) {
+			for _, token := range someOf(t, request, []any{70400 + n, fmt.Sprint(70440 + n)}) {
 				t.Send(s, request.Method, request.With(check.M{"progressToken": token}), check.AllowSilence)
 			}
 		}
@@ -166,11 +166,11 @@ func callWithoutToken(t *check.T) {
 	})
 }
 
-// someOf returns the tokens to try with a method: all of them or, of a server that takes its time, one for each method.
-func someOf(t *check.T, method string, tokens []any) []any {
-	if !check.SavesRequests(t) {
+// someOf returns the tokens to try with a request: all of them or, of what takes its time, one for each method.
+func someOf(t *check.T, r requests.Request, tokens []any) []any {
+	if !check.SavesRequests(t, r.Reply) {
 		return tokens
 	}
-	n := len(method) % len(tokens)
+	n := len(r.Method) % len(tokens)
 	return tokens[n : n+1]
 }

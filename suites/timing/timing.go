@@ -104,6 +104,8 @@ const (
 	LongCall = 300 * time.Millisecond
 	// InputRetry is the pause before a request is retried without input, since the server may be busy.
 	InputRetry = 10 * time.Millisecond
+	// LongRequest is the time from which on a request is repeated in one variant only, not in all of them.
+	LongRequest = time.Second
 	// MaxCalls is how long the valid calls of a run may take altogether, unless the operator asks for all.
 	MaxCalls = 10 * time.Second
 	// EachMethod is how long the requests of one kind may take altogether that are tried with each method, beyond those

@@ -25,7 +25,7 @@ func CollectServerRequests(t *check.T) { CallInteractively(t) }
 // CallInteractively calls each tool that may be called once, as far as time permits, as a client with all capabilities
 // of the revision that accepts everything. In legacy revisions this takes a session of such a client: servers send
 // requests only for declared capabilities, and some list certain tools only to such clients. In modern ones ValidCalls
-// are such calls.
+// are such calls. To confirm something, it calls only the tools that requested something before.
 func CallInteractively(t *check.T) InteractiveCalls {
 	if !t.Server.Declares("tools") {
 		return InteractiveCalls{}
@@ -36,7 +36,10 @@ func CallInteractively(t *check.T) InteractiveCalls {
 	return check.Step(t, "client that can be asked", func(t *check.T) (a InteractiveCalls) {
 		r := &interactiveCaller{t: t, calls: &toolcall.ToolCalls{IsRepetition: true}, isCalled: map[string]bool{},
 			budget: toolcall.NewCallBudget()}
-		if !t.IsConfirmation() {
+		asking := check.Memo(t, "tools that ask", func() *[]string { return new([]string) })
+		if t.IsConfirmation() {
+			r.only = *asking
+		} else {
 			handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true}) // whose session is reused below
 		}
 		r.client = ReusedClient(t, protocol.AllCapabilities(t.Revision), AcceptAll(t))
@@ -44,6 +47,11 @@ func CallInteractively(t *check.T) InteractiveCalls {
 			a.List = append(a.List, r.callTools(tools)...)
 			if !r.hasNewTools() {
 				break
+			}
+		}
+		if !t.IsConfirmation() {
+			for _, call := range a.List {
+				*asking = append(*asking, call.Tool.Name)
 			}
 		}
 		a.Uncalled = r.calls.Uncalled
@@ -57,7 +65,9 @@ type interactiveCaller struct {
 	client   *Client
 	calls    *toolcall.ToolCalls
 	isCalled map[string]bool
-	budget   *toolcall.CallBudget
+	// only are the names of the tools to call; all of them where it is empty.
+	only   []string
+	budget *toolcall.CallBudget
 	// mark is where in the session of the client the tools were listed.
 	mark int
 }
@@ -102,7 +112,7 @@ func (r *interactiveCaller) remainingTools() (tools []check.Subject) {
 	check.FollowPages(r.t, s, "tools/list", "tools",
 		func(page check.M) { listed = append(listed, protocol.ObjectsIn(page["tools"])...) })
 	for _, tool := range toolcall.SortForCalls(r.t, protocol.NamedSubjects(listed)) {
-		if !r.isCalled[tool.Name] {
+		if !r.isCalled[tool.Name] && (len(r.only) == 0 || slices.Contains(r.only, tool.Name)) {
 			r.isCalled[tool.Name] = true
 			tools = append(tools, tool)
 		}

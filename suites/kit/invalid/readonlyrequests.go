@@ -142,10 +142,10 @@ func OtherIDProbes(t *check.T, s *driver.Session, kind string) (all []IDProbeRes
 const OtherProbeCount = 2
 
 // ProbeIDsOfKind are the outcomes of the nth request, counted from those of OtherIDProbes on, with ids of a kind. Of a
-// server that takes its time, each request tries one of these ids.
+// server that takes its time, each request tries one of these ids, and so does a request that takes long.
 func (q ReadOnlyRequest) ProbeIDsOfKind(t *check.T, s *driver.Session, kind string, n int) IDProbeResults {
 	ids := idsByKind[kind](min(n, maxProbedRequests-1))
-	if check.SavesRequests(t) {
+	if check.SavesRequests(t, q.UsualReply) {
 		ids = ids[n%len(ids):][:1]
 	}
 	return q.ProbeIDs(t, s, ids)
