@@ -88,8 +88,8 @@ const noSessionsReason = "the server has no sessions in which a level could hold
 // logsByLevel holds what a tool logs at several requested levels.
 type logsByLevel struct {
 	logger toolcall.ToolCall
-	// before and after are the logs without a requested level, before and after the call at the level debug. They are empty in the
-	// legacy revisions.
+	// before and after are the logs without a requested level, before and after the call at the level debug. They are
+	// empty in the legacy revisions.
 	before, after []*driver.Frame
 	levels        []levelLogs
 }

@@ -13,7 +13,9 @@ import (
 type unconfirmedCase struct {
 	// index is the index of the case in the plan.
 	index int
-	phase confirmationPhase
+	// outcome is what the first attempt came to.
+	outcome attempt.Outcome
+	phase   confirmationPhase
 }
 
 // confirmationPhase orders the cases that are confirmed together: first those that need a fresh process, since others
@@ -45,13 +47,20 @@ func (e *Execution) confirm(i int, c Case, o attempt.Outcome, used *attempt.Scop
 	used.Release(e.run.Pool, true) // before the second attempt, which must not wait for them
 	if e.isConfirmedTogether(c, o) {
 		e.mu.Lock()
-		e.unconfirmedCases = append(e.unconfirmedCases, unconfirmedCase{i, turn})
+		e.unconfirmedCases = append(e.unconfirmedCases, unconfirmedCase{i, o, turn})
 		e.mu.Unlock()
 		return caseOutcome{isPending: true}
 	}
+	return e.confirmAlone(i, o, uses, begin)
+}
+
+// confirmAlone tries a case again in sessions of its own, while other cases are tried. If the outcome is another one
+// then, no other case uses the sessions of the first attempt.
+func (e *Execution) confirmAlone(i int, first attempt.Outcome, uses []attempt.SessionUse, begin time.Time) caseOutcome {
+	c := e.plan[i]
 	alone := func() caseOutcome {
 		again, second := e.confirmAttempt(c, nil)
-		if again.Verdict != o.Verdict {
+		if again.Verdict != first.Verdict {
 			discardSessions(uses)
 		}
 		e.keepForOthers(c, second)
@@ -69,7 +78,7 @@ func (e *Execution) confirm(i int, c Case, o attempt.Outcome, used *attempt.Scop
 	return caseOutcome{isPending: true}
 }
 
-// keepForOthers keeps sessions in which a case was confirmed alone for the cases that are confirmed together afterwards.
+// keepForOthers keeps the sessions in which a case was confirmed alone for those that are confirmed together.
 func (e *Execution) keepForOthers(c Case, used *attempt.Scope) {
 	if c.isProbe() && e.confirmsTogether() {
 		e.mu.Lock()
@@ -102,16 +111,18 @@ func (e *Execution) confirmsTogether() bool {
 	return e.run.Target.Site == nil && !e.run.HasSingleSession && !e.run.Serial.Load() && !e.options.Isolate
 }
 
-// isConfirmedTogether reports whether an outcome is confirmed together with others.
+// isConfirmedTogether reports whether an outcome is confirmed together with others: it would not block, or it may be a
+// known deviation of the server's SDK, which is known only later.
 func (e *Execution) isConfirmedTogether(c Case, o attempt.Outcome) bool {
-	return c.isProbe() && e.confirmsTogether() && !e.wouldGate(c, o)
+	return c.isProbe() && e.confirmsTogether() && (!e.wouldGate(c, o) ||
+		e.options.ignoresKnownDeviations() && e.deviations(c, o) != nil)
 }
 
 // isProven reports whether a fail needs no confirmation: it does not block, and the attempt sent only well-formed
-// messages, which a server has to answer correctly whatever well-formed messages came before. Advice for which a process
-// would have to be started is not confirmed, either.
+// messages, which a server has to answer correctly whatever well-formed messages came before. Advice for which a
+// process would have to be started is not confirmed, either.
 func (e *Execution) isProven(c Case, o attempt.Outcome, used *attempt.Scope) bool {
-	if o.Verdict != catalogue.Fail || !e.isConfirmedTogether(c, o) {
+	if o.Verdict != catalogue.Fail || !e.isConfirmedTogether(c, o) || e.wouldGate(c, o) {
 		return false
 	}
 	return !used.NeedsConfirmation || o.Level == catalogue.Advice && c.script.Kind == attempt.ProcessProbe
@@ -128,9 +139,20 @@ func (e *Execution) pingSessions(used *attempt.Scope) {
 	}
 }
 
-// confirmTogether confirms the cases that wait for it, once what blocks was confirmed. Outcomes that rest on the server's
-// health are retried serially later.
+// confirmTogether confirms the cases that wait for it, once what blocks was confirmed. Outcomes that rest on the
+// server's health are retried serially later.
 func (e *Execution) confirmTogether() {
+	known := recognisedSDKs(e.options.SDKs, e.Sessions())
+	blocks := func(c Case, o attempt.Outcome) bool {
+		return e.wouldGate(c, o) && firstKnown(e.deviations(c, o), known) == nil
+	}
+	e.unconfirmedCases = slices.DeleteFunc(e.unconfirmedCases, func(w unconfirmedCase) bool {
+		alone := blocks(e.plan[w.index], w.outcome)
+		if alone {
+			e.concludeAlone(w)
+		}
+		return alone
+	})
 	e.confirming.Wait()
 	g := e.confirmationSessions
 	slices.SortFunc(e.unconfirmedCases, func(a, b unconfirmedCase) int {
@@ -145,7 +167,19 @@ func (e *Execution) confirmTogether() {
 		rests := relevantFault(c, used, o)
 		g.Release(used)
 		decided()
-		e.conclude(w.index, e.newResult(c, e.notTried(c, o), begin), rests)
+		if blocks(c, o) {
+			e.concludeAlone(w)
+		} else {
+			e.conclude(w.index, e.newResult(c, e.notTried(c, o), begin), rests)
+		}
 	}
 	g.Close()
+	e.confirming.Wait()
+}
+
+// concludeAlone confirms a case alone, although it was left to be confirmed together with others.
+func (e *Execution) concludeAlone(w unconfirmedCase) {
+	if j := e.confirmAlone(w.index, w.outcome, nil, time.Now()); !j.isPending {
+		e.conclude(w.index, j.result, j.fault)
+	}
 }

@@ -64,6 +64,11 @@ func (o Options) sessionLimit(target driver.Target) int {
 	return max(1, o.Jobs/4)
 }
 
+// ignoresKnownDeviations reports whether known deviations of SDKs do not count against the exit code.
+func (o Options) ignoresKnownDeviations() bool {
+	return o.Profile.IgnoresKnownDeviations() && !o.GateSDKs
+}
+
 // hasSingleSession reports whether a run has one session: a quick one over stdio, where each session is a process.
 func (o Options) hasSingleSession(target driver.Target) bool { return o.Quick && target.Site == nil }
 

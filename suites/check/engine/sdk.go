@@ -46,11 +46,7 @@ func errorText(f *driver.Frame) []byte {
 // recognised yet: a run of few checks may have caused no error before.
 func (e *Execution) probeSDK() {
 	known := recognisedSDKs(e.options.SDKs, e.Sessions())
-	isKnown := func(d catalogue.Deviation) bool { return d.SdkIn(known) != nil }
-	unexplained := func(r report.Result) bool {
-		return r.Deviations != nil &&
-			!slices.ContainsFunc(r.Deviations, isKnown)
-	}
+	unexplained := func(r report.Result) bool { return r.Deviations != nil && firstKnown(r.Deviations, known) == nil }
 	e.mu.Lock()
 	wanted := slices.ContainsFunc(e.results, unexplained)
 	e.mu.Unlock()
@@ -110,6 +106,17 @@ func (e *Execution) deviations(c Case, o attempt.Outcome) (explain []catalogue.D
 	return explain
 }
 
+// firstKnown returns the SDK, one of those that were recognised, with the first of the deviations that one of them has;
+// nil when there is none.
+func firstKnown(all []catalogue.Deviation, recognised []catalogue.SDK) *catalogue.SDK {
+	for _, d := range all {
+		if sdk := d.SdkIn(recognised); sdk != nil {
+			return sdk
+		}
+	}
+	return nil
+}
+
 // withSDK names the SDK that a failure comes from, if the server uses one of the SDKs that may cause it. That is
 // decided at the end of a run, when everything that the server sends is known. The result remains a fail, which blocks
 // only under some profiles or with GateSDKs.
@@ -121,7 +128,7 @@ func (e *Execution) withSDK(r report.Result) report.Result {
 		}
 		r.SDK = &report.SDKInfo{ID: d.SDK, Name: sdk.Name, Versions: d.Versions, Issue: d.Issue}
 		r.Fix = "Nothing in your code. " + d.Fix
-		if e.options.Profile.IgnoresKnownDeviations() && !e.options.GateSDKs {
+		if e.options.ignoresKnownDeviations() {
 			r.Gates, r.GatedBy = false, catalogue.NoGate
 		}
 		break

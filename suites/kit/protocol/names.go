@@ -3,8 +3,8 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
-	"strings"
 )
 
 // RepeatedNames returns the JSON pointer of each member whose name an object of a document has more than once, which
@@ -12,26 +12,28 @@ import (
 func RepeatedNames(document []byte) (again []string) {
 	r := nameReader{decoder: json.NewDecoder(bytes.NewReader(document))}
 	r.decoder.UseNumber() // a number may be beyond the range of a float64
-	r.readValue("")
+	r.readValue()
 	return r.again
 }
 
 // nameReader reads the names in a document.
 type nameReader struct {
 	decoder *json.Decoder
-	again   []string
+	// path are the names and indices that lead to the value that is read.
+	path  []string
+	again []string
 }
 
-// readValue reads the value at a JSON pointer. It reports whether there was one.
-func (r *nameReader) readValue(path string) bool {
+// readValue reads a value. It reports whether there was one.
+func (r *nameReader) readValue() bool {
 	switch begin, err := r.decoder.Token(); {
 	case err != nil:
 		return false
 	case begin == json.Delim('{'):
-		return r.readMembers(path)
+		return r.readMembers()
 	case begin == json.Delim('['):
 		for i := 0; r.decoder.More(); i++ {
-			if !r.readValue(path + "/" + strconv.Itoa(i)) {
+			if !r.readAt(strconv.Itoa(i)) {
 				return false
 			}
 		}
@@ -40,8 +42,16 @@ func (r *nameReader) readValue(path string) bool {
 	return true
 }
 
+// readAt reads the value of a member or an item.
+func (r *nameReader) readAt(name string) bool {
+	r.path = append(r.path, name)
+	ok := r.readValue()
+	r.path = r.path[:len(r.path)-1]
+	return ok
+}
+
 // readMembers reads the members of an object, and its end.
-func (r *nameReader) readMembers(path string) bool {
+func (r *nameReader) readMembers() bool {
 	seen := map[string]bool{}
 	for r.decoder.More() {
 		token, _ := r.decoder.Token()
@@ -49,15 +59,22 @@ func (r *nameReader) readMembers(path string) bool {
 		if !isName {
 			return false
 		}
-		at := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 		if seen[name] {
-			r.again = append(r.again, at)
+			r.again = append(r.again, r.pointer(name))
 		}
-		if seen[name] = true; !r.readValue(at) {
+		if seen[name] = true; !r.readAt(name) {
 			return false
 		}
 	}
 	return r.readEnd()
+}
+
+// pointer is the JSON pointer of a member of the object that is read.
+func (r *nameReader) pointer(name string) (at string) {
+	for _, step := range append(slices.Clone(r.path), name) {
+		at += "/" + pointerEscaper.Replace(step)
+	}
+	return at
 }
 
 // readEnd reads the end of an object or an array.
