@@ -29,7 +29,7 @@ func (l leak) subject() check.Subject { return check.Subject{Frames: l.frames} }
 // leaksBetweenSessions are the leaks that the steps of this file find.
 func leaksBetweenSessions(t *check.T) (all []leak) {
 	for _, leaks := range []func(*check.T) []leak{
-		leaksByEqualIDs, leaksDuringCall, leaksByEventID, leakedQuestions, leakedMarkers,
+		leaksByEqualIDs, leaksDuringCall, leaksByEventID, leakedQuestions,
 	} {
 		all = append(all, leaks(t)...)
 	}
@@ -266,57 +266,4 @@ func askingCalls(t *check.T) (calls []*client.InteractiveCall) {
 		}
 	}
 	return calls
-}
-
-// leakedMarkers are messages in one session with a name that another one has made up.
-func leakedMarkers(t *check.T) []leak {
-	refused := requests.Affordable(t, requests.Refused(t), 2)
-	if t.Server.Sessionless || t.IsModern() {
-		return nil
-	}
-	return check.Step(t, "names of another session", func(t *check.T) (all []leak) {
-		a, b := twoSessions(t)
-		markers := map[*driver.Session]string{a: "mcpcheck-marker-of-one", b: "mcpcheck-marker-of-other"}
-		for s, marker := range markers {
-			if t.Server.Declares("logging") {
-				t.Send(s, "logging/setLevel", check.M{"level": "debug"}, check.AllowSilence)
-			}
-			for _, request := range refused {
-				roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: request.Method,
-					Params: withName(request.Params, marker)}).AwaitReply()
-			}
-		}
-		for _, s := range []*driver.Session{a, b} {
-			check.Barrier(t, s, s.Mark())
-			for other, marker := range markers {
-				if other == s {
-					continue
-				}
-				for _, f := range s.ReceivedSince(0) {
-					if bytes.Contains(f.Raw.Bytes(), []byte(marker)) {
-						all = append(all, leak{"a message with a name that another session has made up, " + marker,
-							[]*driver.Frame{f}})
-						break
-					}
-				}
-			}
-		}
-		return all
-	})
-}
-
-// withName are the params of a request with another name or URI.
-func withName(params check.M, name string) check.M {
-	params = maps.Clone(params)
-	for member := range params {
-		switch member {
-		case "name":
-			params[member] = name
-		case "uri":
-			params[member] = "test://" + name
-		case "ref":
-			params[member] = toolcall.PromptRef(name)
-		}
-	}
-	return params
 }

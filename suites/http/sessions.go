@@ -174,9 +174,9 @@ var sessionChecks = check.Suite{
 	}),
 
 	"http/session-isolation": check.WatchWithSetup(
-		func(t *check.T) { requestInTwoSessions(t); leaksBetweenSessions(t) },
+		func(t *check.T) { requestInTwoSessions(t); leaksBetweenSessions(t); exchangeMarkers(t) },
 		func(t *check.T, w check.Wire) {
-			if leaks := leaksBetweenSessions(t); len(leaks) > 0 {
+			if leaks := append(leaksBetweenSessions(t), leakedMarkers(t, w)...); len(leaks) > 0 {
 				check.Each(t, leaks, leak.subject, func(t *check.T, l leak) {
 					t.Fail("each message once, and in its own session", "%s", l.description)
 				})
