@@ -138,19 +138,8 @@ var securityChecks = check.Suite{
 	}),
 }
 
-// The host and origin of a foreign web page, and the Host of a request after DNS rebinding. Nothing is ever sent to
-// this host.
-const (
-	foreignHost   = "mcpcheck-evil.example"
-	foreignOrigin = "http://" + foreignHost
-)
-
-// lookalikeOrigins are foreign origins that pass for local ones when only their beginning, end or a part is compared.
-var lookalikeOrigins = []string{
-	"http://localhost." + foreignHost,
-	"http://127.0.0.1." + foreignHost,
-	"http://mcpcheck-evil-localhost",
-}
+// foreignOrigin is the origin of the pages that browsers must not let in.
+const foreignOrigin = roundtrip.ForeignOrigin
 
 // skipUnlessLoopback ends a check that matters only for a local server, whose protection is that others cannot reach
 // it.
@@ -241,7 +230,7 @@ type originProbes struct {
 	// NoOrigin has no Origin.
 	NoOrigin originProbe
 	Foreign  originProbe
-	// Lookalikes have lookalikeOrigins.
+	// Lookalikes have roundtrip.LookalikeOrigins.
 	Lookalikes []originProbe
 	// Own has the origin of the server.
 	Own originProbe
@@ -286,7 +275,7 @@ func sendOriginProbes(t *check.T) originProbes {
 		null := probe("the Origin null", "", "null")
 		rebound := probe("a foreign Host", reboundHost(own))
 		var lookalikes []func() originProbe
-		for _, origin := range lookalikeOrigins {
+		for _, origin := range roundtrip.LookalikeOrigins {
 			lookalikes = append(lookalikes, probe("the foreign Origin "+origin, "", origin))
 		}
 		preflight := sendPreflight(t, s)
@@ -324,9 +313,9 @@ func foreignProbe(t *check.T) originProbe {
 // reboundHost is the Host of a request after DNS rebinding.
 func reboundHost(own *url.URL) string {
 	if own.Port() == "" {
-		return foreignHost
+		return roundtrip.ForeignHost
 	}
-	return net.JoinHostPort(foreignHost, own.Port())
+	return net.JoinHostPort(roundtrip.ForeignHost, own.Port())
 }
 
 // sendPreflight sends the CORS preflight request of a browser for a page that posts messages.

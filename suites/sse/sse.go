@@ -86,20 +86,11 @@ var Checks = check.Suite{
 	}),
 
 	"sse/origin-validated": check.Probe(func(t *check.T) {
-		if !t.Site().IsLoopback() {
+		if !isLoopbackURL(streamURL(t)) {
 			t.NoVerdict(check.Undecided, "the server is not on this machine: "+
 				"whom it serves there, its Origin check alone does not decide")
 		}
-		c := initializedClient(t)
-		foreign := roundtrip.Header("Origin", "http://mcpcheck-evil.example")
-		ping := c.sendRequest("", nil, foreignOriginID, foreign)
-		stream := c.session.HTTP().Do(driver.HTTPRequest{
-			Method: http.MethodGet, URL: roundtrip.ServerURL(t).String(), Header: foreign,
-		})
-		tried := []refusedRequest{{"GET of the stream", stream.AwaitHeaders()},
-			{"POST of a message", ping.AwaitHeaders()}}
-		stream.Abort()
-		check.Each(t, tried, refusedRequest.subject, func(t *check.T, a refusedRequest) {
+		check.Each(t, requestsWithForeignOrigin(t), refusedRequest.subject, func(t *check.T, a refusedRequest) {
 			t.Expect(roundtrip.RequireHTTPResponse(t, a.Response)).To(roundtrip.BeHTTPError())
 		})
 	}),
@@ -137,10 +128,7 @@ var Checks = check.Suite{
 	}),
 
 	"sse/endpoints-kept": check.Probe(func(t *check.T) {
-		if t.Credentials.SSEURL == "" {
-			t.Skip(check.NotGiven, "no URL of an HTTP+SSE endpoint was given (--sse-url)")
-		}
-		x := t.Session(check.Process).HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.SSEURL})
+		x := t.Session(check.Process).HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: streamURL(t)})
 		_, came := x.AwaitEvent(driver.StreamEvent.IsEndpoint)
 		x.Abort()
 		t.ExpectAdvice(came).To(check.BeTrue("an endpoint event at "+t.Credentials.SSEURL, "%s", x.Response()))
@@ -157,6 +145,56 @@ var Checks = check.Suite{
 		want, fits := fallbackStatuses(t.Revision)
 		t.Expect(a).To(check.Satisfy(want, func(a driver.HTTPResponse) bool { return fits(a.StatusCode) }))
 	}).WhenConnectRefused(),
+}
+
+// streamURL is the URL of the event stream: that of the server or, over Streamable HTTP, the one that the operator
+// gives.
+func streamURL(t *check.T) string {
+	if t.Server.Transport != "http" {
+		return t.Site().URL()
+	}
+	if t.Credentials.SSEURL == "" {
+		t.Skip(check.NotGiven, "no URL of an HTTP+SSE endpoint was given (--sse-url)")
+	}
+	return t.Credentials.SSEURL
+}
+
+// isLoopbackURL reports whether the host of a URL is this machine.
+func isLoopbackURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && driver.IsLoopback(u.Hostname())
+}
+
+// requestsWithForeignOrigin are requests to both endpoints with each foreign origin, and requests of each method that
+// the server serves with the first of them.
+func requestsWithForeignOrigin(t *check.T) (tried []refusedRequest) {
+	methods := requests.Affordable(t, requests.Valid(t), 1)
+	c := initializedClient(t)
+	if t.Server.Transport == "http" {
+		header := http.Header{"Origin": {roundtrip.ForeignOrigin}, roundtrip.SessionIDHeader: nil}
+		if roundtrip.PostConnect(t, c.session, header).AwaitReply().Result() != nil {
+			t.Yield("a foreign Origin is served at the MCP endpoint as well")
+		}
+	}
+	id := foreignOriginID
+	post := func(method string, params check.M, origin string) {
+		x := c.sendRequest(method, params, id, roundtrip.Header("Origin", origin))
+		tried = append(tried, refusedRequest{"POST of " + cmp.Or(method, "a message") + " from " + origin,
+			x.AwaitHeaders()})
+		id++
+	}
+	for _, origin := range append([]string{roundtrip.ForeignOrigin}, roundtrip.LookalikeOrigins...) {
+		stream := c.session.HTTP().Do(driver.HTTPRequest{
+			Method: http.MethodGet, URL: streamURL(t), Header: roundtrip.Header("Origin", origin),
+		})
+		tried = append(tried, refusedRequest{"GET of the stream from " + origin, stream.AwaitHeaders()})
+		stream.Abort()
+		post("", nil, origin)
+	}
+	for _, request := range methods {
+		post(request.Method, request.Params, roundtrip.ForeignOrigin)
+	}
+	return tried
 }
 
 // refusedRequest is a request that has to be refused, with its response.
@@ -193,7 +231,7 @@ type sseClient struct {
 // openStream opens an event stream and waits for its first event.
 func openStream(t *check.T) *sseClient {
 	c := &sseClient{session: t.Session(check.ProcessWith(driver.Options{Manual: true}))}
-	c.Stream = roundtrip.Get(c.session, nil)
+	c.Stream = c.session.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: streamURL(t)})
 	if c.StreamResponse = roundtrip.RequireHTTPResponse(t, c.Stream.AwaitHeaders()); !c.StreamResponse.IsStream {
 		return c
 	}
@@ -207,8 +245,10 @@ func openStream(t *check.T) *sseClient {
 	var e driver.StreamEvent
 	if e, c.HasEndpoint = c.Stream.AwaitEvent(driver.StreamEvent.IsEndpoint); c.HasEndpoint {
 		c.EndpointData = e.Data.String()
-		c.AnnouncedURL, c.EndpointErr = driver.ParseEndpoint(roundtrip.ServerURL(t), e.Data.String())
-		c.Endpoint, _ = t.Site().EndpointURL(e.Data.String())
+		base, _ := url.Parse(streamURL(t))
+		if c.AnnouncedURL, c.EndpointErr = driver.ParseEndpoint(base, e.Data.String()); c.EndpointErr == nil {
+			c.Endpoint, _ = t.Site().EndpointURL(c.AnnouncedURL.String())
+		}
 	}
 	return c
 }
@@ -274,10 +314,10 @@ const (
 	initializeID    = 70101
 	pingID          = 70102
 	lastID          = 70103
-	foreignOriginID = 70104
 	unknownID       = 70105
 	lateID          = 70106 // and those that follow it
 	methodID        = 70201 // and those that follow it
+	foreignOriginID = 70301 // and those that follow it
 )
 
 // postedRequest is a request of a method, with where its response came.

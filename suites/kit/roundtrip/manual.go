@@ -20,6 +20,19 @@ const (
 	VersionHeader   = "Mcp-Protocol-Version"
 )
 
+// The host and origin of a foreign web page. Nothing is ever sent to this host.
+const (
+	ForeignHost   = "mcpcheck-evil.example"
+	ForeignOrigin = "http://" + ForeignHost
+)
+
+// LookalikeOrigins are foreign origins that pass for local ones when only their beginning, end or a part is compared.
+var LookalikeOrigins = []string{
+	"http://localhost." + ForeignHost,
+	"http://127.0.0.1." + ForeignHost,
+	"http://mcpcheck-evil-localhost",
+}
+
 // ManualRequest is a JSON-RPC request over HTTP that a check makes by hand. Watches leave it out.
 type ManualRequest struct {
 	// ID is the id of the request; nil is the next one of the session.
