@@ -22,7 +22,7 @@ var updateChecks = check.Suite{
 		})
 	}),
 
-	"resources/updated-only-if-subscribed": check.WatchWithSetup(callAfterUnsubscribe, func(t *check.T, w check.Wire) {
+	"resources/updated-only-if-subscribed": check.WatchWithSetup(causeUpdates, func(t *check.T, w check.Wire) {
 		t.Judge(updatesIn(t, w), func(t *check.T, m check.Message) {
 			uri, isString := paramsOf(m.Frame)["uri"].(string)
 			switch asked := subscribedBefore(m); {
@@ -61,6 +61,12 @@ var updateChecks = check.Suite{
 			}
 			t.Expect(x.Notified).To(check.BeTrue(updatedMethod, "none, although its contents have changed"))
 		})
+		if lost := updatesForTwoClients(t); lost != nil {
+			check.Each(t, []*lostUpdate{lost}, func(l *lostUpdate) check.Subject { return l.subject },
+				func(t *check.T, l *lostUpdate) {
+					t.Fail(updatedMethod+" for each client that has subscribed", "%s", l.description)
+				})
+		}
 	}),
 
 	"resources/list-changed-sent": check.Probe(func(t *check.T) { toolcall.ExpectListChangeNotified(t, "resources") }),
@@ -80,6 +86,13 @@ func paramsOf(f *driver.Frame) check.M {
 
 // grace is how long updates may come after a subscription was cancelled, since notifications may cross the request.
 const grace = time.Second
+
+// causeUpdates calls tools that update resources, for a client that has unsubscribed and for one that has never
+// subscribed.
+func causeUpdates(t *check.T) {
+	callAfterUnsubscribe(t)
+	updatesForTwoClients(t)
+}
 
 // callAfterUnsubscribe calls tools and, if that has changed resources that were subscribed to, calls some of the tools
 // again after their subscriptions were taken back.

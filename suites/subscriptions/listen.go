@@ -321,19 +321,23 @@ func subscribeTwice(t *check.T) {
 	toolcall.CallTools(t)
 }
 
-// parallelSubscription is a subscription that was opened while others of its session were open.
+// parallelSubscription is a subscription that was open while others of its session were.
 type parallelSubscription struct {
 	*transcript.Subscription
 	// sessionSubscriptions are all subscriptions of the session.
 	sessionSubscriptions []*transcript.Subscription
 }
 
-// parallelSubscriptions returns the subscriptions of the run that were opened while others were open.
+// parallelSubscriptions returns the subscriptions of the run that were opened while others were open, and those next to
+// which others were opened.
 func parallelSubscriptions(t *check.T, w check.Wire) (all []parallelSubscription) {
 	for _, s := range transcript.UntruncatedSessions(t, w) {
 		list := transcript.SessionSubscriptions(s).List
-		for _, u := range list {
-			if u.OpenOthers > 0 {
+		for i, u := range list {
+			isFirst := u.Ack() != nil && slices.ContainsFunc(list[i+1:], func(later *transcript.Subscription) bool {
+				return later.OpenOthers > 0
+			})
+			if u.OpenOthers > 0 || isFirst {
 				all = append(all, parallelSubscription{u, list})
 			}
 		}
