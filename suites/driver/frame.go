@@ -39,6 +39,8 @@ type Frame struct {
 	// opensStream reports whether the frame opens a stream for the server's messages, so that nobody waits for its
 	// response.
 	opensStream bool
+	// isOptional reports whether the session opens that stream by itself, so that no check depends on it.
+	isOptional bool
 
 	// RoundTrip is the HTTP round trip that carried the frame; nil over stdio.
 	RoundTrip *RoundTrip

@@ -214,6 +214,7 @@ func (h *HTTP) newRoundTrip(method, url string, f *Frame) *RoundTrip {
 		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw.Bytes(),
 		s: h.s, requestFrame: f,
 		requestID: requestIDIn(f), batchIDs: batchIDsIn(f), isResponse: f.IsResponse(), isListening: f.opensStream,
+		isOptional:         f.isOptional,
 		isAnsweredOnStream: h.isSSE,
 		stop:               func() {},
 	}

@@ -29,12 +29,17 @@ func (h *HTTP) perform(x *RoundTrip, headed func()) {
 		h.recordFailure(x, err)
 		return
 	}
+	if x.isOptional {
+		h.site.crowding.add(x)
+		defer h.site.crowding.remove(x)
+	}
 	resp, err := h.doUnrefused(x, req)
 	if err != nil {
 		h.handleError(x, err)
 		return
 	}
 	defer resp.Body.Close()
+	h.site.crowding.received(x)
 	h.recordHeaders(x, resp)
 	if !h.isSSE && !x.isOtherOrigin {
 		h.s.Era().onHeaders(h, x)
@@ -65,7 +70,9 @@ func (h *HTTP) perform(x *RoundTrip, headed func()) {
 func (h *HTTP) doUnrefused(x *RoundTrip, req *http.Request) (*http.Response, error) {
 	for {
 		x.setSent(time.Now())
+		headed := h.watchHeaders(x)
 		resp, err := h.site.do(req)
+		headed()
 		if err != nil || x.isOtherOrigin || x.bodyReader != nil || !h.site.pacer.isRefused(resp) {
 			return resp, err
 		}

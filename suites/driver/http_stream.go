@@ -13,14 +13,22 @@ import (
 
 // openListeningStream opens the stream for the server's own messages. HTTP+SSE has one from the beginning.
 func (h *HTTP) openListeningStream() {
-	if !h.isSSE {
+	if !h.isSSE && !h.site.IsCrowded() {
 		h.enqueue(h.newListeningStream(), timing.ListeningStart)
 	}
 }
 
+// Listen opens another stream for the server's own messages, for a check that needs one.
+func (h *HTTP) Listen() *RoundTrip {
+	x := h.newListeningStream()
+	x.isOptional = false
+	h.enqueue(x, timing.ListeningStart)
+	return x
+}
+
 // newListeningStream prepares the GET for a stream of the server's own messages.
 func (h *HTTP) newListeningStream() *RoundTrip {
-	f := &Frame{Side: FromClient, Complete: true, opensStream: true}
+	f := &Frame{Side: FromClient, Complete: true, opensStream: true, isOptional: !h.isSSE}
 	x := h.newRoundTrip(http.MethodGet, h.site.URL(), f)
 	h.addRequest(f)
 	return x
@@ -45,6 +53,7 @@ func (h *HTTP) readStream(x *RoundTrip, body io.Reader) {
 	answered, came := false, false
 	taken := &readQuota{record: &h.s.record, partial: &x.partial}
 	cut, err := readEvents(body, taken, func(e StreamEvent) {
+		h.site.crowding.received(x)
 		h.addEvent(x, e)
 		if f := h.receiveEvent(x, e); f != nil {
 			came, answered = true, answered || Pending{ID: x.requestID}.isAnsweredBy(f)
@@ -121,7 +130,8 @@ const maxResumes = 5
 
 // canResume reports whether the server allows the client to resume a stream. Streams of Do are not resumed.
 func (h *HTTP) canResume(x *RoundTrip) bool {
-	if h.isSSE || x.manual || x.resumeCount >= maxResumes || h.ctx.Err() != nil || !h.s.Era().resumes() {
+	closed := x.IsCancelled() || h.ctx.Err() != nil
+	if h.isSSE || x.manual || closed || x.resumeCount >= maxResumes || !h.s.Era().resumes() {
 		return false
 	}
 	id, _ := resumePoint(x.Response().Events)
@@ -138,7 +148,7 @@ func (h *HTTP) resume(x *RoundTrip) {
 		h.s.mu.Unlock()
 		return
 	}
-	f := &Frame{Side: FromClient, Complete: true, opensStream: x.isListening}
+	f := &Frame{Side: FromClient, Complete: true, opensStream: x.isListening, isOptional: x.isOptional}
 	next := h.newRoundTrip(http.MethodGet, x.URL, f)
 	next.requestID, next.resumeCount, next.previousEmpty = x.requestID, x.resumeCount+1, id == ""
 	if id = cmp.Or(id, x.Header.Get("Last-Event-ID")); id != "" {

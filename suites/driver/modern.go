@@ -52,10 +52,11 @@ func (Modern) finishConnect(s *Session, _ M) {
 			filter[list+"ListChanged"] = true
 		}
 	}
-	if len(filter) == 0 {
+	if h := s.HTTP(); len(filter) == 0 || h != nil && h.site.IsCrowded() {
 		return
 	}
-	p := s.OpenStream("subscriptions/listen", M{"notifications": filter})
+	p := s.openStream(&Frame{opensStream: true, isOptional: true}, s.NextID(), "subscriptions/listen",
+		M{"notifications": filter})
 	s.Wait(p.mark, timing.SubscriptionAck, func(f *Frame) bool {
 		return p.isAnsweredBy(f) || f.Side == FromServer && f.Method == "notifications/subscriptions/acknowledged"
 	})

@@ -136,6 +136,14 @@ func (e *LateResponseError) Error() string {
 		e.Method, e.Took.Round(100*time.Millisecond), e.Timeout)
 }
 
+// HTTPResponse returns the HTTP response that carried the reply; the zero value over stdio, or if there is none.
+func (r Reply) HTTPResponse() HTTPResponse {
+	if r.Frame == nil || r.Frame.RoundTrip == nil {
+		return HTTPResponse{}
+	}
+	return r.Frame.RoundTrip.Response()
+}
+
 // Answered reports whether there is a response.
 func (r Reply) Answered() bool { return r.Frame != nil }
 

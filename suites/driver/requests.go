@@ -95,8 +95,13 @@ func (s *Session) OpenStream(method string, params M) Pending {
 
 // OpenStreamWithID is OpenStream with the given id.
 func (s *Session) OpenStreamWithID(id any, method string, params M) Pending {
+	return s.openStream(&Frame{opensStream: true}, id, method, params)
+}
+
+// openStream is OpenStreamWithID with a frame in which other fields are set.
+func (s *Session) openStream(f *Frame, id any, method string, params M) Pending {
 	p := s.NewPending(id, method)
-	p.frame = s.write(&Frame{opensStream: true}, [][]byte{append(encode(s.NewRequest(id, method, params)), '\n')})
+	p.frame = s.write(f, [][]byte{append(encode(s.NewRequest(id, method, params)), '\n')})
 	s.openStreams = append(s.openStreams, p)
 	return p
 }

@@ -42,6 +42,8 @@ type RoundTrip struct {
 	isOtherOrigin bool
 	// isListening reports whether this is the stream for the server's own messages, or resumes it.
 	isListening bool
+	// isOptional reports whether the session has opened this stream by itself, so that no check depends on it.
+	isOptional bool
 	// isAnsweredOnStream reports whether the response to the message arrives in another round trip.
 	isAnsweredOnStream bool
 	// resumeCount is the number of streams that this one continues.
@@ -123,10 +125,23 @@ type HTTPResponse struct {
 // OK reports whether the status code is 2xx.
 func (a HTTPResponse) OK() bool { return a.StatusCode >= 200 && a.StatusCode < 300 }
 
+// IsForOneClient reports whether a response rejects a request in the way in which the server, as discovery has found
+// out, rejects all but one client.
+func (a HTTPResponse) IsForOneClient() bool {
+	if a.roundTrip == nil || a.StatusCode == 0 {
+		return false
+	}
+	h := a.roundTrip.s.HTTP()
+	return h != nil && int64(a.StatusCode) == h.site.oneClientStatus.Load()
+}
+
 // IsFromIntermediary reports whether a response is not the server's own answer to this request: a rate limit applied,
-// or something in front of the server could not reach it (RFC 9110, section 15.6; RFC 6585, sections 4 and 6; content
-// delivery networks use 520 to 530).
+// something in front of the server could not reach it (RFC 9110, section 15.6; RFC 6585, sections 4 and 6; content
+// delivery networks use 520 to 530), or the server serves another client.
 func (a HTTPResponse) IsFromIntermediary() bool {
+	if a.IsForOneClient() {
+		return true
+	}
 	switch a.StatusCode {
 	case http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusNetworkAuthenticationRequired,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -377,7 +392,9 @@ func (x *RoundTrip) IsBusy() bool {
 }
 
 // isBusy is IsBusy for callers that hold the lock of the session.
-func (x *RoundTrip) isBusy() bool { return x.response.StatusCode == http.StatusConflict }
+func (x *RoundTrip) isBusy() bool {
+	return x.response.StatusCode == http.StatusConflict || x.snapshot().IsForOneClient()
+}
 
 // IsSessionTerminated reports whether the server no longer knows the session: it answered a no-op request with 404.
 func (x *RoundTrip) IsSessionTerminated() bool {

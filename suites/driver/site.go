@@ -36,12 +36,15 @@ type Site struct {
 	isReached  bool
 	// serial reports whether the server has rejected a message because of another one.
 	serial atomic.Bool
+	// oneClientStatus is the status with which the server rejects all but one client; 0 if it serves several.
+	oneClientStatus atomic.Int64
 	// sessionCount is the number of sessions that were opened.
 	sessionCount atomic.Int64
 	// connectTime is how long the process took to answer the first request; 0 if it has answered none yet.
 	connectTime atomic.Int64
 	// delaysGETHeaders reports whether a GET had no headers until its deadline.
 	delaysGETHeaders atomic.Bool
+	crowding         crowding
 	usedIDs          usedIDs
 	pacer            pacer
 	// exitsWithStream reports whether the process exits when a client's stream ends.
@@ -228,6 +231,9 @@ func (site *Site) nextIDBase() int { return int(site.sessionCount.Add(1)) * idsP
 // IsSerial reports whether the server has rejected a message because of another one, so that it must get one request at
 // a time. It is false for a nil Site, that of a target over stdio.
 func (site *Site) IsSerial() bool { return site != nil && site.serial.Load() }
+
+// SetOneClientStatus notes the status with which the server rejects all but one client.
+func (site *Site) SetOneClientStatus(status int) { site.oneClientStatus.Store(int64(status)) }
 
 // shortWait returns a fraction of the reply timeout that is long enough for this server.
 func (site *Site) shortWait(l Limits) time.Duration {

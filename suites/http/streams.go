@@ -222,12 +222,16 @@ var streamChecks = check.Suite{
 	}),
 }
 
-// hasLostAnswer reports whether a response of the client was refused, by an intermediary or because the server was
-// busy. A request of the client may still wait for it.
+// hasLostAnswer reports whether a response of the client was not accepted: an intermediary refused it, the server was
+// busy, or it said nothing to it, since it handles few requests at a time. A request of the client may still wait for
+// it.
 func hasLostAnswer(s *driver.Session) bool {
 	return slices.ContainsFunc(s.FramesSince(0), func(f *driver.Frame) bool {
-		return f.Side == driver.FromClient && f.IsResponse() && f.RoundTrip != nil &&
-			(f.RoundTrip.Response().IsFromIntermediary() || f.RoundTrip.IsBusy())
+		if f.Side != driver.FromClient || !f.IsResponse() || f.RoundTrip == nil {
+			return false
+		}
+		a := f.RoundTrip.Response()
+		return a.StatusCode == 0 || a.IsFromIntermediary() || f.RoundTrip.IsBusy()
 	})
 }
 

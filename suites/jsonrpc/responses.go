@@ -88,7 +88,7 @@ var responseChecks = check.Suite{
 			if excess := x.LimitErr(); excess != nil {
 				t.NoVerdict(check.Undecided, "%v", excess)
 			}
-			if slices.Contains(hung.blocking, x) {
+			if slices.Contains(hung.blocking, x) && all.waitReason(t, w, x) == "" {
 				t.Fail("an answer to the call of "+toolName(x), "%s, nor to ping meanwhile", x.NoAnswerReason())
 			}
 			if why := exemptReason(t, w, x, all); why != "" {
@@ -226,6 +226,8 @@ func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) s
 		return undeclaredReason(x)
 	case !x.SessionEnded() && x.WaitTime() < x.Session.ReplyTimeout():
 		return "the session was over before an answer was due"
+	case all.waitReason(t, w, x) != "":
+		return all.waitReason(t, w, x)
 	case isBlocked(t, x, all):
 		return "it came after a request that is never answered, which another check judges, and nothing was any more"
 	case all.ignoresErrors && !x.SessionEnded() && all.hasAnswered(x.Request.Method):

@@ -60,6 +60,8 @@ const (
 	MaxRetryAfter = 30 * time.Second
 	// AllRetryAfter is how long all such pauses of a run may be, in sum.
 	AllRetryAfter = 2 * time.Minute
+	// FreedStream is how soon a server sends the headers of a request that has waited for the end of a stream.
+	FreedStream = 250 * time.Millisecond
 	// BusyRetry is the first pause before a request is sent again to a busy server; it doubles each time.
 	BusyRetry = 20 * time.Millisecond
 	// MaxBusyRetry is the longest pause before a request is sent again to a busy server.

@@ -37,6 +37,9 @@ type Execution struct {
 	withoutSetup     map[string]bool        // ids of the watches of a quick run whose setup did not run
 	unconfirmedCases []unconfirmedCase
 
+	// crowdedTurn holds an entry while a case runs on a server that open streams have kept from serving requests.
+	crowdedTurn chan struct{}
+
 	confirming sync.WaitGroup // counts the cases that are being confirmed alone
 	// confirmationSlots bounds how many cases are confirmed alone at a time.
 	confirmationSlots chan struct{}
@@ -67,7 +70,7 @@ func Execute(ctx context.Context, target driver.Target, server *check.Server, pl
 	e := &Execution{
 		ctx: ctx, server: server, plan: plan, options: o, run: newRun(o, target),
 		workDone: make(chan struct{}), finished: make(chan struct{}), confirmationSlots: make(chan struct{}, o.Jobs),
-		withoutSetup: map[string]bool{},
+		withoutSetup: map[string]bool{}, crowdedTurn: make(chan struct{}, 1),
 	}
 	e.allocateResults()
 	e.sdks = sync.OnceValue(func() []catalogue.SDK { return recognisedSDKs(o.SDKs, e.Sessions()) })
@@ -286,7 +289,7 @@ func (e *Execution) decide(i int, c Case, o attempt.Outcome, used *attempt.Scope
 func (e *Execution) attempt(
 	c Case, with *attempt.ConfirmationSessions, alone bool,
 ) (o attempt.Outcome, used *attempt.Scope) {
-	used = &attempt.Scope{IsConfirmation: alone, Confirmation: with}
+	used = &attempt.Scope{EntryID: c.ID, IsConfirmation: alone, Confirmation: with}
 	switch {
 	case e.ctx.Err() != nil:
 		return attempt.Interrupted(e.ctx), used
@@ -300,6 +303,10 @@ func (e *Execution) attempt(
 		Run: e.run, Requirement: c.Requirement, JudgedBy: c.JudgedBy, HasOwnSessions: alone,
 		ReusedForInvalidInput: c.isReusedForInvalidInput(), Scope: used,
 	})
+	if e.run.Target.Site.IsCrowded() && !e.run.WatchPhase.Load() {
+		e.crowdedTurn <- struct{}{} // a check may hold a stream, and need another one while others do the same
+		defer func() { <-e.crowdedTurn }()
+	}
 	return used.Try(e.ctx, func() { c.script.Run(t) }), used
 }
 

@@ -264,7 +264,7 @@ func TestJobsFor(t *testing.T) {
 		server *check.Server
 		asked  int
 		want   int
-	}{{quick, 0, 8}, {slow, 0, 48}, {inTurn, 0, 4}, {slow, 8, 8}, {slow, 1, 1}, {quick, 50, 50}}
+	}{{quick, 0, 8}, {slow, 0, 48}, {inTurn, 0, 1}, {slow, 8, 8}, {slow, 1, 1}, {quick, 50, 50}}
 	for _, tt := range tests {
 		if got := jobsFor(tt.server, tt.asked); got != tt.want {
 			t.Errorf("got %d for latency %v and %d requested jobs, want %d", got, tt.server.Latency, tt.asked, tt.want)

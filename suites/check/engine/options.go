@@ -11,11 +11,12 @@ import (
 )
 
 // How many checks are tried at a time by default. The checks of a slow server spend most of their time waiting for its
-// responses, so more of them run at a time. Fewer do if it serves one request at a time: they wait for each other.
+// responses, so more of them run at a time. One does if it serves one request at a time: nothing would be sooner, and
+// requests would wait for those of other checks until the timeout.
 const (
 	DefaultJobs    = 8
 	slowServerJobs = 6 * DefaultJobs
-	inTurnJobs     = DefaultJobs / 2
+	inTurnJobs     = 1
 )
 
 // Options say how a plan is run.

@@ -58,6 +58,9 @@ func (c *Scope) waitPastTimeout() {
 	}
 }
 
+// oneClientEntry reports that a server over HTTP serves one client at a time.
+const oneClientEntry = "http/multiple-clients"
+
 // voidOutcome returns why nothing in the sessions of the attempt can be held against the server: a response was not its
 // own or cannot be parsed, it has terminated the session, or mcpcheck has reached a limit; nil otherwise.
 func (c *Scope) voidOutcome() *Outcome {
@@ -78,6 +81,9 @@ func (c *Scope) voidOutcome() *Outcome {
 		}
 		for _, x := range u.Session.HTTP().RoundTrips() {
 			a := x.Response()
+			if a.IsForOneClient() {
+				return void(report.OtherCheck, "the server serves one client at a time", oneClientEntry)
+			}
 			if a.IsFromIntermediary() {
 				return void(report.ForeignAnswer, "an answer was not the server's own: "+a.String())
 			}

@@ -21,6 +21,8 @@ type Scope struct {
 	IsParallel bool
 	// fault is what went wrong outside the sessions of the scope.
 	fault SessionFault
+	// EntryID is the id of the check, which may be the one that reports why nothing else can be judged.
+	EntryID string
 	// stepVoid says why nothing in a step that was read can be held against the server; nil otherwise.
 	stepVoid *Outcome
 	Uses     []SessionUse
@@ -133,7 +135,7 @@ func (c *Scope) Try(ctx context.Context, script func()) Outcome {
 	switch void := c.voidOutcome(); {
 	case ctx.Err() != nil && o.Verdict != catalogue.Pass:
 		o = Interrupted(ctx)
-	case o.Verdict == catalogue.Fail && void != nil:
+	case o.Verdict == catalogue.Fail && void != nil && !slices.Contains(void.YieldsTo, c.EntryID):
 		failed := o
 		o = *void
 		o.Evidence, o.DecidedBy = failed.Evidence, failed.DecidedBy
