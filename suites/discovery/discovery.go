@@ -181,13 +181,22 @@ func listFeatures(
 	readLists(s, server)
 	checkAuthorized(server, s)
 	if serves() {
-		server.OneRequestAtATime = t.Site != nil && server.IsSlow() && servesInTurn(s, server.Latency)
-		return server, s, nil
+		took, refusal := sendTogether(t, s)
+		server.OneRequestAtATime = server.IsSlow() && took > (requestsTogether-1)*server.Latency
+		if refusal == 0 {
+			return server, s, nil
+		}
 	}
 	s.Close()
 	server.OneClient = true
 	s, err := reopen(ctx, t, server)
 	if err == nil {
+		if t.Site != nil && !isServed(s) {
+			t.Site.CloseStreams() // the server serves one request at a time, and the stream of the session is one
+		}
+		if _, refusal := sendTogether(t, s); refusal != 0 {
+			t.Site.SetOneClientStatus(refusal)
+		}
 		readLists(s, server) // the first session may have ended before they were read
 	} else if !markRunsOnce(err) {
 		err = fmt.Errorf("the server serves one session and no other: %w\n"+

@@ -134,10 +134,11 @@ func haveSameSessionID(a, b *driver.Session) bool {
 }
 
 // isServed reports whether a session gets a response to a no-op request. HTTP 404, which means that there is no such
-// session, does not count, whatever its body says.
+// session, does not count, nor does 500, as of a server object that serves another client, whatever their bodies say.
 func isServed(s *driver.Session) bool {
 	r := s.Call(s.NoOp())
-	return r.Answered() && (r.Frame.RoundTrip == nil || r.Frame.RoundTrip.Response().StatusCode != http.StatusNotFound)
+	status := r.HTTPResponse().StatusCode
+	return r.Answered() && status != http.StatusNotFound && status != http.StatusInternalServerError
 }
 
 // reopen opens another session of a server that is known.

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,17 +83,37 @@ func measureLatency(s *driver.Session, first driver.Reply) (shortest time.Durati
 	return shortest, nil
 }
 
-// servesInTurn reports whether requests that are sent at the same time take almost as long as one after the other.
-func servesInTurn(s *driver.Session, latency time.Duration) bool {
-	const some = 4
-	begin, sent := time.Now(), make([]driver.Pending, some)
+// requestsTogether is how many requests sendTogether sends.
+const requestsTogether = 4
+
+// sendTogether sends requests over HTTP at the same time, and returns how long all responses took. If some were served
+// and others were rejected with an HTTP error, as by one server object for all clients, it returns the status.
+func sendTogether(t driver.Target, s *driver.Session) (took time.Duration, refusal int) {
+	if t.Site == nil {
+		return 0, 0
+	}
+	method, params := s.NoOp()
+	begin, sent, served := time.Now(), make([]driver.Pending, requestsTogether), 0
 	for i := range sent {
-		sent[i] = s.Request(s.NoOp())
+		if t.Site.Transport() == "sse" {
+			sent[i] = s.Request(method, params)
+			continue
+		} // else not by Request, which gives each the time to arrive
+		raw, _ := json.Marshal(s.NewRequest(s.NextID(), method, params))
+		sent[i] = s.HTTP().Do(driver.HTTPRequest{Body: raw}).Pending()
 	}
 	for _, p := range sent {
-		s.Await(p)
+		r := s.Await(p)
+		if r.Result() != nil {
+			served++
+		} else if a := r.HTTPResponse(); a.StatusCode >= 400 && !a.IsFromIntermediary() && !r.IsBusy() {
+			refusal = a.StatusCode
+		}
 	}
-	return time.Since(begin) > (some-1)*latency
+	if served == 0 {
+		refusal = 0
+	}
+	return time.Since(begin), refusal
 }
 
 // maxShownRevisions is how many revisions a message names.

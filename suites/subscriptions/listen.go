@@ -384,6 +384,9 @@ func expectParallel(t *check.T, u parallelSubscription) {
 	if u.Reply().Err != nil && isSilentSince(u.Subscription) {
 		t.Yield("nothing is answered any more")
 	}
+	if u.Reply().HTTPResponse().IsForOneClient() {
+		t.Yield("the server serves one client at a time")
+	}
 	t.Expect(u.Ack() != nil).To(check.BeTrue("an acknowledgment beside another subscription", "%s", u.Reply()))
 	own := announcedMethods(u.Subscription)
 	for _, other := range u.sessionSubscriptions {
