@@ -1,8 +1,7 @@
 package check
 
 import (
-	"slices"
-
+	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -25,11 +24,11 @@ func CallPermission(t *T, tool Subject) report.Permission {
 // MayCallUnknown reports whether the run's policy permits a call of a tool that does not exist.
 func MayCallUnknown(t *T) bool { return t.attempt.Run.Calls != report.CallsNone }
 
-// HasProtectedState reports whether the operator says that the requestState for a tool, a prompt or a resource is
-// protected, so that the server must reject one that was altered.
-func HasProtectedState(t *T, name string) bool {
-	return slices.Contains(t.attempt.Run.ProtectedState, name)
-}
+// Declarations are what the operator says of the server, since nothing that it sends tells.
+type Declarations = attempt.Declarations
+
+// DeclarationsOf returns what the operator says of the server.
+func DeclarationsOf(t *T) Declarations { return t.attempt.Run.Declarations }
 
 // ExampleArguments returns the operator's arguments for a tool; nil when there are none.
 func ExampleArguments(t *T, tool string) M { return t.attempt.Run.Examples[tool] }

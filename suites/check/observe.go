@@ -5,8 +5,18 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
+
+// RequireTimeFor ends a check that has to wait for d, which the operator has declared under a key, if the run does not
+// last that long.
+func RequireTimeFor(t *T, s *driver.Session, key string, d time.Duration) {
+	RequireTime(t)
+	if left := s.TimeLeft(); left <= d {
+		t.NoVerdict(report.Budget, "%s is %v, and the run ends before (--budget)", key, d)
+	}
+}
 
 // ObserveLate keeps the sessions of the run open until LateWindow after since, when something was sent that may have
 // late effects for watches to judge. The check does not wait; only the end of the run does.

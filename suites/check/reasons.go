@@ -4,6 +4,7 @@ import "github.com/mcpcheck/mcpcheck/suites/report"
 
 // The reasons of T.Skip, T.NoVerdict and T.Retry, with the names of package report, where they are described.
 const (
+	Budget          = report.Budget
 	CallsOff        = report.CallsOff
 	Died            = report.Died
 	ForeignAnswer   = report.ForeignAnswer

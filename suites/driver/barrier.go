@@ -3,6 +3,7 @@ package driver
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -42,6 +43,15 @@ func (s *Session) AwaitReaction(mark int) ([]*Frame, error) {
 
 // Sleep waits for d, during which the client sends nothing.
 func (s *Session) Sleep(d time.Duration) { s.sleep(d) }
+
+// TimeLeft returns how long the run may still last, for what waits longer than the timeout of a response.
+func (s *Session) TimeLeft() time.Duration {
+	end, isBounded := s.ctx.Deadline()
+	if !isBounded {
+		return math.MaxInt64
+	}
+	return time.Until(end)
+}
 
 // sendBarrier sends the request that proves that earlier messages were handled, and waits for its response.
 func (s *Session) sendBarrier() (sent []Pending, r Reply) {

@@ -2,6 +2,7 @@ package mrtr
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // stateChecks are the checks of requestState that does not belong to the request.
@@ -66,6 +68,48 @@ var stateChecks = check.Suite{
 		})
 	}),
 
+	"mrtr/state-expiry": check.Probe(func(t *check.T) {
+		ttl := check.DeclarationsOf(t).StateTTL
+		if ttl == 0 {
+			t.Skip(check.NotGiven, "how long a requestState is valid is not declared (state-ttl in mcpcheck.yaml)")
+		}
+		all := requireStateLoops(t)
+		s := t.Session(check.Exclusive) // other checks must not wait for it
+		wait := ttl + timing.StateExpiry
+		check.RequireTimeFor(t, s, "state-ttl", wait)
+		late := map[*toolcall.InputLoop]check.M{}
+		for _, a := range all {
+			x := loopRetry{inputLoop: a}
+			first, given := x.start(t, s)
+			late[a.InputLoop] = toolcall.RetryParams(a.params, first, given)
+		}
+		s.Sleep(wait)
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
+			x.send(t, s, late[x.InputLoop])
+			t.Expect(x.outcome(t, x.reply) != outcomeFinal).To(check.BeTrue(
+				fmt.Sprintf("a state refused %v after it was given (state-ttl)", wait), "%s", x.reply))
+		})
+	}),
+
+	"mrtr/state-single-use": check.Probe(func(t *check.T) {
+		once := check.DeclarationsOf(t).StateOnce
+		if len(once) == 0 {
+			t.Skip(check.NotGiven, "nothing is declared to accept a requestState once (state-once in mcpcheck.yaml)")
+		}
+		all := requireContinuingLoops(t, "request of state-once that gives a requestState and then is done was made",
+			func(a inputLoop) bool { return a.isDoneAfterState() && slices.Contains(once, a.name) })
+		s := t.Session()
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
+			first, given := x.start(t, s)
+			if outcome := x.retry(t, s, first, given); outcome != outcomeFinal {
+				t.Retry(check.Undecided, "the first use has led to %s", outcome)
+			}
+			outcome := x.retry(t, s, first, given)
+			t.Expect(outcome != outcomeFinal).To(check.BeTrue("a state refused that was used before (state-once)",
+				"%s", x.reply))
+		})
+	}),
+
 	"mrtr/unknown-state-tolerated": check.Probe(func(t *check.T) {
 
 		calls := slices.DeleteFunc(toolcall.AnsweredCalls(toolcall.ValidCalls(t).List), func(c toolcall.ToolCall) bool {
@@ -93,9 +137,12 @@ var stateChecks = check.Suite{
 // requireStateLoops returns the loops with a state that end after one round of responses.
 func requireStateLoops(t *check.T) []inputLoop {
 	return requireContinuingLoops(t, "request that gives a requestState and then is done was made",
-		func(a inputLoop) bool {
-			return stateText(toolcall.RequestState(a.InputReplies[0])) != "" && len(a.InputReplies) == 1
-		})
+		inputLoop.isDoneAfterState)
+}
+
+// isDoneAfterState reports whether the server gave a state and asked for nothing more after one round of responses.
+func (a inputLoop) isDoneAfterState() bool {
+	return stateText(toolcall.RequestState(a.InputReplies[0])) != "" && len(a.InputReplies) == 1
 }
 
 // stateText returns the text of a state as it was written; empty if there is none.
@@ -125,7 +172,7 @@ func (x *loopRetry) expectRejected(t *check.T, what string) {
 		return
 	}
 	invalid.SkipUnlessServerRejects(t, x.reply)
-	if !check.HasProtectedState(t, x.name) {
+	if !slices.Contains(check.DeclarationsOf(t).ProtectedState, x.name) {
 		t.NoVerdict(check.NotGiven, "%s was taken, which is legal where it can do no harm; if it can, name %s in "+
 			"protected-state of mcpcheck.yaml", what, x.name)
 	}

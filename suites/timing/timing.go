@@ -151,6 +151,8 @@ const (
 	Crossing = time.Second
 	// TaskRequests is the interval in which server requests are answered while a call is made as a task.
 	TaskRequests = 100 * time.Millisecond
+	// StateExpiry is how long after the declared time a requestState is presented: the server may count whole seconds.
+	StateExpiry = 2 * time.Second
 	// ClosedStream is how long a server over HTTP+SSE has to notice that the stream was closed.
 	ClosedStream = time.Second
 	// ClosedStreamRetry is the pause between requests that find out whether it has.

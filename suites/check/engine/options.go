@@ -33,9 +33,9 @@ type Options struct {
 	Calls report.CallPolicy
 	// Examples are arguments by tool that the operator says are valid and harmless.
 	Examples map[string]check.M
-	// ProtectedState names the tools, prompts and resources whose requestState is protected against changes.
-	ProtectedState []string
-	Profile        catalogue.Profile
+	// Declarations are what the operator says of the server.
+	Declarations check.Declarations
+	Profile      catalogue.Profile
 	// DiscoverySession is the session of discovery, which checks may use; may be nil.
 	DiscoverySession *driver.Session
 	// UnusedSession is an established session that nothing has used yet; may be nil.
@@ -90,6 +90,6 @@ func jobsFor(server *check.Server, asked int) int {
 func newRun(o Options, target driver.Target) *attempt.Run {
 	return &attempt.Run{
 		Target: target, Jobs: o.Jobs, Isolate: o.Isolate, HasSingleSession: o.hasSingleSession(target),
-		Calls: o.Calls, Examples: o.Examples, ProtectedState: o.ProtectedState, DiscoverySession: o.DiscoverySession,
+		Calls: o.Calls, Examples: o.Examples, Declarations: o.Declarations, DiscoverySession: o.DiscoverySession,
 	}
 }

@@ -54,6 +54,8 @@ type File struct {
 	Calls          string             `yaml:"calls"`
 	Arguments      map[string]check.M `yaml:"arguments"`
 	ProtectedState []string           `yaml:"protected-state"`
+	StateOnce      []string           `yaml:"state-once"`
+	StateTTL       time.Duration      `yaml:"state-ttl"`
 	Only           []string           `yaml:"only"`
 	Skip           []SkipEntry        `yaml:"skip"`
 	Timeout        time.Duration      `yaml:"timeout"`

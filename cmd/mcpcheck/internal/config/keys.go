@@ -109,6 +109,15 @@ var keys = []key{
 			"mcpcheck cannot know whether others may accept it.",
 		members: []string{`"type": "array"`, `"items": { "type": "string", "minLength": 1 }`},
 		example: `["checkout"]`},
+	{name: "state-once", field: func(f *File) any { return &f.StateOnce },
+		doc: "Tools, prompts (by name) and resources (by URI) whose requestState can be used once: a second use " +
+			"has to be rejected. Leave out what repeats its first answer instead.",
+		members: []string{`"type": "array"`, `"items": { "type": "string", "minLength": 1 }`},
+		example: `["redeem"]`},
+	{name: "state-ttl", field: func(f *File) any { return &f.StateTTL },
+		doc: "How long the server accepts a requestState after it has made it. One that is older has to be rejected, " +
+			"which is tried if the run lasts as long (budget).",
+		members: duration, example: `"30s"`},
 	{name: "only", field: func(f *File) any { return &f.Only }, validate: File.validateOnly,
 		help:    "run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)",
 		doc:     "Checks to run; without it, all.",

@@ -139,7 +139,7 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 	defer j.sinks.showProgress(j.started, of, len(plan), j.report.Server, progress)()
 	o, err := specs.Run(ctx, j.target.DriverTarget, server, plan, engine.Options{
 		Jobs: j.RequestedJobs, Isolate: j.Flags.Isolate, Quick: j.Flags.Quick, Seed: j.Seed,
-		Calls: j.CallPolicy, Examples: j.Arguments, ProtectedState: j.ProtectedState,
+		Calls: j.CallPolicy, Examples: j.Arguments, Declarations: j.declarations(),
 		Profile: j.GateProfile, DiscoverySession: found.Session, UnusedSession: found.Unused,
 		Credentials: j.target.Credentials,
 		Progress:    progress, SDKs: suites.SDKs(), GateSDKs: j.SDK == config.GateSDK,
@@ -156,6 +156,13 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 		j.report.Problem = j.target.Redactor.Text(cmp.Or(o.Problem, server.Failure))
 	}
 	return nil
+}
+
+// declarations returns what mcpcheck.yaml says of the server.
+func (j *serverRun) declarations() check.Declarations {
+	return check.Declarations{
+		ProtectedState: j.ProtectedState, StateOnce: j.StateOnce, StateTTL: j.StateTTL,
+	}
 }
 
 // findOtherRevision returns the newest revision that the server supports and in which selected checks apply; it is

@@ -20,12 +20,15 @@ func (j *serverRun) validateNames(ctx context.Context, server *check.Server) err
 	if err := j.validateExamples(ctx, server); err != nil {
 		return err
 	}
-	return j.validateProtectedState(server)
+	if err := j.validateRequestNames(server, "protected-state", j.ProtectedState); err != nil {
+		return err
+	}
+	return j.validateRequestNames(server, "state-once", j.StateOnce)
 }
 
-// validateProtectedState returns an error for a name under protected-state that nothing in the server's lists has, and
-// no resource template may match.
-func (j *serverRun) validateProtectedState(server *check.Server) error {
+// validateRequestNames returns an error for a name under a key that nothing in the server's lists has, and no resource
+// template may match.
+func (j *serverRun) validateRequestNames(server *check.Server, key string, names []string) error {
 	if server.Failure != "" || !server.HasAllTools {
 		return nil // its lists are not known
 	}
@@ -33,11 +36,11 @@ func (j *serverRun) validateProtectedState(server *check.Server) error {
 		stringMembers(server.Tools, "name"), stringMembers(server.Prompts, "name"), stringMembers(server.Resources,
 			"uri"),
 	)
-	for i, name := range j.ProtectedState {
+	for i, name := range names {
 		if isURI := strings.Contains(name, ":"); isURI && len(server.Templates) > 0 || slices.Contains(have, name) {
 			continue
 		}
-		return exit.Usagef("%s: the server lists no tool, prompt or resource %q%s", j.Location("protected-state", i),
+		return exit.Usagef("%s: the server lists no tool, prompt or resource %q%s", j.Location(key, i),
 			name,
 			text.NearestOrAll(name, have))
 	}

@@ -66,8 +66,8 @@ func TestValidateExamples(t *testing.T) {
 	}
 }
 
-// TestValidateProtectedState proves that a name is refused only if the server has listed everything.
-func TestValidateProtectedState(t *testing.T) {
+// TestValidateRequestNames proves that a name is refused only if the server has listed everything.
+func TestValidateRequestNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		server check.Server
 		// want is a part of the error; empty means that there is none.
@@ -87,13 +87,14 @@ func TestValidateProtectedState(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &serverRun{target: &target.Target{},
-				Options: config.Options{File: config.File{ProtectedState: []string{"a:do"}}}}
-			switch err := j.validateNames(t.Context(), &c.server); {
-			case c.want == "" && err != nil:
-				t.Error(err)
-			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-				t.Errorf("error is %v, want %s in it", err, c.want)
+			for _, file := range []config.File{{ProtectedState: []string{"a:do"}}, {StateOnce: []string{"a:do"}}} {
+				j := &serverRun{target: &target.Target{}, Options: config.Options{File: file}}
+				switch err := j.validateNames(t.Context(), &c.server); {
+				case c.want == "" && err != nil:
+					t.Error(err)
+				case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+					t.Errorf("error is %v, want %s in it", err, c.want)
+				}
 			}
 		})
 	}

@@ -30,8 +30,8 @@ type Run struct {
 	Calls report.CallPolicy
 	// Examples are arguments by tool that the operator says are valid and harmless.
 	Examples map[string]driver.M
-	// ProtectedState names the tools, prompts and resources whose requestState is protected against changes.
-	ProtectedState []string
+	// Declarations are what the operator says of the server.
+	Declarations Declarations
 	// DiscoverySession is the session of discovery; may be nil.
 	DiscoverySession *driver.Session
 	// InvalidInputStep ends when a case has offered its process as the session for invalid input; nil when none does.
@@ -67,6 +67,16 @@ type Run struct {
 	idleSessions []*driver.Session
 	// observed says that the run has waited for late messages.
 	observed bool
+}
+
+// Declarations are what the operator says of the server, since nothing that it sends tells. What is empty was not said.
+type Declarations struct {
+	// ProtectedState names the tools, prompts and resources whose requestState is protected against changes.
+	ProtectedState []string
+	// StateOnce names the tools, prompts and resources that accept a requestState once.
+	StateOnce []string
+	// StateTTL is how long the server accepts a requestState after it has made it.
+	StateTTL time.Duration
 }
 
 // AwaitSessionEnds waits until all closed sessions have ended, if only one may be open at a time. It does nothing in
