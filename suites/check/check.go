@@ -30,8 +30,8 @@ func ShutdownProbe(run func(*T)) Check {
 	return Check{script: Script{Kind: attempt.ShutdownProbe, Run: run}}
 }
 
-// RestartProbe returns a check that restarts the process of a server over HTTP (RestartServer). It runs after the
-// probes, when nothing else does.
+// RestartProbe returns a check that ends the process of a server over HTTP (RestartServer, TerminateServer). It runs
+// after the probes, when nothing else does.
 func RestartProbe(run func(*T)) Check {
 	return Check{script: Script{Kind: attempt.RestartProbe, Run: run}}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check/internal/health"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // SessionOption says which session T.Session returns.
@@ -164,6 +165,25 @@ func RestartServer(t *T, s *driver.Session) bool {
 		t.Retry(report.Died, "the server did not start again: %v", Explain(err))
 	}
 	return true
+}
+
+// TerminateServer sends SIGTERM to the process that serves s, and waits for its end. It returns false if the process
+// still runs. Over HTTP it needs a RestartProbe and a process that this run has started; the next session starts it
+// again.
+func TerminateServer(t *T, s *driver.Session) (exit driver.Exit, gone bool) {
+	switch {
+	case !driver.HasSIGTERM:
+		t.Skip(report.NotApplicable, "this system has no SIGTERM")
+	case t.Site() == nil:
+		s.Stdio().Terminate()
+		return s.Stdio().AwaitExit(timing.Exit)
+	case !t.Site().OwnsProcess():
+		t.Skip(report.NotApplicable, "mcpcheck has not started the server, so it does not end it")
+	}
+	if exit, gone = t.attempt.Run.Pool.Terminate(s, timing.Exit); !gone {
+		RestartServer(t, s)
+	}
+	return exit, gone
 }
 
 // SendOption changes what T.Send makes of the response.

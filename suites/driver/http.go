@@ -28,6 +28,8 @@ type HTTP struct {
 
 	// running counts the round trips.
 	running sync.WaitGroup
+	// isTerminated reports whether the client has sent SIGTERM to the process.
+	isTerminated atomic.Bool
 	// leavesStreamsOpen reports whether a stream was still open some time after its response.
 	leavesStreamsOpen atomic.Bool
 
@@ -72,9 +74,46 @@ func closedChannel() chan struct{} {
 func (h *HTTP) awaitProcessExit() {
 	select {
 	case <-h.proc.exited:
+		if h.isTerminated.Load() {
+			h.awaitRoundTrips(timing.LastOutput)
+		}
 		h.recordExit()
 	case <-h.ctx.Done():
 	}
+}
+
+// awaitRoundTrips waits until the streams of the session have been read to their end, at most for d.
+func (h *HTTP) awaitRoundTrips(d time.Duration) {
+	ended := make(chan struct{})
+	go func() {
+		h.running.Wait()
+		close(ended)
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	}
+}
+
+// terminate sends SIGTERM to the process that serves the site, and waits for its end, at most for d, and for what it
+// has sent before. It returns false if the process still runs.
+func (h *HTTP) terminate(d time.Duration) (Exit, bool) {
+	h.s.addEvent("SIGTERM sent")
+	h.s.markShutdown() // later frames belong to the shutdown
+	h.isTerminated.Store(true)
+	h.proc.terminate()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-h.proc.exited:
+		h.awaitRoundTrips(timing.LastOutput)
+		return h.proc.exit, true
+	case <-timer.C:
+	case <-h.s.ctx.Done():
+	}
+	return Exit{}, false
 }
 
 // recordExit records that the process that serves the site has ended.

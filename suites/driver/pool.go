@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -428,6 +429,13 @@ func (p *Pool) Wait() {
 	p.CloseIdle()
 	p.stop.Do(func() { close(p.stopPrestart) })
 	p.closing.Wait()
+}
+
+// Terminate ends all idle sessions and sends SIGTERM to the process of the site, in which s is open. It returns how the
+// process ended, and false if it still runs after d.
+func (p *Pool) Terminate(s *Session, d time.Duration) (Exit, bool) {
+	p.Wait()
+	return s.HTTP().terminate(d)
 }
 
 // Restart ends all idle sessions, breaks the connections of s, and restarts the process of the site.

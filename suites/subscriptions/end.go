@@ -35,28 +35,48 @@ var endChecks = check.Suite{
 		})
 	}),
 
-	"subscriptions/graceful-close": check.ShutdownProbe(func(t *check.T) {
-		if !driver.HasSIGTERM {
-			t.Skip(check.NotApplicable, "this system has no SIGTERM")
-		}
-		requireAcknowledged(t)
-		s := t.Session(check.ToEnd)
-		u := transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
-		if u.Ack() == nil || u.EndMessage() != nil {
-			t.Yield("no subscription is open")
-		}
-		s.Stdio().Terminate()
-		exit, gone := s.Stdio().AwaitExit(timing.Exit)
-		switch {
-		case !gone:
-			t.Yield("the process still runs")
-		case exit.Signal != "":
-			t.Skip(check.NotObserved, "SIGTERM has ended the process, not the server itself")
-		}
-		u.Refresh()
-		t.DecidedBy(u).Expect(u.EndMessage() != nil).To(check.BeTrue("the result of "+transcript.ListenMethod,
-			"none before the process ended"))
+	"subscriptions/teardown-cancelled": check.ShutdownProbe(func(t *check.T) {
+		u := terminateSubscribed(t)
+		t.DecidedBy(u).Expect(announcesEnd(u)).To(check.BeTrue("notifications/cancelled for "+
+			transcript.ListenMethod+", or its result", "neither before the process ended"))
 	}),
+
+	"subscriptions/graceful-close": check.RestartProbe(func(t *check.T) {
+		u := terminateSubscribed(t)
+		if !announcesEnd(u) && t.Site() == nil {
+			t.Yield("the server says nothing")
+		}
+		t.DecidedBy(u).Expect(announcesEnd(u)).To(check.BeTrue("the result of "+transcript.ListenMethod,
+			"none before the stream ended"))
+	}),
+}
+
+// announcesEnd reports whether a message of the server ended the subscription, not the end of its stream alone.
+func announcesEnd(u *transcript.Subscription) bool {
+	end := u.EndMessage()
+	return end != nil && end.Side != driver.StatusOnly
+}
+
+// terminateSubscribed sends SIGTERM to the server while a subscription is open, and returns the subscription with all
+// that came before the process had ended. It ends the check if the server did not end itself.
+func terminateSubscribed(t *check.T) *transcript.Subscription {
+	requireAcknowledged(t)
+	s := t.Session(check.ToEnd)
+	u := transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
+	if u.Ack() == nil || u.EndMessage() != nil {
+		t.Yield("no subscription is open")
+	}
+	exit, gone := check.TerminateServer(t, s)
+	switch {
+	case !gone && t.Site() == nil:
+		t.Yield("the process still runs")
+	case !gone:
+		t.NoVerdict(check.Undecided, "the process still runs %v after SIGTERM", timing.Exit)
+	case exit.Signal != "":
+		t.Skip(check.NotObserved, "SIGTERM has ended the process, not the server itself")
+	}
+	u.Refresh()
+	return u
 }
 
 // hasAnyMember reports whether a filter asks for anything.
