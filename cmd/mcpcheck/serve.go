@@ -168,7 +168,8 @@ func (f serveFlags) webOptions(cmd *cobra.Command, origin string, exited chan<- 
 		w.Protection, tokens = fixtures.NewDemoProtection(origin)
 		for _, t := range []struct{ kind, token string }{
 			{"good", tokens.Valid}, {"second", tokens.Second}, {"expired", tokens.Expired},
-			{"narrow", tokens.InsufficientScope}, {"other-audience", tokens.OtherAudience},
+			{"narrow", tokens.InsufficientScope}, {"broad", tokens.BroadScope},
+			{"other-audience", tokens.OtherAudience},
 		} {
 			fmt.Fprintf(cmd.ErrOrStderr(), "token %s: %s\n", t.kind, t.token)
 		}

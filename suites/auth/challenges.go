@@ -90,6 +90,46 @@ var challengeChecks = check.Suite{
 		t.Expect(c.Params).To(check.Satisfy("a parameter resource_metadata", hasParam("resource_metadata")))
 	}),
 
+	"auth/scope-hierarchy": check.Probe(func(t *check.T) {
+		skipUnlessTokenGiven(t, t.Credentials.BroadScope, "broad")
+		b := insufficientScopeOf(t)
+		if b.Response.StatusCode != http.StatusForbidden {
+			t.Yield("too little scope is not answered with 403")
+		}
+		a := b.responseTo(t, t.Credentials.BroadScope)
+		if a.StatusCode == http.StatusUnauthorized {
+			t.NoVerdict(check.NotGiven, "the server does not accept the broad token: %s", a)
+		}
+		t.Expect(a).To(check.Satisfy("no HTTP 403 for the broad token", func(a driver.HTTPResponse) bool {
+			return a.StatusCode != http.StatusForbidden
+		}), "%s", b.Operation)
+	}),
+
+	"auth/scope-complete-challenge": check.Probe(func(t *check.T) {
+		needed := check.DeclarationsOf(t).Scopes
+		if len(needed) == 0 {
+			t.Skip(check.NotGiven, "it is not declared which scopes a tool needs (scopes in mcpcheck.yaml)")
+		}
+		b := insufficientScopeOf(t)
+		tool, isCall := strings.CutPrefix(b.Operation, callOf)
+		switch {
+		case b.Response.StatusCode != http.StatusForbidden:
+			t.Yield("too little scope is not answered with 403")
+		case !isCall || needed[tool] == nil:
+			t.NoVerdict(check.NotGiven, "the narrow token is refused for %s, and its scopes are not declared",
+				b.Operation)
+		}
+		given := strings.Fields(tokenChallengeOf(b.Response).Params["scope"])
+		if len(given) == 0 {
+			t.Yield("the challenge has no scope")
+		}
+		for _, scope := range needed[tool] {
+			t.DecidedBy(b.Response).Expect(slices.Contains(given, scope)).To(check.BeTrue(
+				"a challenge with all that the narrow token lacks for "+tool+": "+strings.Join(needed[tool], " "),
+				"%s", strings.Join(given, " ")))
+		}
+	}),
+
 	"auth/invalid-token-error-code": check.Probe(func(t *check.T) {
 		r := invalidTokens(t)
 		c := requireChallenge(t)

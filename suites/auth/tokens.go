@@ -392,10 +392,15 @@ func requireDistinctRefusal(t *check.T, a driver.HTTPResponse) {
 	}
 }
 
+// callOf is what the name of an operation begins with that calls a tool.
+const callOf = "tools/call of "
+
 // insufficientScope is the first operation that needs more scope than the narrow token has.
 type insufficientScope struct {
 	// Operation is its name; empty when everything that was tried is served.
 	Operation string
+	// Request is the operation without a token; its method is empty for the first request of a client.
+	Request roundtrip.ManualRequest
 	// Response is the response to that operation.
 	Response driver.HTTPResponse
 	// Reply is the error of a tool with status 200 if there was no other refusal.
@@ -418,7 +423,8 @@ func insufficientScopeOf(t *check.T) insufficientScope {
 		for _, method := range protocol.ListMethods(t.Server.Capabilities) {
 			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Header: followUpHeader(t, token)})
 			if a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x)); !a.OK() {
-				return insufficientScope{Operation: method, Response: a}
+				request := roundtrip.ManualRequest{Method: method}
+				return insufficientScope{Operation: method, Request: request, Response: a}
 			}
 		}
 		return callInsufficientScope(t, s, token)
@@ -440,20 +446,37 @@ func callInsufficientScope(t *check.T, s *driver.Session, token []string) (b ins
 		if !hasSucceeded(c) {
 			continue
 		}
-		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: "tools/call", Params: callParams(t, c),
-			Header: followUpHeader(t, token)})
+		request := roundtrip.ManualRequest{Method: "tools/call", Params: callParams(t, c)}
+		x := roundtrip.PostRequest(s, withToken(t, request, token))
 		a := roundtrip.AwaitResponse(x)
 		switch {
 		case !roundtrip.IsFromServer(a):
 		case !a.OK():
-			return insufficientScope{Operation: "tools/call of " + c.Tool.Name, Response: a, Reply: x.AwaitReply()}
+			return insufficientScope{callOf + c.Tool.Name, request, a, x.AwaitReply()}
 		case b.Operation == "":
 			if r := x.AwaitReply(); r.Answered() && (r.Result() == nil || r.Result()["isError"] == true) {
-				b = insufficientScope{Operation: "tools/call of " + c.Tool.Name, Response: a, Reply: r}
+				b = insufficientScope{callOf + c.Tool.Name, request, a, r}
 			}
 		}
 	}
 	return b
+}
+
+// withToken returns a manual request after connect, with a token.
+func withToken(t *check.T, request roundtrip.ManualRequest, token []string) roundtrip.ManualRequest {
+	request.Header = followUpHeader(t, token)
+	return request
+}
+
+// responseTo returns the response to the operation with another token, which the first request of a client has too.
+func (b insufficientScope) responseTo(t *check.T, token string) driver.HTTPResponse {
+	s, authorization := t.Session(check.Process), bearerHeader(token)["Authorization"]
+	first, result := connect(t, s, authorization)
+	if b.Request.Method == "" || result == nil {
+		return roundtrip.RequireHTTPResponse(t, first)
+	}
+	x := roundtrip.PostRequest(s, withToken(t, b.Request, authorization))
+	return roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
 }
 
 // minSecretLength is how long a token must be to be recognized in a text.
@@ -467,6 +490,7 @@ func secrets(t *check.T) map[string]string {
 		t.Credentials.SecondPrincipal:   "the second token",
 		t.Credentials.Expired:           "the expired token",
 		t.Credentials.InsufficientScope: "the narrow token",
+		t.Credentials.BroadScope:        "the broad token",
 		t.Credentials.OtherAudience:     "the token for another resource",
 	} {
 		if len(token) >= minSecretLength {

@@ -19,6 +19,8 @@ type Credentials struct {
 	Expired string
 	// InsufficientScope is a valid token whose scope does not permit some operation.
 	InsufficientScope string
+	// BroadScope is a valid token whose scope implies those that the operations need, without being one of them.
+	BroadScope string
 	// OtherAudience is a token that was issued for another resource.
 	OtherAudience string
 	// EnvironmentSecret is the value of an environment variable of the server whose name suggests a secret.

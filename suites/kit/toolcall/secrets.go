@@ -8,8 +8,8 @@ import (
 func Secrets(t *check.T) (secrets []string) {
 	const short = 8
 	c := t.Credentials
-	for _, secret := range []string{c.Bearer, c.SecondPrincipal, c.Expired, c.InsufficientScope, c.OtherAudience,
-		c.EnvironmentSecret} {
+	for _, secret := range []string{c.Bearer, c.SecondPrincipal, c.Expired, c.InsufficientScope, c.BroadScope,
+		c.OtherAudience, c.EnvironmentSecret} {
 		if len(secret) >= short {
 			secrets = append(secrets, secret)
 		}

@@ -42,31 +42,32 @@ const unsupportedConfigFile = "mcpcheck.yml"
 // File is mcpcheck.yaml: the settings that hold for every run on one server. Flags take precedence. Relative paths are
 // relative to the current directory, wherever the file is. The table keys says what each field is.
 type File struct {
-	Command        []string           `yaml:"command"`
-	URL            string             `yaml:"url"`
-	Env            map[string]string  `yaml:"env"`
-	Cwd            string             `yaml:"cwd"`
-	Headers        map[string]string  `yaml:"headers"`
-	BearerEnv      string             `yaml:"bearer-env"`
-	Protocol       string             `yaml:"protocol"`
-	Profile        string             `yaml:"profile"`
-	SDK            string             `yaml:"sdk"`
-	Calls          string             `yaml:"calls"`
-	Arguments      map[string]check.M `yaml:"arguments"`
-	ProtectedState []string           `yaml:"protected-state"`
-	StateOnce      []string           `yaml:"state-once"`
-	StateTTL       time.Duration      `yaml:"state-ttl"`
-	Only           []string           `yaml:"only"`
-	Skip           []SkipEntry        `yaml:"skip"`
-	Timeout        time.Duration      `yaml:"timeout"`
-	StartTimeout   time.Duration      `yaml:"start-timeout"`
-	Budget         time.Duration      `yaml:"budget"`
-	MaxMessage     string             `yaml:"max-message"`
-	Rate           int                `yaml:"rate"`
-	Jobs           int                `yaml:"jobs"`
-	Seed           int64              `yaml:"seed"`
-	Reports        ReportFiles        `yaml:"reports"`
-	Baseline       string             `yaml:"baseline"`
+	Command        []string            `yaml:"command"`
+	URL            string              `yaml:"url"`
+	Env            map[string]string   `yaml:"env"`
+	Cwd            string              `yaml:"cwd"`
+	Headers        map[string]string   `yaml:"headers"`
+	BearerEnv      string              `yaml:"bearer-env"`
+	Protocol       string              `yaml:"protocol"`
+	Profile        string              `yaml:"profile"`
+	SDK            string              `yaml:"sdk"`
+	Calls          string              `yaml:"calls"`
+	Arguments      map[string]check.M  `yaml:"arguments"`
+	ProtectedState []string            `yaml:"protected-state"`
+	StateOnce      []string            `yaml:"state-once"`
+	StateTTL       time.Duration       `yaml:"state-ttl"`
+	Scopes         map[string][]string `yaml:"scopes"`
+	Only           []string            `yaml:"only"`
+	Skip           []SkipEntry         `yaml:"skip"`
+	Timeout        time.Duration       `yaml:"timeout"`
+	StartTimeout   time.Duration       `yaml:"start-timeout"`
+	Budget         time.Duration       `yaml:"budget"`
+	MaxMessage     string              `yaml:"max-message"`
+	Rate           int                 `yaml:"rate"`
+	Jobs           int                 `yaml:"jobs"`
+	Seed           int64               `yaml:"seed"`
+	Reports        ReportFiles         `yaml:"reports"`
+	Baseline       string              `yaml:"baseline"`
 
 	// IgnoredFile is a file in the same directory that looks like a configuration file and is not read.
 	IgnoredFile string `yaml:"-" json:"-"`

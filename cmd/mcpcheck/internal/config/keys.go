@@ -118,6 +118,12 @@ var keys = []key{
 		doc: "How long the server accepts a requestState after it has made it. One that is older has to be rejected, " +
 			"which is tried if the run lasts as long (budget).",
 		members: duration, example: `"30s"`},
+	{name: "scopes", field: func(f *File) any { return &f.Scopes },
+		doc: "The scopes that the narrow token (--token-env narrow=VARIABLE) lacks for a tool, by the tool's name: " +
+			"one challenge has to name all of them.",
+		members: []string{`"type": "object"`, `"additionalProperties": ` +
+			`{ "type": "array", "minItems": 1, "items": { "type": "string", "minLength": 1 } }`},
+		example: `{ "publish": ["pages:write", "pages:publish"] }`},
 	{name: "only", field: func(f *File) any { return &f.Only }, validate: File.validateOnly,
 		help:    "run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)",
 		doc:     "Checks to run; without it, all.",

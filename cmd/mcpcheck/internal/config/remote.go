@@ -34,7 +34,7 @@ func (f *Flags) addRemote(cmd *cobra.Command) {
 	f.AddKeys(cmd, "bearer-env")
 	flags.StringArrayVar(&remote.TokenEnv, "token-env", nil,
 		"`KIND=VARIABLE`: another token for the authorization checks; kinds: second (of another user), "+
-			"expired, narrow (with fewer scopes), other-audience")
+			"expired, narrow (with fewer scopes), broad (with a scope that implies all), other-audience")
 	flags.BoolVar(&remote.ContactIssuer, "contact-issuer", false,
 		"let the authorization checks fetch the metadata of the authorization server, wherever it is")
 	flags.StringVar(&remote.SSEURL, "sse-url", "", "`URL` of an HTTP+SSE endpoint for old clients")

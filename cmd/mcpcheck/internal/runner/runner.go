@@ -161,7 +161,7 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 // declarations returns what mcpcheck.yaml says of the server.
 func (j *serverRun) declarations() check.Declarations {
 	return check.Declarations{
-		ProtectedState: j.ProtectedState, StateOnce: j.StateOnce, StateTTL: j.StateTTL,
+		ProtectedState: j.ProtectedState, StateOnce: j.StateOnce, StateTTL: j.StateTTL, Scopes: j.Scopes,
 	}
 }
 

@@ -126,13 +126,13 @@ func (a *httpCredentials) readTokens(pairs []string) error {
 	c := &a.tokens
 	kinds := map[string]*string{
 		"second": &c.SecondPrincipal, "expired": &c.Expired, "narrow": &c.InsufficientScope,
-		"other-audience": &c.OtherAudience,
+		"broad": &c.BroadScope, "other-audience": &c.OtherAudience,
 	}
 	for _, pair := range pairs {
 		kind, variable, ok := strings.Cut(pair, "=")
 		if !ok || kinds[kind] == nil {
 			return exit.Usagef(
-				"--token-env needs KIND=VARIABLE with a kind of second, expired, narrow, other-audience; "+
+				"--token-env needs KIND=VARIABLE with a kind of second, expired, narrow, broad, other-audience; "+
 					"%q is not that", pair)
 		}
 		token, err := a.readVariable("--token-env "+kind, variable)

@@ -75,6 +75,8 @@ type Declarations struct {
 	ProtectedState []string
 	// StateOnce names the tools, prompts and resources that accept a requestState once.
 	StateOnce []string
+	// Scopes are those that the narrow token lacks for tools.
+	Scopes map[string][]string
 	// StateTTL is how long the server accepts a requestState after it has made it.
 	StateTTL time.Duration
 }
