@@ -66,9 +66,6 @@ func stringsIn(n ast.Node) string {
 func TestReferencesAreFound(t *testing.T) {
 	want := []string{"ping/empty-result", "tools/list-works"}
 	text := "some words: ping/empty-result, (tools/list-works)"
-	for _, r := range Planned() {
-		want, text = append(want, r.ID), text+" and "+r.ID
-	}
 	if got := entryID.FindAllString(text+".", -1); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}

@@ -1,8 +1,8 @@
 // Package suites is the table of areas. An area has its requirements in suites/<area>/<area>.yaml, and the checks that
 // try them in the package in the same directory.
 //
-// Begin with Areas, All and Checks. An entry without a check is planned; a check without an entry, or two checks for
-// one id, do not exist, which tests ensure. The package only collects: checks are planned and run by package
+// Begin with Areas, All and Checks. An entry without a check, a check without an entry, and two checks for
+// one id do not exist, which tests ensure. The package only collects: checks are planned and run by package
 // engine, and the entries themselves are read by package catalogue.
 package suites
 
@@ -150,16 +150,6 @@ var Checks = sync.OnceValue(func() check.Suite {
 	}
 	return check.MergeSuites(all...)
 })
-
-// Planned returns the requirements that have no check yet, in the order of the catalogue.
-func Planned() (planned catalogue.Catalogue) {
-	for _, r := range All() {
-		if !HasCheck(r) {
-			planned = append(planned, r)
-		}
-	}
-	return planned
-}
 
 // HasCheck reports whether the requirement has a check.
 func HasCheck(r *catalogue.Requirement) bool {

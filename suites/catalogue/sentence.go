@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -42,15 +41,6 @@ const (
 
 // BindsServers reports whether servers have to do what the sentence says.
 func (s Sentence) BindsServers() bool { return s.Binds == BindsServer || s.Binds == BindsBoth }
-
-// Planned is the id of an entry that is to judge the sentence; empty if none is planned.
-func (s Sentence) Planned() string {
-	id, found := strings.CutPrefix(s.Reason, "planned: ")
-	if !found {
-		return ""
-	}
-	return id
-}
 
 // URL is where the sentence stands.
 func (s Sentence) URL() string { return SpecPages{s.Revision: s.Page}.url(s.Revision) }

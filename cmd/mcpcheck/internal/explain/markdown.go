@@ -74,22 +74,13 @@ func writeAreaPage(w io.Writer, area suites.Area) error {
 		area.Name,
 		escapeMarkdown(area.Description),
 	)
-	var planned []string
 	for _, r := range area.Requirements() {
-		if !suites.HasCheck(r) {
-			planned = append(planned, "- `"+r.ID+"` "+escapeMarkdown(r.Title)+"\n")
-			continue
-		}
 		fmt.Fprintln(w)
 		if err := writeMarkdownRequirement(w, "##", r); err != nil {
 			return err
 		}
 	}
-	if planned == nil {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "\n## Not tested yet\n\nA conforming server …\n\n%s", strings.Join(planned, ""))
-	return err
+	return nil
 }
 
 // WritePages writes the page of each area that is named, and a section for each id.

@@ -89,11 +89,10 @@ below a heading being 2. The head of [sentences.yaml](sentences.yaml) says how t
 each, and whom it binds.
 
 A sentence is judged if an entry tries what it says, or a part of it. It is not testable if nobody can decide it from
-outside a server; the reasons are at the end. An entry is planned if it does not exist or does not hold in the revision
-yet.
+outside a server; the reasons are at the end.
 
-| | sentences | bind servers | judged | not testable | not judged | planned | bind only others |
-|---|---|---|---|---|---|---|---|
+| | sentences | bind servers | judged | not testable | not judged | bind only others |
+|---|---|---|---|---|---|---|
 `
 
 // specPart is a revision of the specification, or an extension.
@@ -128,10 +127,10 @@ func specParts(all []catalogue.Sentence) (parts []specPart) {
 // writeTotals writes a line of the table at the head of the page.
 func writeTotals(w io.Writer, part specPart) {
 	if len(part.sentences) == 0 {
-		fmt.Fprintf(w, "| %s | not counted yet | | | | | | |\n", part.title)
+		fmt.Fprintf(w, "| %s | not counted yet | | | | | |\n", part.title)
 		return
 	}
-	var servers, judged, untestable, reason, planned int
+	var servers, judged, untestable, reason int
 	for _, s := range part.sentences {
 		switch {
 		case !s.BindsServers():
@@ -140,16 +139,14 @@ func writeTotals(w io.Writer, part specPart) {
 			judged++
 		case len(s.IDs) > 0:
 			untestable++
-		case s.Planned() != "":
-			planned++
 		default:
 			reason++
 		}
 		servers++
 	}
 	all := len(part.sentences)
-	fmt.Fprintf(w, "| [%s](#%s) | %d | %d | %d | %d | %d | %d | %d |\n", part.title, part.title, all, servers, judged,
-		untestable, reason, planned, all-servers)
+	fmt.Fprintf(w, "| [%s](#%s) | %d | %d | %d | %d | %d | %d |\n", part.title, part.title, all, servers, judged,
+		untestable, reason, all-servers)
 }
 
 // entriesOf are the ids of a sentence that are entries of the catalogue.
