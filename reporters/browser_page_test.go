@@ -254,7 +254,7 @@ func reportWithMarkup() report.Report {
 		x := &r.Results[i]
 		x.ID, x.Message, x.Note, x.Spec, x.Fix = fmt.Sprintf("tools/x-%d", i), markup, markup, address, markup
 		x.Subjects, x.TriggeredBy = []string{markup}, []string{markup}
-		x.DirectoryRules = []catalogue.DirectoryRule{{Directory: markup, Source: address}}
+		x.DirectoryRules = []catalogue.DirectoryRule{{ID: markup, Directory: markup, Source: address, Date: markup}}
 		x.Findings = []report.Finding{{Subject: markup, Want: markup, Got: markup}}
 		text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%[1]q,"params":{%[1]q:[%[1]q,{"__proto__":%[1]q}]}}`,
 			markup)

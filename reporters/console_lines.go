@@ -127,7 +127,7 @@ func (c *Console) writeEvidence(b *lineBuilder, r report.Result) {
 	c.writeLabel(b, "known", acceptedText(r))
 	c.writeLabel(b, "spec", r.Spec)
 	for _, ask := range r.DirectoryRules {
-		c.writeLabel(b, "asked", "by "+ask.Directory+": "+ask.Rule+" "+ask.Source)
+		c.writeLabel(b, "asked", "by "+ask.Directory+" ("+ask.ID+", "+ask.Date+"): "+ask.Rule+" "+ask.Source)
 	}
 	c.writeLabel(b, "fix", r.Fix)
 	if c.options.RepeatCommand != nil {

@@ -252,7 +252,7 @@ func TestPageProfileDirectory(t *testing.T) {
 	o := Options{FindRequirement: func(id string) (*catalogue.Requirement, bool) {
 		q := &catalogue.Requirement{ID: id}
 		if id == "advice/tool-title-present" {
-			q.DirectoryRules = []catalogue.DirectoryRule{{Directory: "a directory"}}
+			q.DirectoryRules = []catalogue.DirectoryRule{{ID: "claude/x", Directory: "a directory"}}
 		}
 		return q, true
 	}}

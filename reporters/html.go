@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
@@ -197,7 +198,7 @@ func sentenceCase(s string) string {
 
 // pageProfiles returns the outcome of the results under each profile.
 func pageProfiles(r report.Report, o Options) (profiles []pageProfile) {
-	for _, p := range catalogue.Profiles {
+	for _, p := range shownProfiles(r) {
 		n := 0
 		for _, x := range r.Results {
 			if gatesUnderProfile(p, r, x, o) {
@@ -222,21 +223,29 @@ func pageProfiles(r report.Report, o Options) (profiles []pageProfile) {
 	return profiles
 }
 
+// shownProfiles are all profiles; that of the run is one of them, if it is about a single directory.
+func shownProfiles(r report.Report) []catalogue.Profile {
+	if !r.Profile.IsDirectory() || r.Profile == catalogue.Directory {
+		return catalogue.Profiles
+	}
+	return append(slices.Clone(catalogue.Profiles), r.Profile)
+}
+
 // gatesUnderProfile reports whether a result blocks under a profile, which may be another one than that of the run.
 func gatesUnderProfile(p catalogue.Profile, r report.Report, x report.Result, o Options) bool {
 	if p == r.Profile || x.Known != nil || x.Tentative {
 		return x.Gates
 	}
-	checklist, asked := x.GatedBy == catalogue.GateChecklist, len(x.DirectoryRules) > 0
+	checklist, rules := x.GatedBy == catalogue.GateChecklist, x.DirectoryRules
 	if x.SDK != nil && p.IgnoresKnownDeviations() && (r.Options == nil || r.Options.SDK == "") {
 		return false
 	}
 	if o.FindRequirement != nil {
 		if q, ok := o.FindRequirement(x.ID); ok {
-			checklist, asked = q.Checklist, len(q.DirectoryRules) > 0
+			checklist, rules = q.Checklist, q.DirectoryRules
 		}
 	}
-	return p.Gate(x.Verdict, x.Level, x.EntryLevel, checklist, asked) != catalogue.NoGate
+	return p.Gate(x.Verdict, x.Level, x.EntryLevel, checklist, rules) != catalogue.NoGate
 }
 
 // pageFailures returns what made the run fail, for readers without scripts.

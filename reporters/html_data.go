@@ -64,7 +64,7 @@ type pageIndex struct {
 // pageBlocks returns the blocks of JSON in a page: the index, which is an array of a pageIndex and the requirements,
 // and the details, which are one JSON value on each line.
 func pageBlocks(r report.Report, o Options) (index, details string, err error) {
-	about := pageIndex{append([]string{}, revisionsOf(r.Revisions)...), r.Profile, catalogue.Profiles}
+	about := pageIndex{append([]string{}, revisionsOf(r.Revisions)...), r.Profile, shownProfiles(r)}
 	var requirements []any
 	var all []pageDetail
 	for _, g := range groupBy(r.Results, func(x report.Result) string { return x.ID }) {
@@ -126,7 +126,7 @@ func newPageDetail(r report.Result, rep report.Report, o Options) pageDetail {
 		TriggeredBy: r.TriggeredBy, Seconds: r.Seconds, Wire: r.Evidence,
 	}
 	d.Known = acceptedText(r)
-	for _, p := range catalogue.Profiles {
+	for _, p := range shownProfiles(rep) {
 		if gatesUnderProfile(p, rep, r, o) {
 			d.Profiles = append(d.Profiles, string(p))
 		}

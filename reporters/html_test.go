@@ -137,7 +137,7 @@ func TestHTMLShowsOtherProfiles(t *testing.T) {
 	rules := func(id string) (*catalogue.Requirement, bool) {
 		q := &catalogue.Requirement{ID: id, Checklist: id == "lifecycle/requests-gated"}
 		if id == "tools/name-characters" {
-			q.DirectoryRules = []catalogue.DirectoryRule{{Directory: "a directory"}}
+			q.DirectoryRules = []catalogue.DirectoryRule{{ID: "claude/x", Directory: "a directory"}}
 		}
 		return q, true
 	}

@@ -98,7 +98,7 @@ func withDerivedFields(r report.Report) report.Report {
 			entry = catalogue.Must
 		}
 		x.EntryLevel = entry
-		x.GatedBy = r.Profile.Gate(x.Verdict, x.Level, entry, x.ID == "lifecycle/requests-gated", false)
+		x.GatedBy = r.Profile.Gate(x.Verdict, x.Level, entry, x.ID == "lifecycle/requests-gated", nil)
 		if x.Known != nil || x.SDK != nil {
 			x.GatedBy = catalogue.NoGate
 		}

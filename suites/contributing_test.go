@@ -71,7 +71,7 @@ func yamlKeys(prefix string, of reflect.Type) (keys []string) {
 		if element.Kind() == reflect.Slice {
 			element = element.Elem()
 		}
-		if element == reflect.TypeFor[catalogue.DirectoryRule]() || element == reflect.TypeFor[catalogue.Deviation]() {
+		if element == reflect.TypeFor[catalogue.Deviation]() {
 			keys = append(keys, yamlKeys(key+".", element)...)
 		}
 	}

@@ -121,6 +121,19 @@ var All = sync.OnceValue(func() catalogue.Catalogue {
 	for _, a := range Areas {
 		a.AssignTo(a.entriesIn(all))
 	}
+	all.AssignRules(DirectoryRules())
+	return all
+})
+
+//go:embed directories.yaml
+var directoriesYAML []byte
+
+// DirectoryRules are the listing rules of public directories of servers.
+var DirectoryRules = sync.OnceValue(func() []catalogue.DirectoryRule {
+	all, err := catalogue.ReadDirectories(directoriesYAML)
+	if err != nil {
+		panic("suites: directories.yaml: " + err.Error()) // a test reads it
+	}
 	return all
 })
 

@@ -86,7 +86,8 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 	cmd.Flags().StringVar(&profile, "profile", "",
 		"list only the checklist of this `PROFILE`: what blocks under run --profile, if it fails")
 	cmd.RegisterFlagCompletionFunc("profile",
-		cobra.FixedCompletions(text.Map(catalogue.Profiles, func(p catalogue.Profile) string { return string(p) }),
+		cobra.FixedCompletions(
+			text.Map(catalogue.ProfilesByName(), func(p catalogue.Profile) string { return string(p) }),
 			cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may report")
 	cmd.Flags().BoolVar(&untestable, "untestable", false,
@@ -151,7 +152,7 @@ func blockingSelector(name, revision string) (catalogue.Selector, error) {
 		return !isNew(r) && slices.ContainsFunc(r.ApplicableRevisions(), func(in string) bool {
 			level := r.Level.In(in)
 			return (revision == "" || in == revision) &&
-				profile.Gate(catalogue.Fail, level, level, r.Checklist, len(r.DirectoryRules) > 0) != catalogue.NoGate
+				profile.Gate(catalogue.Fail, level, level, r.Checklist, r.DirectoryRules) != catalogue.NoGate
 		})
 	}, nil
 }

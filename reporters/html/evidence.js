@@ -182,7 +182,7 @@ function facts(result, detail, about) {
     ["other profiles", profilesText(detail, about)],
     ["reason", detail.reason],
     ["asked by", detail.asked && detail.asked.map((ask) =>
-      el("p", {}, ask.by + ": " + ask.rule + " ", webLink(ask.source, "source")))],
+      el("p", {}, ask.by + " (" + ask.id + ", " + ask.date + "): " + ask.rule + " ", webLink(ask.source, "source")))],
     ["provoked by", detail.provokedBy && detail.provokedBy.map((id) => el("p", {}, el("a", { href: "#" + id }, id)))],
     ["specification", detail.spec && webLink(detail.spec, detail.spec.replace(/^https?:\/\//, ""))],
     ["took", detail.seconds.toFixed(3) + " s"],

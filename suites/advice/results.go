@@ -2,6 +2,7 @@ package advice
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,6 +41,19 @@ var resultChecks = check.Suite{
 			t.Expect(n <= 20_000 || truncationPattern.MatchString(text)).To(check.BeTrue(
 				"at most 20,000 characters, or a hint that there is more", "%d"+byPattern, n))
 		})
+	}),
+
+	"advice/result-tokens": check.Probe(func(t *check.T) {
+		calls := successfulCalls(t)
+		toolcall.RequireObserved(t, len(calls.List), "tool was called successfully", calls.Uncalled, toolcall.AnyTool)
+		largest := 0
+		toolcall.EachToolCall(t, calls.List, func(t *check.T, c toolcall.ToolCall) {
+			n := countTokens(c.Reply.MessageText())
+			largest = max(largest, n)
+			t.Expect(n <= tolerated).To(check.BeTrue(fmt.Sprintf("at most %d tokens", maxTokens),
+				"about %d (cl100k_base)", n))
+		})
+		t.Note("about %d tokens in the largest result (cl100k_base)", largest)
 	}),
 
 	"advice/read-only-deterministic": check.Probe(func(t *check.T) {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 )
 
@@ -13,6 +14,32 @@ var serverChecks = check.Suite{
 		instructions := textIn(t.Server.ConnectResult, "instructions")
 		t.DecidedBy(t.Server.ConnectReply).Expect(instructions != "").To(check.BeTrue("instructions for the model",
 			"none"))
+	}),
+
+	"advice/instructions-begin-complete": check.Probe(func(t *check.T) {
+		instructions := []rune(textIn(t.Server.ConnectResult, "instructions"))
+		if len(instructions) == 0 {
+			t.Skip(check.NotOffered, "there are no instructions")
+		}
+		const shown = 512
+		t.DecidedBy(t.Server.ConnectReply).
+			Expect(len(instructions) <= shown || sentenceEnd.MatchString(string(instructions[:shown]))).
+			To(check.BeTrue("the end of a sentence in the first 512 characters", "none"+byPattern))
+	}),
+
+	"advice/lists-without-configuration": check.ProcessProbe(func(t *check.T) {
+		check.RequireUnconfigured(t)
+		if len(t.Server.Tools) == 0 {
+			t.Skip(check.NotOffered, "the server lists no tool")
+		}
+		s := t.Session(check.ProcessWith(driver.Options{Unconfigured: true}))
+		s.MarkInvalidInputFromStart() // what it does without its configuration is nobody else's concern
+		t.Expect(s.Connect(driver.ConnectParams(t.Revision))).To(check.BeResult(), "%s without a configuration",
+			t.Server.ConnectMethod())
+		if !t.IsModern() {
+			s.Notify("notifications/initialized", nil)
+		}
+		t.Expect(t.Send(s, "tools/list", nil, check.AllowSilence)).To(check.BeResult(), "without a configuration")
 	}),
 
 	"advice/instructions-stable": check.WatchWithSetup(rereadTexts, func(t *check.T, w check.Wire) {
@@ -50,6 +77,9 @@ var serverChecks = check.Suite{
 			check.BeTrue("the capability completions, since "+what, "none"))
 	}),
 }
+
+// sentenceEnd matches the end of a sentence or of a line.
+var sentenceEnd = regexp.MustCompile(`[.!?:;]\s|[。！？；：\n]`)
 
 // namePattern matches a name in lower case, which may have a scope or a namespace before a slash.
 var namePattern = regexp.MustCompile(`^@?[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)?$`)

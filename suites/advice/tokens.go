@@ -10,8 +10,24 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// maxTokens is the largest size of all definitions together that is good practice.
-const maxTokens = 25_000
+// maxTokens is the largest size of a result, and of all definitions together, that is good practice. A result may be
+// larger by a fifth, since models split texts in different ways.
+const maxTokens, tolerated = 25_000, 30_000
+
+// longestText is how much of a text is split into tokens, in bytes.
+const longestText = 1 << 20
+
+// countTokens returns the number of tokens of a text, or of its beginning if it is long. A token has at least one byte.
+func countTokens(text string) int {
+	if len(text) <= 4 {
+		return len(text)
+	}
+	n, err := tokenizer().Count(text[:min(len(text), longestText)])
+	if err != nil {
+		return len(text) / 4
+	}
+	return n
+}
 
 // tokenizer returns a tokenizer of one family of models. Others come to counts of the same order.
 var tokenizer = sync.OnceValue(codec.NewCl100kBase)

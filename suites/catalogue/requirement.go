@@ -43,8 +43,8 @@ type Requirement struct {
 	Notes    string   `yaml:"notes"`
 	// Fix says what the author of a server should change.
 	Fix string `yaml:"fix"`
-	// DirectoryRules are rules of public directories of servers that demand the same.
-	DirectoryRules []DirectoryRule `yaml:"asked"`
+	// DirectoryRules are rules of public directories of servers that demand the same; see AssignRules.
+	DirectoryRules []DirectoryRule `yaml:"-" json:"-"`
 	// SDKs are the SDKs that violate the requirement.
 	SDKs []Deviation `yaml:"sdks"`
 	// Since is the release, such as 1.4, that introduces the check; empty is the first release.
@@ -52,16 +52,6 @@ type Requirement struct {
 
 	// AssignedArea is set by Area.AssignTo.
 	AssignedArea Area `yaml:"-" json:"-"`
-}
-
-// DirectoryRule is a rule of a public directory of servers.
-type DirectoryRule struct {
-	// Directory is the name of the directory.
-	Directory string `yaml:"by" json:"by"`
-	// Rule is the rule in our words.
-	Rule string `yaml:"rule" json:"rule"`
-	// Source is the URL of the rule.
-	Source string `yaml:"source" json:"source"`
 }
 
 // ByRevision is a value that may differ by revision: All, unless Values has another one.

@@ -17,11 +17,12 @@ func setCatalogue(t *testing.T) Catalogue {
 - {id: ping/b, level: SHOULD, checklist: true, spec: {2025-11-25: p#b}, since: 1.4}
 - {id: http/c, level: MUST, transports: [http], spec: {2025-11-25: p#c}}
 - {id: ping/d, level: MUST, spec: {2026-07-28: p#d}}
-- {id: ping/e, level: ADVICE, revisions: [2025-11-25], asked: [{by: D, rule: r, source: s}]}
+- {id: ping/e, level: ADVICE, revisions: [2025-11-25]}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
+	all.AssignRules([]DirectoryRule{{ID: "d/r", Checks: []string{"ping/e"}}})
 	Area{Name: "http", ChooseRevision: AtLeast("2025-11-25")}.AssignTo(all[2:3])
 	return all
 }
@@ -35,7 +36,7 @@ func TestNewSet(t *testing.T) {
 	}
 	want := []SetEntry{
 		{ID: "ping/a", Level: Must}, {ID: "ping/b", Level: Should, Checklist: true, Tentative: true},
-		{ID: "http/c", Level: Must}, {ID: "ping/e", Level: Advice, DirectoryRules: []DirectoryRule{{"D", "r", "s"}}},
+		{ID: "http/c", Level: Must}, {ID: "ping/e", Level: Advice, DirectoryRules: []DirectoryRule{{ID: "d/r"}}},
 	}
 	now := set("2025-11-25", "1.4.0")
 	if diff := cmp.Diff(want, now.Entries); diff != "" {

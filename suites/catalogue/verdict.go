@@ -63,20 +63,29 @@ const (
 	Spec    Profile = "spec"    // only MUSTs of the specification
 	Strict  Profile = "strict"  // MUSTs, SHOULDs, the checklist, and MUSTs that could not be tried
 
-	Directory Profile = "directory" // only listing rules of public directories
+	Directory Profile = "directory" // only listing rules of public directories; directory:claude: those of one
 )
 
-// Profiles are all profiles, in the order of help texts.
+// Profiles are all profiles, in the order of help texts; directory stands for those of the single directories as well.
 var Profiles = []Profile{Release, Spec, Strict, Directory}
+
+// ProfilesByName are all profiles with those of single directories.
+func ProfilesByName() []Profile {
+	all := slices.Clone(Profiles)
+	for _, id := range DirectoryIDs {
+		all = append(all, Directory+":"+Profile(id))
+	}
+	return all
+}
 
 // ParseProfile returns the profile with the given name.
 func ParseProfile(name string) (Profile, error) {
-	if slices.Contains(Profiles, Profile(name)) {
+	if slices.Contains(ProfilesByName(), Profile(name)) {
 		return Profile(name), nil
 	}
-	names := make([]string, len(Profiles))
-	for i, p := range Profiles {
-		names[i] = string(p)
+	var names []string
+	for _, p := range ProfilesByName() {
+		names = append(names, string(p))
 	}
 	return "", fmt.Errorf("unknown profile %q (have %s)", name, strings.Join(names, ", "))
 }
@@ -94,14 +103,30 @@ const (
 	GateDirectory    Gate = "directory"
 )
 
+// IsDirectory reports whether the profile is about listing rules of directories, and nothing else.
+func (p Profile) IsDirectory() bool {
+	return p == Directory || strings.HasPrefix(string(p), string(Directory)+":")
+}
+
+// Rules returns the listing rules that the profile is about, of those of a requirement.
+func (p Profile) Rules(all []DirectoryRule) (rules []DirectoryRule) {
+	_, id, single := strings.Cut(string(p), ":")
+	for _, r := range all {
+		if p.IsDirectory() && (!single || strings.HasPrefix(r.ID, id+"/")) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
 // Gate returns why a result blocks under the profile. level is that of the result, entry that of its requirement. A
-// minor violation, whose level is below that of its requirement, does not block by the checklist. asked says that a
-// directory of servers demands what the requirement is about.
-func (p Profile) Gate(v Verdict, level, entry Level, checklist, asked bool) Gate {
+// minor violation, whose level is below that of its requirement, does not block by the checklist. The rules are those
+// of directories that demand what the requirement is about.
+func (p Profile) Gate(v Verdict, level, entry Level, checklist bool, rules []DirectoryRule) Gate {
 	switch {
-	case p == Directory && v == Fail && asked:
+	case v == Fail && len(p.Rules(rules)) > 0:
 		return GateDirectory
-	case p == Directory:
+	case p.IsDirectory():
 		return NoGate
 	case v == Inconclusive && p == Strict && level == Must:
 		return GateInconclusive

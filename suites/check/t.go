@@ -66,6 +66,13 @@ func SharesProcess(t *T) bool { return t.IsModern() && t.Site() == nil && !t.IsC
 // session.
 func KeepUnused(t *T, s *driver.Session) { t.setOwnership(s, attempt.Unused) }
 
+// RequireUnconfigured ends a check that starts a process without the operator's configuration, where none may be.
+func RequireUnconfigured(t *T) {
+	if t.attempt.Run.Target.UnconfiguredEnv == nil {
+		t.Skip(report.NotTried, "a server is started without its configuration only under --profile directory")
+	}
+}
+
 // Site returns the server at its URL; nil over stdio. It ends a check of a recording over HTTP.
 func (t *T) Site() *driver.Site {
 	if t.Server.Transport != "stdio" {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,22 +53,26 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exited with status %d", e.Status)
 }
 
-// launch starts the target. When the context is done, the process group is killed. With muteStderr nobody reads the
-// server's stderr.
-func launch(ctx context.Context, t Target, muteStderr bool) (*process, error) {
+// launch starts the target. When the context is done, the process group is killed.
+func launch(ctx context.Context, t Target, o Options) (*process, error) {
 	switch {
+	case t.Serve != nil && o.Unconfigured:
+		return launchInProcess(context.WithValue(ctx, unconfiguredKey{}, true), t.Serve, o.DiscardStderr), nil
 	case t.Serve != nil:
-		return launchInProcess(ctx, t.Serve, muteStderr), nil
+		return launchInProcess(ctx, t.Serve, o.DiscardStderr), nil
 	case len(t.Command) == 0:
 		return nil, errors.New("no command to run")
 	}
-	return launchCommand(ctx, t, muteStderr)
+	return launchCommand(ctx, t, o)
 }
 
-func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, error) {
+func launchCommand(ctx context.Context, t Target, o Options) (*process, error) {
 	cmd := exec.Command(t.Command[0], t.Command[1:]...)
 	cmd.Dir = t.Dir
-	cmd.Env = WithRunMarker(append(os.Environ(), t.Env...))
+	if cmd.Env = append(os.Environ(), t.Env...); o.Unconfigured {
+		cmd.Env = slices.Clone(t.UnconfiguredEnv)
+	}
+	cmd.Env = WithRunMarker(cmd.Env)
 	var ours, theirs []*os.File // the ends of the pipes: those of the server are closed once it is started
 	defer func() { closeFiles(theirs) }()
 	for range 3 {
@@ -80,7 +85,7 @@ func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, er
 	}
 	ours[0], theirs[0] = theirs[0], ours[0] // stdin has the opposite direction
 	cmd.Stdin, cmd.Stdout = theirs[0], theirs[1]
-	if !muteStderr {
+	if !o.DiscardStderr {
 		cmd.Stderr = theirs[2]
 	}
 	group := newGroup(cmd)

@@ -99,6 +99,8 @@ type Options struct {
 	Manual bool
 	// SSE tries HTTP+SSE although the URL is not known to support it.
 	SSE bool
+	// Unconfigured starts the process with Target.UnconfiguredEnv.
+	Unconfigured bool
 }
 
 // Start opens a session and sends nothing in it. Over stdio it starts the server.

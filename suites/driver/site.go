@@ -379,7 +379,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	host, err := launch(
 		site.processCtx,
 		Target{Command: site.options.Command, Serve: site.options.Serve, Env: site.options.Env, Dir: site.options.Dir},
-		false,
+		Options{},
 	)
 	if err != nil {
 		return err

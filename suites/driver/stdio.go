@@ -32,7 +32,7 @@ type Stdio struct {
 
 // startProcess starts the target and sends nothing to it.
 func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
-	proc, err := launch(ctx, t, o.DiscardStderr)
+	proc, err := launch(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}

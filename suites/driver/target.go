@@ -20,6 +20,9 @@ type Target struct {
 	Command []string
 	// Env holds variables as KEY=VALUE that are added to the environment of this process.
 	Env []string
+	// UnconfiguredEnv is the whole environment of a process that is started without the operator's configuration; nil
+	// when none may be.
+	UnconfiguredEnv []string
 	// Dir is the server's working directory; empty is the current one.
 	Dir string
 
@@ -45,6 +48,12 @@ type Target struct {
 	// Waits notes the requests that the sessions wait for; nil notes none.
 	Waits *Waits
 }
+
+// unconfiguredKey is the context key of a server inside this process that is started with Options.Unconfigured.
+type unconfiguredKey struct{}
+
+// IsUnconfigured reports whether a server inside this process is to do without the operator's configuration.
+func IsUnconfigured(ctx context.Context) bool { return ctx.Value(unconfiguredKey{}) != nil }
 
 // InProcessServer is a server inside this process. It returns its exit status. It must return when ctx is done, which
 // stands for SIGKILL. A receive from term stands for SIGTERM.

@@ -200,7 +200,7 @@ func resolveOptions(list []Option) (o options, selected catalogue.Selector, err 
 			o.revision, strings.Join(catalogue.Revisions, ", "))
 	}
 	skip := o.skip
-	if len(o.only) == 0 && o.profile != catalogue.Directory {
+	if len(o.only) == 0 && !o.profile.IsDirectory() {
 		skip = append([]string{"advice"}, skip...) // advice blocks under no other profile
 	}
 	selected, err = catalogue.Select(suites.Implemented, o.only, skip)

@@ -114,7 +114,7 @@ func (m *merger) resolveCauses(profile catalogue.Profile) {
 		}
 		r.Message = message
 		r.SetCauses(c)
-		r.GatedBy = profile.Gate(r.Verdict, r.Level, r.EntryLevel, false, false)
+		r.GatedBy = profile.Gate(r.Verdict, r.Level, r.EntryLevel, false, nil)
 		r.Gates = r.GatedBy != catalogue.NoGate
 		m.results[i] = r
 	}

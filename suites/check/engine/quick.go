@@ -43,7 +43,7 @@ func (e *Execution) skipsConfirmation(c Case, o attempt.Outcome) bool {
 // wouldGate reports whether an outcome would block, if it is confirmed.
 func (e *Execution) wouldGate(c Case, o attempt.Outcome) bool {
 	return e.options.Profile.Gate(o.Verdict, o.Level, c.Level.In(c.JudgedBy), c.Checklist,
-		len(c.DirectoryRules) > 0) != catalogue.NoGate
+		c.DirectoryRules) != catalogue.NoGate
 }
 
 // notTried returns the outcome as a skip if a quick run does not try or does not confirm it. A watch whose setup did

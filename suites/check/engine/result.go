@@ -56,10 +56,10 @@ func (e *Execution) setResult(i int, r report.Result) {
 
 // setGate decides whether a result counts against the exit code.
 func (e *Execution) setGate(c Case, r *report.Result) {
-	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, r.EntryLevel, c.Checklist, len(c.DirectoryRules) > 0)
+	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, r.EntryLevel, c.Checklist, c.DirectoryRules)
 	r.Gates, r.DirectoryRules = r.GatedBy != catalogue.NoGate, nil
 	if r.GatedBy == catalogue.GateDirectory {
-		r.DirectoryRules = c.DirectoryRules
+		r.DirectoryRules = e.options.Profile.Rules(c.DirectoryRules)
 	}
 }
 

@@ -79,7 +79,7 @@ var keys = []key{
 			"all repeats the run for each revision that the server accepts.",
 		example: `"2025-06-18"`},
 	{name: "profile", field: func(f *File) any { return &f.Profile },
-		standard: string(catalogue.Release), values: textsOf(catalogue.Profiles), valueName: "profile",
+		standard: string(catalogue.Release), values: textsOf(catalogue.ProfilesByName()), valueName: "profile",
 		help:    "`PROFILE` that decides what blocks: " + ProfilesText,
 		doc:     "What blocks: " + ProfilesText + ".",
 		example: `"spec"`},
@@ -178,7 +178,8 @@ var keys = []key{
 
 // ProfilesText says what blocks in each profile.
 const ProfilesText = "release (MUSTs and the release checklist), spec (MUSTs only), strict (also SHOULDs, and MUSTs " +
-	"that could not be tested), directory (only the rules of public server directories)"
+	"that could not be tested), directory (only the rules of public server directories; directory:claude: those of " +
+	"one)"
 
 func textsOf[T ~string](words []T) []string {
 	return text.Map(words, func(word T) string { return string(word) })

@@ -41,7 +41,8 @@ func WriteRequirement(w io.Writer, r *catalogue.Requirement) {
 		writeSection(w, "sdk", said)
 	}
 	for _, ask := range r.DirectoryRules {
-		writeSection(w, "asked by", ask.Directory+": "+ask.Rule+" "+ask.Source)
+		writeSection(w, "asked by", ask.Directory+" ("+ask.ID+", "+ask.Date+"): "+
+			strings.Join(strings.Fields(ask.Rule+" "+ask.Reason+" "+ask.Source), " "))
 	}
 	fmt.Fprintf(w, "\n%-11s %s", "basis", r.Basis)
 	if r.Checklist {

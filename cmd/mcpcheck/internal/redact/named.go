@@ -3,6 +3,7 @@ package redact
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -52,6 +53,14 @@ func (s *Secrets) AddInherited(environ []string) {
 			s.addURLPassword(value)
 		}
 	}
+}
+
+// WithoutSecrets returns the variables of an environment whose names do not say that they are secret.
+func WithoutSecrets(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return SecretNamePattern.MatchString(name)
+	})
 }
 
 // minInheritedLength is the least length in bytes of an inherited value that is redacted.

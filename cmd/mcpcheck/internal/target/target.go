@@ -103,6 +103,9 @@ func (t *Target) setUpStdio(v config.Options, s *redact.Secrets) error {
 		return exit.Usagef("--header, --bearer-env, --insecure and the like want --url")
 	}
 	t.DriverTarget.Command, t.DriverTarget.Env, t.DriverTarget.Dir = t.Command, WithMarkerSecret(t.Env), t.Dir
+	if v.GateProfile.IsDirectory() {
+		t.DriverTarget.UnconfiguredEnv = redact.WithoutSecrets(os.Environ())
+	}
 	t.Credentials.EnvironmentSecret = markerSecret
 	t.Info = report.TargetInfo{Transport: "stdio", Command: t.Redactor.Texts(t.Command), Dir: t.Dir}
 	return process.LookUp(t.Command, t.Dir)
