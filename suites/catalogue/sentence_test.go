@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -38,7 +39,7 @@ func TestReadSentencesRejects(t *testing.T) {
 	for text, want := range map[string]string{
 		"- a": "1:1: want a map",
 		"2025-11-26: {}": `1:1: unknown revision "2025-11-26" ` +
-			"(have 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28)",
+			"(have " + strings.Join(Revisions, ", ") + ")",
 		"2025-11-25: []":                            "1:13: want a map",
 		"2025-11-25: {a: {}, a: {}}":                `1:21: "a" is there twice`,
 		"2025-11-25:\n  a: {1 MAY server: }":        `2:7: invalid row "1 MAY server"` + wanted,
