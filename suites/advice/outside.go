@@ -46,8 +46,8 @@ type watchedCall struct {
 
 func (c *watchedCall) subject() check.Subject { return c.ToolCall.Subject() }
 
-// readOnlyCalls returns the quickest calls of tools with readOnlyHint that have succeeded, without long ones, since other
-// programs may write files meanwhile. It ends the check if there are none.
+// readOnlyCalls returns the quickest calls of tools with readOnlyHint that have succeeded, without long ones, since
+// other programs may write files meanwhile. It ends the check if there are none.
 func readOnlyCalls(t *check.T) (calls []*watchedCall) {
 	const most = 10
 	all := toolcall.ValidCalls(t)
