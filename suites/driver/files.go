@@ -27,7 +27,7 @@ type FileState struct {
 }
 
 // MaxFiles is how many files below a directory are looked at, those with the shortest paths first.
-const MaxFiles = 5_000
+const MaxFiles = 2_000
 
 // ChangesSince returns the paths of the files that are new or were written since an earlier time, in order.
 func (a FileStates) ChangesSince(before FileStates) (paths []string) {
