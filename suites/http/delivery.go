@@ -189,10 +189,10 @@ func callOf(stream *transcript.SSEStream, calls []*transcript.Call) *transcript.
 	return calls[len(calls)-1]
 }
 
-// progressIn are the progress notifications in a session for calls of tools.
+// progressIn are the progress notifications in a session. Requests of other methods than tools/call have tokens, too.
 func progressIn(t *check.T, s *driver.Session) (all []progressNotification) {
 	wanted := map[string][]*transcript.Call{}
-	for _, x := range transcript.SessionTranscript(s).CallsOf("tools/call") {
+	for _, x := range transcript.SessionTranscript(s).Calls {
 		params, _ := x.Request.JSON()["params"].(check.M)
 		if params["task"] != nil {
 			continue // the progress is that of the task, and may come on any stream
