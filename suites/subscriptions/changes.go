@@ -7,6 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // changeChecks are the checks of the notifications of subscriptions.
@@ -120,6 +121,25 @@ func (c change) hasNoURI() bool {
 	return c.message.Method == "notifications/resources/updated" && !isText
 }
 
+// key is the same for notifications of one subscription that differ in nothing that the checks look at.
+func (c change) key() any {
+	params, _ := c.message.JSON()["params"].(check.M)
+	uri, id := text.CompactJSON(params["uri"]), text.CompactJSON(transcript.SubscriptionIDOf(c.message.Frame))
+	return [4]any{c.subscription, c.message.Method, string(uri), string(id)}
+}
+
+// distinctChanges are the first changes of each key: a flood of those that were asked for hides none that was not.
+func distinctChanges(all []change) (distinct []change) {
+	seen := map[any]bool{}
+	for _, c := range all {
+		if key := c.key(); !seen[key] {
+			seen[key] = true
+			distinct = append(distinct, c)
+		}
+	}
+	return distinct
+}
+
 // eachChange runs a check on the change notifications of the run.
 func eachChange(t *check.T, w check.Wire, run func(*check.T, change)) {
 	var all []change
@@ -137,7 +157,7 @@ func eachChange(t *check.T, w check.Wire, run func(*check.T, change)) {
 	if len(all) == 0 {
 		toolcall.SkipNotObserved(t, "change was announced", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 	}
-	check.Each(t, check.Cap(t, all), change.subject, run)
+	check.Each(t, check.Cap(t, distinctChanges(all)), change.subject, run)
 }
 
 // isRequestNotification reports whether a notification belongs to a running request.
