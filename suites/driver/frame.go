@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"hash/maphash"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -342,6 +343,8 @@ func IDKey(id json.RawMessage) string {
 	case isPositiveDigits(id): // the most frequent case
 		digits := bytes.TrimRight(id, "0")
 		return string(digits) + "e" + strconv.Itoa(len(id)-len(digits))
+	case isPlainString(id):
+		return string(id)
 	case len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil:
 		return strconv.Quote(text)
 	}
@@ -349,6 +352,17 @@ func IDKey(id json.RawMessage) string {
 		return n.key()
 	}
 	return string(id)
+}
+
+// isPlainString reports whether an id is a string of printable ASCII characters none of which is escaped, which is how
+// strconv.Quote writes it.
+func isPlainString(id json.RawMessage) bool {
+	if len(id) < 2 || id[0] != '"' || id[len(id)-1] != '"' {
+		return false
+	}
+	return !slices.ContainsFunc(id[1:len(id)-1], func(c byte) bool {
+		return c < ' ' || c > '~' || c == '"' || c == '\\'
+	})
 }
 
 // isPositiveDigits reports whether an id consists of digits and does not begin with zero.
