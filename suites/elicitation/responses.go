@@ -153,9 +153,12 @@ func (x invalidResponse) equalsDecline() bool {
 }
 
 // needsConsent reports whether the tool asks for nothing but forms that are to be confirmed, or to be filled in, and
-// that the client has accepted. What a user has to choose from may be a refusal as well.
+// that the client has accepted. What a user has to choose from may be a refusal as well. Roots are no question to the
+// user, and servers also ask for them when a session begins, which may be during the call.
 func (a elicitingTool) needsConsent(t *check.T) bool {
-	return !slices.ContainsFunc(a.accepted.ServerRequests, func(q client.ServerRequest) bool {
+	asked := slices.DeleteFunc(slices.Clone(a.accepted.ServerRequests),
+		func(q client.ServerRequest) bool { return q.Method == "roots/list" })
+	return !slices.ContainsFunc(asked, func(q client.ServerRequest) bool {
 		answer := toolcall.ClientResult(t, check.M{"method": q.Method, "params": q.Params}).(check.M)
 		form, _ := q.Params["requestedSchema"].(check.M)
 		required, _ := form["required"].([]any)
