@@ -112,7 +112,14 @@ func undeclaredCheck(capability, method string) check.Check {
 		others := maps.Clone(protocol.AllModernCapabilities)
 		delete(others, capability)
 		eachLoop(t, all, func(t *check.T, x *loopRetry) {
-			c := toolcall.RunInvalidInputLoop(t, t.Session(), x.Method, protocol.WithCapabilities(x.params, others))
+			again := func(s *driver.Session) inputLoop {
+				params := protocol.WithCapabilities(x.params, others)
+				return inputLoop{toolcall.RunInvalidInputLoop(t, s, x.Method, params), x.name, params}
+			}
+			c := again(t.Session())
+			if c.requestsMethod(method) && !again(t.Session(check.ExclusiveUnlessQuick)).requestsMethod(method) {
+				t.Yield("it asks only after a request that declares %s", capability)
+			}
 			for _, r := range c.InputReplies {
 				x.reply = r
 				t.Expect(!hasInputRequest(r, method)).To(check.BeTrue("no "+method+" for a client without "+capability,

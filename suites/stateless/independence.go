@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/onsi/gomega/types"
@@ -34,31 +35,18 @@ var independenceChecks = check.Suite{
 	}),
 
 	"stateless/no-inherited-capabilities": check.Probe(func(t *check.T) {
+		judged := map[string]bool{} // by method
 		for _, c := range toolcall.ValidCalls(t).List {
-			params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
-			if c.InputLoop == nil || len(c.InputLoop.InputReplies) == 0 ||
-				!requestsElicitation(c.InputLoop.InputReplies[0]) {
-				continue
-			}
-			able, unable := protocol.WithCapabilities(params,
-				protocol.AllModernCapabilities), protocol.WithCapabilities(params, check.M{})
-			s := t.Session()
-			// The cause may be a declaration in a request of another check.
-			if requestsElicitation(invalid.RequestInvalid(t, s, "tools/call", unable)) {
-				if s = t.Session(check.Exclusive); requestsElicitation(t.Send(s, "tools/call", unable)) {
-					t.Yield("it elicits from any client")
+			for _, method := range inputMethods {
+				if !judged[method] && c.InputLoop != nil && len(c.InputLoop.InputReplies) > 0 &&
+					requestsInput(c.InputLoop.InputReplies[0], method) {
+					judged[method] = expectNotInherited(t, c, method)
 				}
 			}
-			if !requestsElicitation(t.Send(s, "tools/call", able)) {
-				continue
-			}
-			r := t.Send(s, "tools/call", unable)
-			t.Expect(!requestsElicitation(r)).
-				To(check.BeTrue("no elicitation by "+c.Tool.Name+" from a client that does not declare it",
-					"%s", r))
-			return
 		}
-		t.Skip(check.NotOffered, "no tool that was called has elicited anything")
+		if !slices.Contains(slices.Collect(maps.Values(judged)), true) {
+			t.Skip(check.NotOffered, "no tool that was called asks only clients that declare what it asks for")
+		}
 	}),
 
 	"stateless/version-per-request": check.Probe(func(t *check.T) {
@@ -104,15 +92,40 @@ var independenceChecks = check.Suite{
 	}),
 }
 
-// requestsElicitation reports whether a result asks for something that needs the elicitation capability.
-func requestsElicitation(r driver.Reply) bool {
+// inputMethods are the methods of the input requests that a client has to declare.
+var inputMethods = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+
+// requestsInput reports whether a result has an input request with a method.
+func requestsInput(r driver.Reply, method string) bool {
 	requests, _ := r.Result()["inputRequests"].(check.M)
 	for _, v := range requests {
-		if request, _ := v.(check.M); request["method"] == "elicitation/create" {
+		if request, _ := v.(check.M); request["method"] == method {
 			return true
 		}
 	}
 	return false
+}
+
+// expectNotInherited requires a tool not to ask a client because of what an earlier request has declared. It returns
+// false if the tool asks anybody, which mrtr/undeclared-elicitation and its like report, or does not ask again.
+func expectNotInherited(t *check.T, c toolcall.ToolCall, method string) (judged bool) {
+	params := check.M{"name": c.Tool.Name, "arguments": c.Arguments}
+	able := protocol.WithCapabilities(params, protocol.AllModernCapabilities)
+	unable := protocol.WithCapabilities(params, check.M{})
+	s := t.Session()
+	// The cause may be a declaration in a request of another check.
+	if requestsInput(invalid.RequestInvalid(t, s, "tools/call", unable), method) {
+		if s = t.Session(check.Exclusive); requestsInput(t.Send(s, "tools/call", unable), method) {
+			return false
+		}
+	}
+	if !requestsInput(t.Send(s, "tools/call", able), method) {
+		return false
+	}
+	r := t.Send(s, "tools/call", unable)
+	t.Expect(!requestsInput(r, method)).
+		To(check.BeTrue("no "+method+" by "+c.Tool.Name+" for a client that does not declare it", "%s", r))
+	return true
 }
 
 // haveMember matches results with a member.
