@@ -117,7 +117,8 @@ func undeclaredCheck(capability, method string) check.Check {
 				return inputLoop{toolcall.RunInvalidInputLoop(t, s, x.Method, params), x.name, params}
 			}
 			c := again(t.Session())
-			if c.requestsMethod(method) && !again(t.Session(check.ExclusiveUnlessQuick)).requestsMethod(method) {
+			if c.requestsMethod(method) && !t.Server.OneClient &&
+				!again(t.Session(check.ExclusiveUnlessQuick)).requestsMethod(method) {
 				t.Yield("it asks only after a request that declares %s", capability)
 			}
 			for _, r := range c.InputReplies {
