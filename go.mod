@@ -3,6 +3,7 @@ module github.com/mcpcheck/mcpcheck
 go 1.26.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/creachadair/mds v0.32.0
 	github.com/dlclark/regexp2/v2 v2.12.0
 	github.com/fatih/color v1.19.0

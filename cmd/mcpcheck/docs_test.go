@@ -523,7 +523,7 @@ func TestReadmeFlags(t *testing.T) {
 				t.Errorf("mcpcheck has no command %s: %s", found[1], line)
 			}
 		}
-		for _, found := range regexp.MustCompile(`(?:^|[ (\[])--([a-z][a-z-]*)`).FindAllStringSubmatch(ours, -1) {
+		for _, found := range regexp.MustCompile(`(?:^|[ (\[])--([a-z][a-z0-9-]*)`).FindAllStringSubmatch(ours, -1) {
 			if named++; !slices.Contains(flags, found[1]) {
 				t.Errorf("mcpcheck has no flag --%s: %s", found[1], line)
 			}

@@ -94,7 +94,7 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 	})
 	root.AddCommand(
 		newRunCommand(), newFleetCommand(), newBaselineCommand(), newDiffCommand(), newMergeCommand(),
-		newRecordCommand(), newJudgeCommand(), newListCommand(), newExplainCommand(),
+		newRecordCommand(), newLoadCommand(), newJudgeCommand(), newListCommand(), newExplainCommand(),
 		newServeCommand(), newInitCommand(), newConfigCommand(),
 		newManCommand(), newVersionCommand(), newActionCommand(), newGuardCommand(), newFleetMemberCommand(),
 	)

@@ -27,6 +27,8 @@ type process struct {
 	// exited is closed when exit is known.
 	exited chan struct{}
 	exit   Exit
+	// usage is what the process has used, once it has ended.
+	usage Usage
 }
 
 func (p *process) hasExited() bool {
@@ -104,7 +106,7 @@ func launchCommand(ctx context.Context, t Target, o Options) (*process, error) {
 	go func() {
 		defer stop()
 		cmd.Wait()
-		p.exit = exitOf(cmd.ProcessState)
+		p.exit, p.usage = exitOf(cmd.ProcessState), usageOf(cmd.ProcessState)
 		close(p.exited)
 	}()
 	return p, nil

@@ -2,7 +2,13 @@
 
 package driver
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // endWithParent does nothing: this system does not end a process with its parent.
 func endWithParent(*syscall.SysProcAttr) {}
+
+// usageOf returns nothing: systems differ in the unit.
+func usageOf(*os.ProcessState) (none Usage) { return none }

@@ -48,3 +48,6 @@ func exitOf(state *os.ProcessState) Exit { return Exit{Status: state.ExitCode()}
 
 // HasSIGTERM reports whether this system can ask a process to end.
 const HasSIGTERM = false
+
+// usageOf returns nothing: the system does not tell it here.
+func usageOf(*os.ProcessState) (none Usage) { return none }

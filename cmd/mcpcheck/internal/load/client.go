@@ -1,0 +1,93 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// connection carries the messages of clients to the server.
+type connection interface {
+	// call sends a request and returns its response. The bytes are valid until the next call of the same client.
+	call(ctx context.Context, m *message, text []byte, id int64) (raw []byte, err error)
+	// notify sends a notification.
+	notify(ctx context.Context, m *message, text []byte) error
+	// close ends the session.
+	close()
+}
+
+// client is a client of the server: a session of its own over HTTP or, over stdio, a part of the requests to a process.
+type client struct {
+	number int
+	conn   connection
+	w      *Workload
+	lastID int64
+	// text is the request that is being sent.
+	text []byte
+}
+
+// A refusedError says that the server wants fewer requests.
+type refusedError struct{ status string }
+
+func (e *refusedError) Error() string { return e.status + " with Retry-After" }
+
+// A statusError is an HTTP status without a JSON-RPC response.
+type statusError struct{ status string }
+
+func (e *statusError) Error() string { return "HTTP " + e.status }
+
+var (
+	errNoResponse = errors.New("no response on the stream")
+	errTooLarge   = errors.New("a response that is too large")
+)
+
+// idsPerClient keeps the ids of clients apart where they share a process. Over HTTP all clients use the same ids, which
+// belong to their sessions.
+const idsPerClient = 1_000_000_000
+
+func newClient(number int, conn connection, w *Workload, sharesIDs bool) *client {
+	c := &client{number: number, conn: conn, w: w}
+	if sharesIDs {
+		c.lastID = int64(number) * idsPerClient
+	}
+	return c
+}
+
+// connect begins the session of the client.
+func (c *client) connect(ctx context.Context) error {
+	for _, m := range c.w.connect {
+		if m.after == nil {
+			if err := c.conn.notify(ctx, m, m.text(nil, 0, "")); err != nil {
+				return err
+			}
+			continue
+		}
+		c.lastID++
+		if _, err := c.conn.call(ctx, m, m.text(nil, c.lastID, ""), c.lastID); err != nil {
+			return fmt.Errorf("no session: %w", err)
+		}
+	}
+	return nil
+}
+
+// send sends a request, and returns what is wrong with its response and how long it took to arrive.
+func (c *client) send(ctx context.Context, r *request, revision string, timeout time.Duration) (
+	took time.Duration, wrong *finding, err error,
+) {
+	c.lastID++
+	mark := ""
+	if r.isMarked() {
+		mark = markerOf(c.number)
+	}
+	c.text = r.text(c.text, c.lastID, mark)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	begin := time.Now()
+	raw, err := c.conn.call(ctx, &r.message, c.text, c.lastID)
+	if took = time.Since(begin); err != nil {
+		return took, nil, err
+	}
+	return took, r.verify(revision, raw, strconv.AppendInt(nil, c.lastID, 10), mark), nil
+}

@@ -1,0 +1,128 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// generator sends the requests of a workload by several clients.
+type generator struct {
+	Options
+	w        *Workload
+	revision string
+	rec      *recorder
+	// next is the number of the next request at a constant rate.
+	next atomic.Int64
+	// stop ends the load before its time, with the reason.
+	stop context.CancelCauseFunc
+}
+
+// run connects the clients, and lets them send until the end of the duration. The error is why it ended before.
+func (g *generator) run(ctx context.Context, clients []*client) error {
+	ctx, g.stop = context.WithCancelCause(ctx)
+	defer g.stop(nil)
+	if err := g.connect(ctx, clients); err != nil {
+		return err
+	}
+	begin := time.Now()
+	g.rec.start = begin.Add(g.Warmup)
+	g.rec.end = g.rec.start.Add(g.Duration)
+	var running sync.WaitGroup
+	for i, c := range clients {
+		running.Go(func() {
+			sleepUntil(ctx, begin.Add(g.Ramp*time.Duration(i)/time.Duration(len(clients))))
+			g.sendAll(ctx, c, begin)
+		})
+	}
+	running.Wait()
+	for _, c := range clients {
+		c.conn.close()
+	}
+	return context.Cause(ctx)
+}
+
+// connect begins the sessions of all clients, as many at a time as there are clients.
+func (g *generator) connect(ctx context.Context, clients []*client) error {
+	if len(g.w.connect) == 0 {
+		return nil
+	}
+	var running sync.WaitGroup
+	for _, c := range clients {
+		running.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, g.Timeout)
+			defer cancel()
+			begin := time.Now()
+			err := c.connect(ctx)
+			if g.rec.connect.add(time.Since(begin), err); err != nil {
+				g.stop(err)
+			}
+		})
+	}
+	running.Wait()
+	return context.Cause(ctx)
+}
+
+// sendAll sends requests of a client until the end. At a constant rate, each request is due at its time whether or not
+// a client is free then, and its latency counts from that time: a slow server can't slow down the load.
+func (g *generator) sendAll(ctx context.Context, c *client, begin time.Time) {
+	random := rand.New(rand.NewPCG(uint64(g.Seed), uint64(c.number)))
+	for ctx.Err() == nil {
+		due := time.Now()
+		if g.PerSecond > 0 {
+			due = begin.Add(time.Duration(float64(g.next.Add(1)-1) / g.PerSecond * float64(time.Second)))
+		}
+		if !due.Before(g.rec.end) {
+			return
+		}
+		sleepUntil(ctx, due)
+		late := max(0, time.Since(due))
+		q := g.w.draw(random.Float64())
+		took, wrong, err := c.send(ctx, q, g.revision, g.Timeout)
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return
+		}
+		if g.PerSecond > 0 {
+			took += late
+		}
+		g.rec.add(q, due, took, wrong, err)
+		if refused := (*refusedError)(nil); errors.As(err, &refused) && !g.IgnoreRefusals {
+			g.rec.note(finding{NotRefused, q.String() + ": " + refused.Error()})
+			g.stop(refused)
+		}
+		if errors.Is(err, errEnded) {
+			g.stop(err)
+		}
+	}
+}
+
+// draw returns a request by its weight; x is from 0 to 1.
+func (w *Workload) draw(x float64) *request {
+	sum := 0.0
+	for _, r := range w.requests {
+		sum += r.weight
+	}
+	x *= sum
+	for _, r := range w.requests {
+		if x -= r.weight; x < 0 {
+			return r
+		}
+	}
+	return w.requests[len(w.requests)-1]
+}
+
+func sleepUntil(ctx context.Context, at time.Time) {
+	d := time.Until(at)
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,257 @@
+package load
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/hooks"
+	"github.com/mcpcheck/mcpcheck/fixtures/proof"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// loadFixture loads the fixture with a fault, under a virtual clock: a request takes no time but what a middleware lets
+// it take.
+func loadFixture(t *testing.T, w proof.Deployment, f fixtures.Fault, revision string, o Options) (out report.Load) {
+	t.Helper()
+	o.Calls, o.Timeout, o.MaxMessageBytes = report.CallsSafe, time.Second, 1<<20
+	synctest.Test(t, func(t *testing.T) {
+		defer time.Sleep(10 * time.Second) // what the fixture still writes
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		target, _ := w.Target(t, f)
+		if target.Site != nil {
+			defer target.Site.Close(driver.Limits{})
+		}
+		server, s, err := discovery.Inspect(ctx, target, revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if out, err = Run(ctx, target, server, s, o); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return out
+}
+
+// take makes each request over HTTP take a time.
+func take(d time.Duration) hooks.Middleware {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(d)
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// failing returns the names of the results that fail.
+func failing(l report.Load) (names []string) {
+	for _, r := range l.Results {
+		if r.Verdict == catalogue.Fail {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
+// settings are the deployments and revisions in which loads are tested.
+var settings = []proof.Setting{
+	proof.Deployments[0].WithRevision("2025-11-25"), proof.Deployments[0].WithRevision("2026-07-28"),
+	proof.Deployments[1].WithRevision("2025-06-18"), proof.Deployments[1].WithRevision("2026-07-28"),
+	proof.Deployments[2].WithRevision("2025-11-25"), proof.Deployments[4].WithRevision("2025-11-25"),
+}
+
+// TestHonestServer checks that nothing fails on the honest server, and that at a constant rate the requests are as many
+// as were due.
+func TestHonestServer(t *testing.T) {
+	for _, s := range settings {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			l := loadFixture(t, s.Deployment, fixtures.Fault{}, s.Revision, Options{Clients: 4, Processes: 2,
+				PerSecond: 200, Duration: time.Second, Warmup: 500 * time.Millisecond})
+			if got := failing(l); got != nil || l.Problem != "" {
+				t.Errorf("%v fail: %+v %s", got, l.Results, l.Problem)
+			}
+			if l.All.Count != 200 || l.All.PerSecond != 200 {
+				t.Errorf("%d requests, %g a second, and 200 were due", l.All.Count, l.All.PerSecond)
+			}
+			var methods []string
+			for _, f := range l.Methods {
+				methods = append(methods, f.Method)
+			}
+			for _, want := range []string{"tools/call", "tools/list", "prompts/get", "resources/read"} {
+				if !slices.Contains(methods, want) {
+					t.Errorf("%s is not among %v", want, methods)
+				}
+			}
+		})
+	}
+}
+
+// TestFindings checks that each way to be wrong under load is found under its name, although the quiet server is right.
+func TestFindings(t *testing.T) {
+	var n atomic.Int64
+	later := func(change func(reply map[string]any)) fixtures.Fault {
+		return fixtures.Fault{Reply: func(_ *fixtures.Conn, req, reply map[string]any) {
+			if req["method"] == "tools/call" && n.Add(1) > 20 {
+				change(reply)
+			}
+		}}
+	}
+	result := func(reply map[string]any) map[string]any { r, _ := reply["result"].(map[string]any); return r }
+	for _, tt := range []struct {
+		name  string
+		fault fixtures.Fault
+		want  string
+		says  string
+	}{
+		{"another id", later(func(reply map[string]any) { reply["id"] = 5 }), Matched, "has id 5"},
+		{"an error", later(func(reply map[string]any) { hooks.SetError(reply, -32603) }), SameKind, "error -32603"},
+		{"a tool error", later(func(reply map[string]any) { result(reply)["isError"] = true }), SameKind, "isError"},
+		{"an invalid result", later(func(reply map[string]any) { result(reply)["content"] = "text" }), Valid,
+			"content"},
+		{"the argument of another client", later(func(reply map[string]any) {
+			result(reply)["content"] = []any{map[string]any{"type": "text", "text": "for mcpcheck-load-000099"}}
+		}), OwnSession, "mcpcheck-load-000099"},
+		{"429", fixtures.Fault{Middleware: refuseLater}, NotRefused, "429 Too Many Requests with Retry-After"},
+		{"503 without Retry-After", fixtures.Fault{Middleware: breakLater}, Answered, "HTTP 503"},
+		{"a time without a response", fixtures.Fault{Middleware: hangLater}, Answered, "no response within --timeout"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n.Store(0)
+			tt.fault.Middleware = chain(take(time.Millisecond), tt.fault.Middleware)
+			l := loadFixture(t, proof.Deployments[1], tt.fault, "2025-11-25",
+				Options{Clients: 4, Duration: 100 * time.Millisecond, Mix: Mix{"tools/call": 3, "ping": 1}})
+			i := slices.IndexFunc(l.Results, func(r report.LoadResult) bool { return r.Name == tt.want })
+			if i < 0 || l.Results[i].Verdict != catalogue.Fail ||
+				!strings.Contains(strings.Join(l.Results[i].Findings, "\n"), tt.says) {
+				t.Fatalf("%q does not fail with %q: %+v", tt.want, tt.says, l.Results)
+			}
+		})
+	}
+}
+
+func chain(a, b hooks.Middleware) hooks.Middleware {
+	if b == nil {
+		return a
+	}
+	return hooks.ChainMiddleware(a, b)
+}
+
+// laterCalls passes the first calls of tools, and serves all later ones in another way.
+func laterCalls(next http.Handler, serve http.HandlerFunc) http.Handler {
+	var n atomic.Int64
+	isCall := hooks.ByMessageMethod("tools/call")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isCall(r) && n.Add(1) > 20 {
+			serve(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func refuseLater(next http.Handler) http.Handler {
+	return laterCalls(next, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		http.Error(w, "slow down", http.StatusTooManyRequests)
+	})
+}
+
+func breakLater(next http.Handler) http.Handler {
+	return laterCalls(next, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+	})
+}
+
+func hangLater(next http.Handler) http.Handler {
+	return laterCalls(next, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+}
+
+// TestCoordinatedOmission checks that a server that stands still for a while shows in the latencies at a constant rate,
+// as it would to clients who come at their own times, and not as one slow request.
+func TestCoordinatedOmission(t *testing.T) {
+	var n atomic.Int64
+	pause := func(next http.Handler) http.Handler {
+		var still atomic.Int64 // until when, in nanoseconds
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && n.Add(1) == 100 {
+				still.Store(time.Now().Add(500 * time.Millisecond).UnixNano())
+			}
+			time.Sleep(time.Until(time.Unix(0, still.Load())))
+			time.Sleep(time.Millisecond)
+			next.ServeHTTP(w, r)
+		})
+	}
+	l := loadFixture(t, proof.Deployments[1], fixtures.Fault{Middleware: pause}, "2025-11-25", Options{Clients: 2,
+		PerSecond: 100, Duration: 2 * time.Second, Mix: Mix{"ping": 1}})
+	if l.All.P90 < 100 || l.All.P50 > 10 || l.All.Max < 490 {
+		t.Errorf("p50 %.1f, p90 %.1f, max %.1f ms: a quarter of the requests were due within half a second", l.All.P50,
+			l.All.P90, l.All.Max)
+	}
+}
+
+// TestBudgets checks that figures that the operator does not want fail, and others pass.
+func TestBudgets(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		budgets Budgets
+		want    []string
+	}{
+		{"none", Budgets{}, nil},
+		{"met", Budgets{P99: 11 * time.Millisecond, Errors: 0, Throughput: 390}, nil},
+		{"too slow", Budgets{P99: 9 * time.Millisecond}, []string{WithinP99}},
+		{"too few", Budgets{Throughput: 410}, []string{Throughput}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := loadFixture(t, proof.Deployments[1], fixtures.Fault{Middleware: take(10 * time.Millisecond)},
+				"2025-11-25", Options{Clients: 4, Duration: time.Second, Mix: Mix{"ping": 1}, Budgets: tt.budgets})
+			if got := failing(l); !slices.Equal(got, tt.want) {
+				t.Errorf("%v fail, want %v: %+v", got, tt.want, l.All)
+			}
+		})
+	}
+	l := loadFixture(t, proof.Deployments[1], fixtures.Fault{Middleware: chain(take(time.Millisecond), breakLater)},
+		"2025-11-25", Options{Clients: 4, Duration: 100 * time.Millisecond, Mix: Mix{"tools/call": 1},
+			Budgets: Budgets{Errors: 0.5}})
+	if got := failing(l); !slices.Equal(got, []string{Answered}) {
+		t.Errorf("%v fail, want %s alone: %+v", got, Answered, l.Results)
+	}
+}
+
+func TestParseMix(t *testing.T) {
+	for _, tt := range []struct{ text, method, err string }{
+		{"tools/call=5,tools/list=1", "tools/call", ""},
+		{"tools/call", "", `"tools/call" is not METHOD=WEIGHT`},
+		{"ping=-1", "", `"ping=-1" is not METHOD=WEIGHT`},
+	} {
+		mix, err := ParseMix(tt.text)
+		switch {
+		case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+			t.Errorf("%s: error %v, want %q", tt.text, err, tt.err)
+		case tt.err == "" && mix[tt.method] != 5:
+			t.Errorf("%s: got %v", tt.text, mix)
+		}
+	}
+}
+
+func TestCompareFailures(t *testing.T) {
+	before := map[string]bool{"a/x": true}
+	if r := compareFailures(before, map[string]bool{"a/x": true}); r.Verdict != catalogue.Pass {
+		t.Errorf("the same failure: %+v", r)
+	}
+	r := compareFailures(before, map[string]bool{"a/x": true, "b/y": true})
+	if r.Verdict != catalogue.Fail || r.Count != 1 || !strings.Contains(r.Findings[0], "b/y") {
+		t.Errorf("another failure: %+v", r)
+	}
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/load"
+)
+
+func newLoadCommand() *cobra.Command {
+	f := config.Flags{FileKeys: config.File{Jobs: 1, Budget: time.Hour}}
+	var o load.Options
+	var mix, remote, json string
+	cmd := &cobra.Command{
+		Use:   "load [flags] [--url URL] [-- COMMAND [ARG…]]",
+		Short: "Load a server, and see whether it is still right",
+		Long: `Send many requests at a time, measure how long they take, and hold each response
+against what the quiet server answered.
+
+  mcpcheck load --url http://127.0.0.1:3001/mcp
+  mcpcheck load --url http://127.0.0.1:{port}/mcp -- ./my-server --port {port}
+  mcpcheck load --clients 100 --duration 30s --url http://127.0.0.1:3001/mcp
+  mcpcheck load --rate 200 --p99 250ms --errors 0.01 --url http://127.0.0.1:3001/mcp
+  mcpcheck load --mix tools/call=5,tools/list=1 -- node dist/index.js
+
+First one session asks for everything once: the lists, the tools that may be called
+(--calls, as in run), resources, and prompts without arguments. Clients send the same
+requests then, each in a session of its own; over stdio they share one process, or
+--processes N. Without --rate, a client sends its next request when the last one is
+answered. With --rate, requests are due at their times, and latency counts from then,
+so that a slow server cannot slow down the load.
+
+The load fails where a request is not answered, a response has another id, is not
+valid by the schema, is of another kind than the quiet one, or has an argument of
+another client; and where a budget is not met (--p99, --errors, --throughput). It
+stops at once on Ctrl-C, and when the server answers 429 or 503 with Retry-After.`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Mix, err = load.ParseMix(mix); err != nil {
+				return exit.Usagef("--mix: %w", err)
+			}
+			if err := o.Validate(); err != nil {
+				return err
+			}
+			return load.Command(cmd, f.WithCommandLine(cmd, args), o, remote, json)
+		},
+	}
+	f.AddTarget(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.ConfigFile, "config", "", "configuration `FILE` (default mcpcheck.yaml, if it exists)")
+	f.AddKeys(cmd, "seed")
+	flags.IntVar(&o.Clients, "clients", 10, "how many (`N`) clients send at a time")
+	flags.IntVar(&o.Processes, "processes", 1, "how many (`N`) processes the clients share, over stdio")
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "`TIME` during which requests are counted")
+	flags.DurationVar(&o.Warmup, "warmup", time.Second, "`TIME` during which requests are sent before that")
+	flags.DurationVar(&o.Ramp, "ramp", 0, "`TIME` within which the clients begin, one after the other")
+	flags.StringVar(&mix, "mix", "",
+		"`WEIGHTS` of the methods, such as tools/call=5,tools/list=1; other methods are not sent")
+	flags.DurationVar(&o.Budgets.P99, "p99", 0, "fail if the 99th percentile of all requests is over this `TIME`")
+	flags.Float64Var(&o.Budgets.Errors, "errors", 0,
+		"fail if more than this `SHARE` of the requests has no response, from 0 to 1")
+	flags.Float64Var(&o.Budgets.Throughput, "throughput", 0, "fail if fewer than `N` requests a second are answered")
+	flags.StringVar(&remote, "allow-remote", "", "`HOST` of the URL, if it is not this machine")
+	flags.BoolVar(&o.IgnoreRefusals, "ignore-refusals", false, "go on after 429 or 503 with Retry-After")
+	flags.StringVar(&json, "json", "", "write the report as JSON to `FILE`")
+	flags.BoolVar(&f.NoColor, "no-color", false, "disable colour (NO_COLOR works too; FORCE_COLOR enables it in pipes)")
+	return cmd
+}
