@@ -18,7 +18,7 @@ type RawProcess struct {
 
 // StartRaw starts the command of a target over stdio. Its stderr is discarded. When the context ends, it is killed.
 func StartRaw(ctx context.Context, t Target) (*RawProcess, error) {
-	p, err := launch(ctx, t, true)
+	p, err := launch(ctx, t, Options{DiscardStderr: true})
 	if err != nil {
 		return nil, err
 	}

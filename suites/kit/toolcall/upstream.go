@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
@@ -93,15 +94,15 @@ func (r *UpstreamRequest) AwaitEnd(d time.Duration) bool {
 	}
 }
 
-// await waits for another request than the first n, for as long as a call may take. It returns nil if the call is
-// answered without one, or if none comes.
+// await waits for another request than the first n, for as long as a call may take. It returns nil if the call
+// has ended without one, or if none comes.
 func (u *Upstream) await(s *driver.Session, p driver.Pending, n int) *UpstreamRequest {
 	for end := time.Now().Add(s.ReplyTimeout()); ; {
-		answered := s.AwaitFor(p, timing.ConditionPoll).Answered()
+		hasEnded := !invalid.IsTimeout(s.AwaitFor(p, timing.ConditionPoll))
 		if all := u.Requests(); len(all) > n {
 			return all[n]
 		}
-		if answered || !s.IsUsable() || time.Now().After(end) {
+		if hasEnded || !s.IsUsable() || time.Now().After(end) {
 			return nil
 		}
 	}

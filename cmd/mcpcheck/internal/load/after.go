@@ -22,7 +22,7 @@ func failuresOf(ctx context.Context, v config.Options, t *target.Target, server 
 	})
 	failures := map[string]bool{}
 	o := engine.Execute(ctx, t.DriverTarget, server, plan, engine.Options{
-		Quick: true, Seed: v.Seed, Calls: v.CallPolicy, Examples: v.Arguments, ProtectedState: v.ProtectedState,
+		Quick: true, Seed: v.Seed, Calls: v.CallPolicy, Examples: v.Arguments,
 		Profile: v.GateProfile, Credentials: t.Credentials,
 	}).EachResult(func(r report.Result) {
 		if r.Verdict == catalogue.Fail {
