@@ -158,7 +158,7 @@ func (f *CallGroup) awaitOrPing(c *ToolCall) {
 		return f.Session.AwaitFor(c.Pending, max(0, timing.LongCall-time.Since(c.startTime)))
 	})
 	if c.isRunning() && !c.IsLong && f.isHealthy() {
-		f.ping(c)
+		f.ping()
 	}
 }
 
@@ -179,21 +179,26 @@ func (f *CallGroup) awaitLong(c *ToolCall) driver.Reply {
 	return f.Session.AwaitLongRunning(c.Pending)
 }
 
-// ping finds out whether the server answers while a call runs. The result counts for all calls that are still running
-// then, and a response extends their time.
-func (f *CallGroup) ping(c *ToolCall) {
+// ping finds out whether the server answers while calls run; a response extends the time of those that still run then.
+// Where it came after the answers of some, the last of these may have delayed it.
+func (f *CallGroup) ping() {
 	while := max(2*time.Second, 2*f.T.Server.Latency)
+	running := f.runningCalls()
 	pong := f.Session.Call(f.Session.NoOp())
 	f.pingFailed = !pong.Answered()
-	for _, other := range f.runningCalls() {
-		f.await(other, func() driver.Reply { return f.Session.AwaitFor(other.Pending, 0) })
+	var last *ToolCall
+	for _, c := range running {
+		f.await(c, func() driver.Reply { return f.Session.AwaitFor(c.Pending, 0) })
 		switch {
 		case f.pingFailed:
-		case other.isRunning() || other.Reply.Frame.At > pong.Frame.At:
-			other.IsLong, other.PingAnsweredFirst, other.PingReply = true, true, pong
-		case other == c: // other calls may have delayed it, too
-			c.IsLong = c.Reply.Frame.At-pong.Request.At > while
+		case c.isRunning() || c.Reply.Frame.At > pong.Frame.At:
+			c.IsLong, c.PingAnsweredFirst, c.PingReply = true, true, pong
+		case last == nil || c.Reply.Frame.At > last.Reply.Frame.At:
+			last = c
 		}
+	}
+	if last != nil {
+		last.IsLong = last.Reply.Frame.At-pong.Request.At > while
 	}
 }
 
