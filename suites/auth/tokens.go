@@ -135,26 +135,6 @@ var tokenChecks = check.Suite{
 		t.Expect(a).To(beRejected())
 	}),
 
-	"auth/token-passthrough": check.SerialProbe(func(t *check.T) {
-		requireToken(t)
-		const least = 8 // a shorter text occurs by chance
-		if len(t.Credentials.Bearer) < least {
-			t.Skip(check.NotGiven, "a token of fewer than %d characters is not looked for", least)
-		}
-		u := toolcall.NewUpstream(t)
-		defer u.Close()
-		u.Release()
-		s := t.Session()
-		call, _ := u.Call(t, s)
-		reply := check.RequireServerReply(t, s.AwaitLongRunning(call.Pending))
-		for _, request := range u.Requests() {
-			place := placeIn(request.Text, t.Credentials.Bearer)
-			t.DecidedBy(reply).Expect(place == "").To(check.BeTrue(
-				"a request of "+call.Tool.Name+" without the token of the client", "the token in %s", place))
-		}
-		t.Caveat("only requests to the URL in the arguments of %s were seen", call.Tool.Name)
-	}),
-
 	"auth/insufficient-permission-403": check.Probe(func(t *check.T) {
 		b := insufficientScopeOf(t)
 		if b.Reply.Result() != nil { // the tool itself reports the error
@@ -215,22 +195,6 @@ var tokenChecks = check.Suite{
 			}
 		}
 	}),
-}
-
-// placeIn says where in the text of an HTTP request a secret is; empty if it is not in it.
-func placeIn(request, secret string) string {
-	before, _, found := strings.Cut(request, secret)
-	lines := strings.Split(before, "\r\n")
-	name, _, isHeader := strings.Cut(lines[len(lines)-1], ":")
-	switch {
-	case !found:
-		return ""
-	case len(lines) == 1:
-		return "its URL"
-	case slices.Contains(lines, "") || !isHeader:
-		return "its body"
-	}
-	return "its header " + name
 }
 
 // sentRequest is one of several requests that are sent before the first of them is judged.

@@ -36,12 +36,6 @@ func RestartProbe(run func(*T)) Check {
 	return Check{script: Script{Kind: attempt.RestartProbe, Run: run}}
 }
 
-// SerialProbe returns a check that runs after the probes, when nothing else does: it looks at what the process of the
-// server does besides its messages, or keeps the server busy for long.
-func SerialProbe(run func(*T)) Check {
-	return Check{script: Script{Kind: attempt.SerialProbe, Run: run}}
-}
-
 // Watch returns a check that sends nothing: it judges what was on the wire during the whole run.
 func Watch(judge func(*T, Wire)) Check { return WatchWithSetup(nil, judge) }
 

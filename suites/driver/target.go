@@ -32,9 +32,6 @@ type Target struct {
 	// Serve is a server inside this process, instead of Command. Tests use it to run many servers with a fake clock.
 	Serve InProcessServer
 
-	// Outside is how checks see what the server does besides its messages.
-	Outside Outside
-
 	Limits Limits
 	// MemoryBudget is shared by all sessions; nil has no limit.
 	MemoryBudget *MemoryBudget

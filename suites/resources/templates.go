@@ -3,13 +3,10 @@ package resources
 import (
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
@@ -50,54 +47,6 @@ var templateChecks = check.Suite{
 			expectReadable(t, x)
 		})
 	}),
-
-	"resources/template-mime-type-uniform": check.Probe(func(t *check.T) {
-		eachItem(t, "the server lists no template", subjects(t.Server.Templates, "uriTemplate"),
-			func(t *check.T, item check.M) {
-				declared := mediaType(item)
-				text, _ := item["uriTemplate"].(string)
-				template, err := uritemplate.New(text)
-				if declared == "" || err != nil {
-					t.Skip(check.NotOffered, "no template has a mimeType")
-				}
-				seen := false
-				for _, r := range expansionTypes(t, template) {
-					seen = true
-					t.DecidedBy(r.reply).Expect(r.mediaType).To(check.BeOneOf(declared),
-						"the mimeType of %s, which matches %s", r.uri, text)
-				}
-				if !seen {
-					t.Skip(check.NotObserved, "no mimeType was seen of a resource that matches a template")
-				}
-			})
-	}),
-}
-
-// expansionType is the type of a resource whose URI matches a template.
-type expansionType struct {
-	uri, mediaType string
-	// reply is what was read; without a request for a resource that is only listed.
-	reply driver.Reply
-}
-
-// expansionTypes returns the types of the listed resources that match a template, and of those that were read by it.
-func expansionTypes(t *check.T, template *uritemplate.Template) (all []expansionType) {
-	add := func(uri string, item check.M, reply driver.Reply) {
-		if kind := mediaType(item); template.Match(uri) != nil && kind != "" && !strings.HasPrefix(kind, "inode/") {
-			all = append(all, expansionType{uri, kind, reply})
-		}
-	}
-	for _, x := range subjects(t.Server.Resources, "uri") {
-		add(x.Name, x.Value, driver.Reply{})
-	}
-	for _, r := range templateReads(t) {
-		for _, content := range protocol.ObjectsIn(r.reply.Result()["contents"]) {
-			if content["uri"] == r.uri {
-				add(r.uri, content, r.reply)
-			}
-		}
-	}
-	return all
 }
 
 // matchesTemplate reports whether a URI is an expansion of a listed template.

@@ -156,7 +156,7 @@ func (e *Execution) runAll() {
 	e.confirmTogether()
 	e.observeLate()
 	e.runParallel(e.casesOf(attempt.ShutdownProbe))
-	for _, i := range append(e.casesOf(attempt.SerialProbe), e.casesOf(attempt.RestartProbe)...) {
+	for _, i := range e.casesOf(attempt.RestartProbe) {
 		e.runParallel([]int{i})
 	}
 	e.retrySerially()

@@ -18,7 +18,7 @@ func (e *Execution) count(k attempt.Kind) (n int) {
 // resultOrder returns the indexes of the cases in the order in which they are likely to get their results.
 func (e *Execution) resultOrder() (cases []int) {
 	for _, k := range []attempt.Kind{
-		attempt.ProcessProbe, attempt.Probe, attempt.ShutdownProbe, attempt.SerialProbe, attempt.RestartProbe, attempt.Watch,
+		attempt.ProcessProbe, attempt.Probe, attempt.ShutdownProbe, attempt.RestartProbe, attempt.Watch,
 	} {
 		cases = append(cases, e.casesOf(k)...)
 	}

@@ -7,7 +7,6 @@ const (
 	Probe         Kind = iota // uses sessions that it shares with others
 	ProcessProbe              // needs a process of its own, which is started ahead
 	ShutdownProbe             // ends a session, so it runs after the probes
-	SerialProbe               // looks at the process of the server, so it runs when nothing else does
-	RestartProbe              // restarts the process of a site, so it runs after all others, alone
+	RestartProbe              // restarts the process of a site, so it runs when nothing else does
 	Watch                     // judges what was on the wire, so it runs last
 )
