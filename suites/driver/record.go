@@ -100,12 +100,14 @@ func (r *record) add(f *Frame) {
 }
 
 // countResponse notes when the server answers the client. It ignores more answers than there were messages, because a
-// server could send them without end, and what the server sends for the client's own responses. The caller holds mu.
+// server could send them without end, what the server sends for the client's own responses, and the end of what the
+// client has cancelled. The caller holds mu.
 func (r *record) countResponse(f *Frame) {
 	switch {
 	case f.Side == FromClient && !f.IsResponse():
 		r.openRequests += len(f.Messages())
-	case f.isAnswer() && r.openRequests > 0 && !(f.RoundTrip != nil && f.RoundTrip.isResponse):
+	case f.RoundTrip != nil && (f.RoundTrip.isResponse || f.RoundTrip.cancelled): // no answer of the server
+	case f.isAnswer() && r.openRequests > 0:
 		r.openRequests--
 		r.lastAnsweredAt = time.Now()
 	}

@@ -61,6 +61,10 @@ func announcesEnd(u *transcript.Subscription) bool {
 // that came before the process had ended. It ends the check if the server did not end itself.
 func terminateSubscribed(t *check.T) *transcript.Subscription {
 	requireAcknowledged(t)
+	return check.Step(t, "SIGTERM with a subscription", holdTermination)
+}
+
+func holdTermination(t *check.T) *transcript.Subscription {
 	s := t.Session(check.ToEnd)
 	u := transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
 	if u.Ack() == nil || u.EndMessage() != nil {
