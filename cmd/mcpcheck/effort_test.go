@@ -84,7 +84,7 @@ func (b limitedTests) Run() int {
 	once := flag.Lookup("test.count").Value.String() == "1"
 	if once && !*whole && (starts > maxStarts || messages > maxMessages) {
 		fmt.Printf("FAIL: the tests have started %d programs and sent %d messages to mcpcheck serve; "+
-			"load_test.go allows %d and %d, and says why\n", starts, messages, maxStarts, maxMessages)
+			"effort_test.go allows %d and %d, and says why\n", starts, messages, maxStarts, maxMessages)
 		return max(code, 1)
 	}
 	return code
