@@ -51,7 +51,7 @@ var serverChecks = check.Suite{
 			t.Expect(r.second == r.first).To(check.BeTrue("the same text every time", "%s, and before %s",
 				check.Show(r.second), check.Show(r.first)))
 		})
-	}),
+	}).InOwnSession(),
 
 	"advice/server-name-machine-friendly": check.Probe(func(t *check.T) {
 		name, ok := skipIfNoServerInfo(t)["name"].(string)

@@ -62,7 +62,7 @@ var ignoredChecks = check.Suite{
 			t.Yield("nor is one where nothing was cancelled")
 		}
 		t.Expect(o.NoOpReply).To(check.BeAnswered(), "the first request after the handshake")
-	}),
+	}).InOwnSession(),
 }
 
 // unknownIDs are ids of both types that no request has.

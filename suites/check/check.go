@@ -15,13 +15,30 @@ func Probe(run func(*T)) Check { return Check{script: Script{Kind: attempt.Probe
 // ProcessProbe returns a check that needs a process to which nothing was sent yet (Process). Others may use its
 // sessions afterwards.
 func ProcessProbe(run func(*T)) Check {
-	return Check{script: Script{Kind: attempt.ProcessProbe, Run: run}}
+	return Check{script: Script{Kind: attempt.ProcessProbe, Run: run, InOwnSession: true}}
 }
 
 // ReusedForInvalidInput marks a check whose process suits others as their session for invalid input, because the check
 // has sent such input itself. Over stdio, the checks that want such a session are tried after it.
 func (c Check) ReusedForInvalidInput() Check {
 	c.script.ReusedForInvalidInput = true
+	return c
+}
+
+// InOwnSession marks a check, or the setup of a watch, that takes another session than the one of a quick run, which
+// does not try it. A ProcessProbe always does.
+func (c Check) InOwnSession() Check {
+	c.script.InOwnSession = true
+	if c.modern != nil {
+		c.modern.InOwnSession = true
+	}
+	return c
+}
+
+// StartsFirst marks a check that waits for messages which may come late: it starts before the others, so that they are
+// tried in the meantime.
+func (c Check) StartsFirst() Check {
+	c.script.StartsFirst = true
 	return c
 }
 

@@ -21,10 +21,11 @@ func RequireLiveServer(t *T) {
 // IsQuick reports whether the run is a quick one over stdio, and this attempt is not a confirmation.
 func (t *T) IsQuick() bool { return t.attempt.Run.HasSingleSession && !t.IsConfirmation() }
 
-// RequireSecondSession ends a check of a quick run that would open a second session, unless it is a confirmation.
-func RequireSecondSession(t *T) {
+// requireSecondSession ends a check of a quick run that would open a second session, unless it is a confirmation. Those
+// that always do are not in its plan.
+func (t *T) requireSecondSession() {
 	if t.IsQuick() {
-		attempt.End(notTried(attempt.NeedsSecondSession))
+		attempt.End(notTried("it came to need another session than the one of a quick run"))
 	}
 }
 

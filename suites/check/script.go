@@ -17,6 +17,9 @@ type Script struct {
 	WhenConnectRefused, WhenProtected bool
 	// ReusedForInvalidInput is set when the check's process becomes the session for invalid input of later checks.
 	ReusedForInvalidInput bool
+	// InOwnSession is set when Run, or the Setup of a watch, takes another session than the one of a quick run.
+	InOwnSession bool
+	StartsFirst  bool
 }
 
 // ScriptOf returns the script of a check for a revision.

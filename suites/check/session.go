@@ -91,14 +91,14 @@ func (t *T) sessionFor(r sessionRequest) *driver.Session {
 }
 
 func (t *T) exclusiveSession() *driver.Session {
-	RequireSecondSession(t)
+	t.requireSecondSession()
 	t.requireOnlyProcess()
 	s, err := t.attempt.Run.Pool.GetUnused()
 	return t.useSession(s, err, attempt.Exclusive)
 }
 
 func (t *T) newProcess(o driver.Options) *driver.Session {
-	RequireSecondSession(t)
+	t.requireSecondSession()
 	t.requireOnlyProcess()
 	s, err := t.attempt.Run.Pool.Launch(o)
 	return t.useSession(s, err, attempt.Exclusive)

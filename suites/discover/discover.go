@@ -59,7 +59,7 @@ var Checks = check.Suite{
 		}
 		t.DecidedBy(r).Expect(slices.Contains(versions, any(served))).To(check.BeTrue(
 			served+" in supportedVersions, since initialize negotiates it", "%s", check.Show(versions)))
-	}),
+	}).InOwnSession(),
 
 	"discover/server-info-meta": check.Probe(func(t *check.T) {
 		meta, _ := requireResult(t)["_meta"].(check.M)
@@ -95,7 +95,7 @@ var Checks = check.Suite{
 		check.Each(t, results[1:], check.Message.Subject, func(t *check.T, m check.Message) {
 			t.Expect(string(text.CompactJSON(comparableResult(m)))).To(check.BeOneOf(string(text.CompactJSON(first))))
 		})
-	}),
+	}).InOwnSession(),
 }
 
 // discoverOnSecondConnection has server/discover answered on a second connection.

@@ -35,7 +35,7 @@ var responseChecks = check.Suite{
 					t.Expect(r.DuplicateOf == nil).To(check.BeTrue("one answer to "+r.Request.Method,
 						"another one under the same id"))
 				})
-		}),
+		}).InOwnSession(),
 
 	"jsonrpc/no-unsolicited-response": check.WatchWithSetup(handshake.NotifyAndIdle, func(t *check.T, w check.Wire) {
 		early := handshake.ServerSpokeFirst(w)
@@ -67,7 +67,7 @@ var responseChecks = check.Suite{
 				t.Expect(r.Call != nil).To(check.BeTrue("responses to requests only",
 					"a response with id %s, which no request has", check.Show(check.FrameID(r.Frame))))
 			})
-	}),
+	}).InOwnSession(),
 
 	"jsonrpc/no-response-without-id": check.WatchWithSetup(handshake.NotifyAndIdle, func(t *check.T, w check.Wire) {
 		all := func(*transcript.Response) bool { return true }
@@ -79,7 +79,7 @@ var responseChecks = check.Suite{
 				t.Expect(!r.IsUnsolicited()).To(check.BeTrue("the id of a request in each response",
 					"one without, though everything that was sent could be read: %s", r.Frame))
 			})
-	}),
+	}).InOwnSession(),
 
 	"jsonrpc/every-request-answered": check.WatchWithSetup(protocol.AskLists, func(t *check.T, w check.Wire) {
 		all := runCallsIn(t, w)

@@ -12,7 +12,7 @@ import (
 
 // initializeChecks are the checks of the response to initialize.
 var initializeChecks = check.Suite{
-	"lifecycle/initialize-succeeds": check.ProcessProbe(func(t *check.T) {
+	"lifecycle/initialize-succeeds": check.Probe(func(t *check.T) {
 		r := handshake.ConnectReplyFor(t, t.Server.Requested)
 		if refusesVersion(r) {
 			t.Yield("the version was refused")

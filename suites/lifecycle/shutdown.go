@@ -17,16 +17,16 @@ import (
 
 // shutdownChecks are the checks of how a session over stdio ends.
 var shutdownChecks = check.Suite{
+	// A quick run closes stdin, which shows more.
 	"lifecycle/stdio-exit-on-sigterm": check.ShutdownProbe(func(t *check.T) {
 		if !driver.HasSIGTERM {
 			t.Skip(check.NotApplicable, "this system has no SIGTERM")
 		}
-		check.RequireSecondSession(t) // for a server with one session, closing stdin shows more
 		s := t.Session(check.ToEnd)
 		s.Stdio().Terminate()
 		_, gone := s.Stdio().AwaitExit(timing.Exit)
 		t.Expect(gone).To(check.BeTrue("the process gone within 5s of SIGTERM", "a process that still runs"))
-	}),
+	}).InOwnSession(),
 
 	"lifecycle/stdio-clean-exit": check.ShutdownProbe(func(t *check.T) {
 		e := handshake.CloseStdin(t)

@@ -89,7 +89,7 @@ var stateChecks = check.Suite{
 			t.Expect(x.outcome(t, x.reply) != outcomeFinal).To(check.BeTrue(
 				fmt.Sprintf("a state refused %v after it was given (state-ttl)", wait), "%s", x.reply))
 		})
-	}),
+	}).InOwnSession(),
 
 	"mrtr/state-single-use": check.Probe(func(t *check.T) {
 		once := check.DeclarationsOf(t).StateOnce

@@ -110,7 +110,7 @@ var Checks = check.Suite{
 					"%s", protocol.Difference(there[0], here[0])))
 			}
 		})
-	}),
+	}).InOwnSession(),
 }
 
 // requestWithMeta returns a no-op request with a value in _meta, for invalid.SendMalformed.

@@ -52,7 +52,7 @@ var requestChecks = check.Suite{
 				t.Expect(protocol.Violations(t, "roots/request-schema", "ListRootsRequest", q.Value())).To(
 					check.BeEmptyList[string]("no params, or an object"))
 			})
-	}),
+	}).StartsFirst(),
 }
 
 // hasDeclaredRoots reports whether the client that was asked for roots has declared them.

@@ -24,12 +24,12 @@ var incompleteChecks = check.Suite{
 	"stateless/missing-meta": check.Probe(func(t *check.T) {
 		expectVersionRequired(t,
 			handshake.RequestsWithoutMeta(t)[2:])
-	}),
+	}).InOwnSession(),
 
 	"stateless/missing-protocol-version": check.Probe(func(t *check.T) {
 		expectVersionRequired(t,
 			handshake.RequestsWithoutMeta(t)[1:2])
-	}),
+	}).InOwnSession(),
 
 	"stateless/missing-client-capabilities": check.Probe(func(t *check.T) {
 		check.Each(t, requestsWithoutCapabilities(t), handshake.IncompleteRequest.Subject,

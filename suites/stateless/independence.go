@@ -31,7 +31,7 @@ var independenceChecks = check.Suite{
 		}
 		t.Expect(r.Result() == nil).To(check.BeTrue(
 			"an error for a request without _meta, also after requests that had it", "%s", r))
-	}),
+	}).InOwnSession(),
 
 	"stateless/no-inherited-capabilities": check.Probe(func(t *check.T) {
 		tried, passed := map[string]bool{}, false
@@ -64,7 +64,7 @@ var independenceChecks = check.Suite{
 			t.Expect(s.Await(sent[i])).To(check.BeResult(), "the request %s the one in %s", where,
 				handshake.NewerVersion)
 		}
-	}),
+	}).InOwnSession(),
 
 	"stateless/same-id-other-connection": check.Probe(func(t *check.T) {
 		list := protocol.RequireListMethod(t)

@@ -30,13 +30,13 @@ var listChecks = check.Suite{
 						"the same result before any list was requested", "%s", check.Got(r.Reply)))
 				}
 			})
-	}),
+	}).InOwnSession(),
 
 	"stateless/list-same-across-connections": check.Probe(func(t *check.T) {
 		c := handshake.CompareConnections(t)
 		requireServed(t, c)
 		expectSameLists(t, c.UsedConnection[0], c.UsedConnection[1], c.NewConnection[0], "on another connection")
-	}),
+	}).InOwnSession(),
 
 	"stateless/list-no-side-effects": check.Probe(func(t *check.T) {
 		c := handshake.CompareConnections(t)
@@ -46,7 +46,7 @@ var listChecks = check.Suite{
 		}
 		expectSameLists(t, c.UsedConnection[1], c.UsedConnection[2], c.NewConnection[1],
 			"after other requests on the connection")
-	}),
+	}).InOwnSession(),
 
 	"stateless/cursor-other-connection": cursorCheck("connection"),
 	"stateless/cursor-other-process":    cursorCheck("process"),

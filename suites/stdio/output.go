@@ -40,7 +40,7 @@ var outputChecks = check.Suite{
 			t.Expect(m.LooksLikeMessage()).To(check.BeTrue("nothing but MCP messages on stdout", "%s",
 				invalidLine(m.Raw.Bytes())))
 		})
-	}).WhenConnectRefused(),
+	}).WhenConnectRefused().InOwnSession(),
 
 	"stdio/one-message-per-line": check.WatchWithSetup(func(t *check.T) {
 		// A server that repeats the name shows whether it escapes line breaks.
@@ -71,7 +71,7 @@ var outputChecks = check.Suite{
 			for _, f := range handshake.FramesWhileIdle(t) {
 				t.Expect(!f.IsNotification()).To(check.BeTrue("silence without a request or a subscription", "%s", f))
 			}
-		}),
+		}).InOwnSession(),
 
 	"stdio/stderr-utf8": check.Watch(func(t *check.T, w check.Wire) {
 		var all []stderrOutput

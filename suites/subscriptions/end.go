@@ -39,7 +39,7 @@ var endChecks = check.Suite{
 		u := terminateSubscribed(t)
 		t.DecidedBy(u).Expect(announcesEnd(u)).To(check.BeTrue("notifications/cancelled for "+
 			transcript.ListenMethod+", or its result", "neither before the process ended"))
-	}),
+	}).InOwnSession(),
 
 	"subscriptions/graceful-close": check.RestartProbe(func(t *check.T) {
 		u := terminateSubscribed(t)
@@ -48,7 +48,7 @@ var endChecks = check.Suite{
 		}
 		t.DecidedBy(u).Expect(announcesEnd(u)).To(check.BeTrue("the result of "+transcript.ListenMethod,
 			"none before the stream ended"))
-	}),
+	}).InOwnSession(),
 }
 
 // announcesEnd reports whether a message of the server ended the subscription, not the end of its stream alone.

@@ -17,7 +17,7 @@ var cancelChecks = check.Suite{
 		}
 		t.Expect(r).To(check.BeResult())
 		expectEmpty(t.DecidedBy(r), r.Result())
-	}),
+	}).InOwnSession(),
 
 	"tasks-ext/get-cancelled": check.Probe(func(t *check.T) {
 		c := cancelTask(t)
@@ -39,7 +39,7 @@ var cancelChecks = check.Suite{
 				c.Session.ReplyTimeout())
 		}
 		t.DecidedBy(c.LastReply()).Expect(c.LastReply().Result()["status"]).To(check.BeOneOf("cancelled"))
-	}),
+	}).InOwnSession(),
 
 	"tasks-ext/cancel-terminal": check.Probe(func(t *check.T) {
 		eachEnded(t, func(t *check.T, e endedTask) {
@@ -60,7 +60,7 @@ var cancelChecks = check.Suite{
 			t.NoVerdict(check.Undecided, "%s", c.IncompleteReason)
 		}
 		t.Expect(c.FinalStatus).To(check.BeOneOf("completed", "failed"))
-	}),
+	}).InOwnSession(),
 }
 
 // requireOwnRefusal ends the check if tasks/cancel fails with the same error for other tasks as well.

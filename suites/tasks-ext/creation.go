@@ -66,7 +66,7 @@ var creationChecks = check.Suite{
 			t.NoVerdict(check.Undecided, "tasks/get was answered with %s", check.Got(r))
 		}
 		t.Expect(r).To(check.BeResult())
-	}),
+	}).InOwnSession(),
 
 	"tasks-ext/mrtr-before-create": check.Probe(func(t *check.T) {
 		all := requireRunsWhere(t, "task whose call asked for input",

@@ -46,7 +46,7 @@ var listenChecks = check.Suite{
 			}
 		}
 		t.DecidedBy(l.ack).Expect(others).To(check.BeEmptyList[any]("no task but the one that was asked for"))
-	}),
+	}).InOwnSession(),
 
 	"tasks-ext/notification-shape": check.Probe(func(t *check.T) {
 		l := listenToTask(t)
@@ -66,7 +66,7 @@ var listenChecks = check.Suite{
 			t.Expect(l.isTagged(f)).To(check.BeTrue("the id of the subscription in _meta", "%s",
 				check.Show(paramsOf(f)["_meta"])))
 		})
-	}),
+	}).InOwnSession(),
 
 	"tasks-ext/stream-no-progress": check.Probe(func(t *check.T) {
 		l := listenToTask(t)
@@ -74,7 +74,7 @@ var listenChecks = check.Suite{
 			func(t *check.T, f *driver.Frame) {
 				t.Expect(f.Method).NotTo(check.BeOneOf("notifications/progress", "notifications/message"))
 			})
-	}),
+	}).InOwnSession(),
 }
 
 // listenParams returns the params of subscriptions/listen for a task.

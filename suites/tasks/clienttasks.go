@@ -26,7 +26,7 @@ var clientTaskChecks = check.Suite{
 				func(t *check.T, q client.ServerRequest) {
 					t.Expect(check.Member(q.Params, "task")).To(check.BeOneOf[any](check.Absent{}), "task")
 				})
-		}),
+		}).InOwnSession(),
 
 	"tasks/server-polls-politely": check.Probe(func(t *check.T) {
 		polled := slices.DeleteFunc(taskrun.ClientTasks(t),
@@ -44,7 +44,7 @@ var clientTaskChecks = check.Suite{
 				last = f.At
 			}
 		})
-	}),
+	}).InOwnSession(),
 
 	"tasks/server-cancels-with-tasks-cancel": check.WatchWithSetup(taskrun.CollectClientTasks,
 		func(t *check.T, w check.Wire) {
@@ -57,5 +57,5 @@ var clientTaskChecks = check.Suite{
 				t.Expect(c.CancelNotification() == nil).To(check.BeTrue("tasks/cancel alone",
 					"notifications/cancelled for the request"))
 			})
-		}),
+		}).InOwnSession(),
 }

@@ -22,8 +22,12 @@ import (
 
 // Checks holds the checks of the area by the ids of their entries.
 var Checks = check.Suite{
-	"version/unsupported-newer":         check.Probe(func(t *check.T) { expectRefused(t, handshake.NewerVersion) }),
-	"version/unsupported-older-unknown": check.Probe(func(t *check.T) { expectRefused(t, handshake.OlderVersion) }),
+	"version/unsupported-newer": check.Probe(func(t *check.T) {
+		expectRefused(t, handshake.NewerVersion)
+	}).InOwnSession(),
+	"version/unsupported-older-unknown": check.Probe(func(t *check.T) {
+		expectRefused(t, handshake.OlderVersion)
+	}).InOwnSession(),
 
 	"version/unsupported-nondate": check.Probe(func(t *check.T) {
 		expectRefused(t, handshake.NonDateVersion)
@@ -33,7 +37,7 @@ var Checks = check.Suite{
 			t.Expect(empty.Reply.Result() == nil).To(check.BeTrue("no result of server/discover in the empty version",
 				"%s", empty.Reply))
 		}
-	}),
+	}).InOwnSession(),
 
 	"version/earlier-revision-claim": check.Probe(func(t *check.T) {
 		list := protocol.RequireListMethod(t)
@@ -58,12 +62,12 @@ var Checks = check.Suite{
 		for _, version := range supported.([]any) {
 			t.Expect(version).To(check.BeString(), "an item of data.supported")
 		}
-	}),
+	}).InOwnSession(),
 
 	"version/unsupported-data-requested": check.Probe(func(t *check.T) {
 		data, _ := handshake.RequireVersionError(t)
 		t.Expect(check.Member(data, "requested")).To(check.BeOneOf[any](handshake.NewerVersion), "data.requested")
-	}),
+	}).InOwnSession(),
 
 	"version/unsupported-http-400": check.Probe(func(t *check.T) {
 		var refused []handshake.VersionProbe
@@ -95,7 +99,7 @@ var Checks = check.Suite{
 		t.Expect(modernVersions(inError)).
 			To(check.Satisfy("the versions of server/discover "+check.Show(modernVersions(inResult)),
 				func(all []string) bool { return slices.Equal(all, modernVersions(inResult)) }), "data.supported")
-	}),
+	}).InOwnSession(),
 
 	"version/listed-version-works": check.Probe(func(t *check.T) {
 		listed, _ := t.Server.ConnectResult["supportedVersions"].([]any)
@@ -118,7 +122,7 @@ var Checks = check.Suite{
 			t.Expect(handshake.InitializeReply(t)).To(check.BeResult(), "initialize, since %s is listed",
 				check.Show(listed[at]))
 		}
-	}),
+	}).InOwnSession(),
 
 	"version/dual-era-modern-beside-session": check.ProcessProbe(func(t *check.T) {
 		list := protocol.RequireListMethod(t)
@@ -146,7 +150,7 @@ var Checks = check.Suite{
 			t.DecidedBy(r).ExpectShould(status).To(check.BeOneOf(http.StatusBadRequest, http.StatusNotFound),
 				"the status of the refusal")
 		}
-	}).WhenConnectRefused(),
+	}).WhenConnectRefused().InOwnSession(),
 
 	"version/initialize-error-names-versions": check.Probe(func(t *check.T) {
 		r := handshake.InitializeReply(t)
@@ -158,7 +162,7 @@ var Checks = check.Suite{
 		names := func(version string) bool { return bytes.Contains(errorBytes(r), []byte(version)) }
 		t.Expect(slices.ContainsFunc(versions, names)).To(check.BeTrue("the name of a supported version in the error",
 			"%s", driver.Brief(errorBytes(r))))
-	}),
+	}).InOwnSession(),
 }
 
 // statusOf returns the HTTP status of a reply; 0 over stdio, and where an intermediary has sent it.

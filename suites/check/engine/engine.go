@@ -34,7 +34,6 @@ type Execution struct {
 	attemptClaims    map[string]*causeClaim // of the last attempts, by id
 	pendingRetries   []pendingRetry         // cases that are tried again when nothing else runs
 	postponed        []int                  // cases that wait for the phase of invalid input
-	withoutSetup     map[string]bool        // ids of the watches of a quick run whose setup did not run
 	unconfirmedCases []unconfirmedCase
 
 	// crowdedTurn holds an entry while a case runs on a server that open streams have kept from serving requests.
@@ -67,10 +66,13 @@ func Execute(ctx context.Context, target driver.Target, server *check.Server, pl
 	case target.Site != nil && target.Site.RateInfo().PerSecond > 0:
 		o.Jobs = 1 // no request waits for those of other checks, and nothing could be sooner
 	}
+	if o.hasSingleSession(target) {
+		plan = quickPlan(plan)
+	}
 	e := &Execution{
 		ctx: ctx, server: server, plan: plan, options: o, run: newRun(o, target),
 		workDone: make(chan struct{}), finished: make(chan struct{}), confirmationSlots: make(chan struct{}, o.Jobs),
-		withoutSetup: map[string]bool{}, crowdedTurn: make(chan struct{}, 1),
+		crowdedTurn: make(chan struct{}, 1),
 	}
 	e.allocateResults()
 	e.sdks = sync.OnceValue(func() []catalogue.SDK { return recognisedSDKs(o.SDKs, e.Sessions()) })

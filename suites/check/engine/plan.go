@@ -22,6 +22,8 @@ type Case struct {
 	applicableIDs []string
 	// predetermined is the outcome if it is known without an attempt; it has no verdict otherwise.
 	predetermined attempt.Outcome
+	// withoutSetup says that the case is a watch whose setup a quick run leaves out.
+	withoutSetup bool
 	// secondary says that another shard is responsible for the requirement.
 	secondary bool
 }

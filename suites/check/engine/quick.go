@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
@@ -46,28 +47,42 @@ func (e *Execution) wouldGate(c Case, o attempt.Outcome) bool {
 		c.DirectoryRules) != catalogue.NoGate
 }
 
-// notTried returns the outcome as a skip if a quick run does not try or does not confirm it. A watch whose setup did
-// not run still fails when it sees a violation.
-func (e *Execution) notTried(c Case, o attempt.Outcome) attempt.Outcome {
-	left := attempt.Outcome{Verdict: catalogue.Skip, Reason: report.NotTried, Message: attempt.NeedsSecondSession}
-	missing := o.Verdict == catalogue.Inconclusive && o.Reason == report.NotTried
-	if missing {
-		left.Message = o.Message
+// quickPlan returns the plan of a quick run over stdio: without the checks that take another session, and without the
+// setups of watches that do. In revisions with a handshake, the checks of a feature of the client take one that
+// declares it. A watch without its setup still fails when it sees a violation.
+func quickPlan(plan []Case) []Case {
+	plan = slices.Clone(plan)
+	for i := range plan {
+		c := &plan[i]
+		declares := c.AssignedArea.ClientDeclares && !catalogue.IsModern(c.Revision)
+		switch {
+		case c.predetermined.Verdict != "" || !declares && !c.script.InOwnSession:
+		case c.script.Kind == attempt.Watch:
+			c.withoutSetup, c.script.Setup = c.script.Setup != nil, nil
+		default:
+			c.predetermined = leftOut(attempt.NeedsSecondSession)
+		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	return plan
+}
+
+// leftOut returns the outcome of a check that a quick run leaves out.
+func leftOut(why string) attempt.Outcome {
+	return attempt.Outcome{Verdict: catalogue.Skip, Reason: report.NotTried, Message: why}
+}
+
+// notTried returns the outcome as a skip if a quick run does not try or does not confirm it.
+func (e *Execution) notTried(c Case, o attempt.Outcome) attempt.Outcome {
 	switch {
 	case !e.run.HasSingleSession:
-	case missing && !e.run.WatchPhase.Load() && c.script.Kind == attempt.Watch:
-		e.withoutSetup[c.ID] = true
-	case o.Verdict == catalogue.Pass && e.withoutSetup[c.ID]:
+	case c.withoutSetup && o.Verdict == catalogue.Pass:
 		o.Message = cmp.Or(o.Message, "of what the session of a quick run brought")
-	case missing, e.withoutSetup[c.ID] && o.Verdict != catalogue.Fail, o.Verdict == catalogue.Skip &&
-		o.Reason == report.NotObserved:
-		return left
+	case c.withoutSetup && o.Verdict != catalogue.Fail, o.Verdict == catalogue.Skip && o.Reason == report.NotObserved:
+		return leftOut(attempt.NeedsSecondSession)
+	case o.Verdict == catalogue.Inconclusive && o.Reason == report.NotTried:
+		return leftOut(o.Message)
 	case c.script.Kind != attempt.Watch && !o.IsFinal() && e.skipsConfirmation(c, o):
-		left.Message = notConfirmed
-		return left
+		return leftOut(notConfirmed)
 	}
 	return o
 }
