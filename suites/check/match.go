@@ -62,6 +62,14 @@ func satisfy[A any](want string, ok func(A) bool) *matcher {
 	}}
 }
 
+// ReportedBy is a matcher whose failure is reported by another entry, to which that of the check yields, where that has
+// failed too.
+func ReportedBy(entry string, of types.GomegaMatcher) types.GomegaMatcher {
+	m := *of.(*matcher)
+	m.violatedEntry = func(any) string { return entry }
+	return &m
+}
+
 // satisfyReply matches replies; other values do not match. If the HTTP response contained JSON that is no response to
 // any request, it ends the check as inconclusive, since another check reports that.
 func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {

@@ -90,6 +90,8 @@ var responseChecks = check.Suite{
 			JudgeRoundTrips(t, what, RoundTrips(w), looksLike, func(t *check.T, r RoundTripRecord) {
 				wrong := errorProblem(r)
 				t.Expect(wrong == "").To(check.BeTrue("a JSON-RPC error", "%s in %s", wrong, r.Response))
+				t.Expect(!hasOtherID(r)).To(check.ReportedBy("jsonrpc/response-id-echo-integer",
+					check.BeTrue("a JSON-RPC error with the id of the request, or none", "another one in %s", r.Response)))
 			})
 		}),
 
@@ -209,8 +211,6 @@ func errorProblem(r RoundTripRecord) string {
 	e, _ := m["error"].(check.M)
 	code, _ := e["code"].(json.Number)
 	_, hasMessage := e["message"].(string)
-	unread := r.Request.Kind == driver.NotJSON // jsonrpc/parse-error-id judges its id
-	right := driver.SameID(text.CompactJSON(m["id"]), r.Request.RoundTrip.RequestID()) || unread
 	switch {
 	case m["jsonrpc"] != "2.0":
 		return "jsonrpc " + check.Show(m["jsonrpc"])
@@ -220,10 +220,16 @@ func errorProblem(r RoundTripRecord) string {
 		return "no error code"
 	case !hasMessage:
 		return "no error message"
-	case m["id"] != nil && !right:
-		return "id " + check.Show(m["id"])
 	}
 	return ""
+}
+
+// hasOtherID reports whether the body of an HTTP error has an id that is not the one of the request. That of a request
+// that cannot be read is judged by jsonrpc/parse-error-id.
+func hasOtherID(r RoundTripRecord) bool {
+	id := roundtrip.DecodeObject(r.Response.Body.Bytes())["id"]
+	return id != nil && r.Request.Kind != driver.NotJSON &&
+		!driver.SameID(text.CompactJSON(id), r.Request.RoundTrip.RequestID())
 }
 
 // postMalformedJSON is the response to a body that is not JSON. It ends the check when the session does not survive it.

@@ -88,7 +88,18 @@ func expectAnswersAtEOF(t *check.T) {
 		if silence := new(driver.TimeoutError); errors.As(r.Err, &silence) {
 			t.NoVerdict(check.Undecided, "%v", silence) // the server is slow and still working
 		}
+		if !r.Answered() && slices.ContainsFunc(s.ReceivedSince(0), isUnmatched(sent)) {
+			t.Yield("the responses do not have the ids of their requests")
+		}
 		t.Expect(r).To(check.BeAnswered(), "%s, sent before stdin was closed", r.Method)
+	}
+}
+
+// isUnmatched returns a function that reports whether a message is a response to none of the requests.
+func isUnmatched(sent []driver.Pending) func(*driver.Frame) bool {
+	return func(f *driver.Frame) bool {
+		isIts := func(p driver.Pending) bool { return driver.SameID(f.RequestID(), p.ID) }
+		return f.IsResponse() && !slices.ContainsFunc(sent, isIts)
 	}
 }
 
