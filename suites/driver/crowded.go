@@ -12,14 +12,17 @@ import (
 // requests a server handles at a time, no sentence says, and an open stream is one of them.
 //
 // A request without headers for half of the reply timeout, in which the server has sent nothing at all, makes the
-// client close the streams that its sessions have opened by themselves. If the headers come at once then, these
-// streams were in the way, and sessions open none any more.
+// client close the streams that its sessions have opened by themselves. If the headers come at once then, and have taken
+// far longer than without streams, these streams were in the way, and sessions open none any more.
 type crowding struct {
 	mu sync.Mutex
 	// streams are the open streams that no check has asked for.
 	streams []*RoundTrip
 	// lastReceived is when the server has last sent headers or an event.
 	lastReceived time.Time
+	// slowest is the longest time that headers took before the first stream was open, which it then is.
+	slowest time.Duration
+	isOpen  bool
 	// closed is when streams were closed; zero if they never were.
 	closed time.Time
 	// isProven reports whether that has helped.
@@ -30,7 +33,7 @@ type crowding struct {
 func (c *crowding) add(x *RoundTrip) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.streams = append(c.streams, x)
+	c.streams, c.isOpen = append(c.streams, x), true
 }
 
 // remove notes that a stream is no longer open.
@@ -40,14 +43,25 @@ func (c *crowding) remove(x *RoundTrip) {
 	c.streams = slices.DeleteFunc(c.streams, func(other *RoundTrip) bool { return other == x })
 }
 
-// received notes headers or an event in a round trip.
-func (c *crowding) received(x *RoundTrip) {
+// receivedEvent notes an event of a stream.
+func (c *crowding) receivedEvent() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastReceived = time.Now()
+}
+
+// receivedHeaders notes the headers of the response in a round trip.
+func (c *crowding) receivedHeaders(x *RoundTrip) {
 	sent := x.sentAt()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastReceived = time.Now()
-	waited := !c.closed.IsZero() && c.closed.Sub(sent) >= x.s.limits.ReplyTimeout/2
-	c.isProven = c.isProven || waited && time.Since(c.closed) < timing.FreedStream
+	if !c.isOpen {
+		c.slowest = max(c.slowest, c.lastReceived.Sub(sent))
+	}
+	waited := c.closed.Sub(sent)
+	c.isProven = c.isProven || waited >= x.s.limits.ReplyTimeout/2 && waited > 2*c.slowest &&
+		time.Since(c.closed) < timing.FreedStream
 }
 
 // closeStreams closes the streams that no check has asked for, if the server has sent nothing since a time.

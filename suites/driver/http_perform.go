@@ -39,7 +39,7 @@ func (h *HTTP) perform(x *RoundTrip, headed func()) {
 		return
 	}
 	defer resp.Body.Close()
-	h.site.crowding.received(x)
+	h.site.crowding.receivedHeaders(x)
 	h.recordHeaders(x, resp)
 	if !h.isSSE && !x.isOtherOrigin {
 		h.s.Era().onHeaders(h, x)

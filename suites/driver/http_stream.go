@@ -53,7 +53,7 @@ func (h *HTTP) readStream(x *RoundTrip, body io.Reader) {
 	answered, came := false, false
 	taken := &readQuota{record: &h.s.record, partial: &x.partial}
 	cut, err := readEvents(body, taken, func(e StreamEvent) {
-		h.site.crowding.received(x)
+		h.site.crowding.receivedEvent()
 		h.addEvent(x, e)
 		if f := h.receiveEvent(x, e); f != nil {
 			came, answered = true, answered || Pending{ID: x.requestID}.isAnsweredBy(f)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
@@ -68,6 +69,9 @@ var Checks = check.Suite{
 		}
 		tool := func(c toolcall.ToolCall) check.Subject { return c.Tool }
 		check.Each(t, slow, tool, func(t *check.T, c toolcall.ToolCall) {
+			if !c.PingAnsweredFirst {
+				roundtrip.RequireNotCrowded(t)
+			}
 			t.Expect(c.PingAnsweredFirst).To(check.BeTrue("ping answered while the tool runs",
 				"its answer after that of the tool, which took %v", c.Duration))
 			if c.PingReply.Result() == nil && plain.Result() != nil && !c.PingReply.IsBusy() {

@@ -104,6 +104,13 @@ func ListeningStream(t *check.T, s *driver.Session) *driver.RoundTrip {
 	return x
 }
 
+// RequireNotCrowded ends a check without a verdict where open streams have kept the server from serving requests.
+func RequireNotCrowded(t *check.T) {
+	if t.Site().IsCrowded() {
+		t.NoVerdict(check.Undecided, "the server handles few requests at a time, and open streams are among them")
+	}
+}
+
 // IsNotFound reports whether a response has status 404.
 func IsNotFound(a driver.HTTPResponse) bool { return a.StatusCode == http.StatusNotFound }
 
