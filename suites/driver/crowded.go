@@ -12,8 +12,8 @@ import (
 // requests a server handles at a time, no sentence says, and an open stream is one of them.
 //
 // A request without headers for half of the reply timeout, in which the server has sent nothing at all, makes the
-// client close the streams that its sessions have opened by themselves. If the headers come at once then, and have taken
-// far longer than without streams, these streams were in the way, and sessions open none any more.
+// client close the streams that its sessions have opened by themselves. If the headers come at once then, and have
+// taken far longer than without streams, these streams were in the way, and sessions open none any more.
 type crowding struct {
 	mu sync.Mutex
 	// streams are the open streams that no check has asked for.
@@ -50,7 +50,8 @@ func (c *crowding) receivedEvent() {
 	c.lastReceived = time.Now()
 }
 
-// receivedHeaders notes the headers of the response in a round trip.
+// receivedHeaders notes the headers of the response in a round trip. Those of a call prove nothing: a tool may take
+// that long.
 func (c *crowding) receivedHeaders(x *RoundTrip) {
 	sent := x.sentAt()
 	c.mu.Lock()
@@ -59,8 +60,8 @@ func (c *crowding) receivedHeaders(x *RoundTrip) {
 	if !c.isOpen {
 		c.slowest = max(c.slowest, c.lastReceived.Sub(sent))
 	}
-	waited := c.closed.Sub(sent)
-	c.isProven = c.isProven || waited >= x.s.limits.ReplyTimeout/2 && waited > 2*c.slowest &&
+	waited, isCall := c.closed.Sub(sent), x.requestFrame != nil && x.requestFrame.Method == "tools/call"
+	c.isProven = c.isProven || !isCall && waited >= x.s.limits.ReplyTimeout/2 && waited > 2*c.slowest &&
 		time.Since(c.closed) < timing.FreedStream
 }
 

@@ -27,13 +27,11 @@ type leak struct {
 func (l leak) subject() check.Subject { return check.Subject{Frames: l.frames} }
 
 // leaksBetweenSessions are the leaks that the steps of this file find.
-func leaksBetweenSessions(t *check.T) (all []leak) {
-	for _, leaks := range []func(*check.T) []leak{
-		leaksByEqualIDs, leaksDuringCall, leaksByEventID, leakedQuestions,
-	} {
-		all = append(all, leaks(t)...)
-	}
-	return all
+func leaksBetweenSessions(t *check.T) []leak {
+	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksDuringCall, leaksByEventID, leakedQuestions}
+	found := make([][]leak, len(steps))
+	check.Parallel(t, len(steps), func(t *check.T, i int) { found[i] = steps[i](t) })
+	return slices.Concat(found...)
 }
 
 // twoSessions are sessions of two clients with their streams for server messages, where the server offers these.

@@ -181,7 +181,14 @@ var sessionChecks = check.Suite{
 	}),
 
 	"http/session-isolation": check.WatchWithSetup(
-		func(t *check.T) { requestInTwoSessions(t); leaksBetweenSessions(t); exchangeMarkers(t) },
+		func(t *check.T) {
+			talks := []func(*check.T){
+				func(t *check.T) { requestInTwoSessions(t) },
+				func(t *check.T) { leaksBetweenSessions(t) },
+				exchangeMarkers,
+			}
+			check.Parallel(t, len(talks), func(t *check.T, i int) { talks[i](t) })
+		},
 		func(t *check.T, w check.Wire) {
 			if leaks := append(leaksBetweenSessions(t), leakedMarkers(t, w)...); len(leaks) > 0 {
 				check.Each(t, leaks, leak.subject, func(t *check.T, l leak) {
