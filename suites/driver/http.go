@@ -89,12 +89,7 @@ func (h *HTTP) awaitRoundTrips(d time.Duration) {
 		h.running.Wait()
 		close(ended)
 	}()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ended:
-	case <-timer.C:
-	}
+	closesWithin(context.Background(), ended, d)
 }
 
 // terminate sends SIGTERM to the process that serves the site, and waits for its end, at most for d, and for what it
@@ -104,16 +99,11 @@ func (h *HTTP) terminate(d time.Duration) (Exit, bool) {
 	h.s.markShutdown() // later frames belong to the shutdown
 	h.isTerminated.Store(true)
 	h.proc.terminate()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-h.proc.exited:
-		h.awaitRoundTrips(timing.LastOutput)
-		return h.proc.exit, true
-	case <-timer.C:
-	case <-h.s.ctx.Done():
+	if !closesWithin(h.s.ctx, h.proc.exited, d) {
+		return Exit{}, false
 	}
-	return Exit{}, false
+	h.awaitRoundTrips(timing.LastOutput)
+	return h.proc.exit, true
 }
 
 // recordExit records that the process that serves the site has ended.

@@ -138,11 +138,4 @@ func retryAfter(resp *http.Response) (pause time.Duration, ok bool) {
 }
 
 // sleep waits for d, or until the context is done.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
+func sleep(ctx context.Context, d time.Duration) { closesWithin(ctx, nil, d) }

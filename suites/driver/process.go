@@ -31,13 +31,15 @@ type process struct {
 	usage Usage
 }
 
-func (p *process) hasExited() bool {
-	select {
-	case <-p.exited:
-		return true
-	default:
-		return false
-	}
+func (p *process) hasExited() bool { return isClosed(p.exited) }
+
+// end waits for the end of a process that was asked to end, at most for d, and then ends it by force.
+func (p *process) end(d time.Duration) {
+	closesWithin(context.Background(), p.exited, d)
+	p.kill()
+	<-p.exited
+	closeReader(p.stdout)
+	closeReader(p.stderr)
 }
 
 // Exit says how a process ended.
@@ -180,14 +182,7 @@ func collectStderr(stderr io.Reader, limit int) *stderrBuffer {
 
 // awaitEnd waits for the rest of the stderr of a process that has ended, at most for a second, since its children may
 // still hold it open.
-func (k *stderrBuffer) awaitEnd() {
-	timer := time.NewTimer(time.Second)
-	defer timer.Stop()
-	select {
-	case <-k.ended:
-	case <-timer.C:
-	}
-}
+func (k *stderrBuffer) awaitEnd() { closesWithin(context.Background(), k.ended, time.Second) }
 
 func (k *stderrBuffer) Write(p []byte) (int, error) {
 	k.mu.Lock()

@@ -28,16 +28,7 @@ func StartRaw(ctx context.Context, t Target) (*RawProcess, error) {
 // Close closes the stdin of the process, ends it by force if it does not exit then, and returns what it used.
 func (r *RawProcess) Close() Usage {
 	r.Stdin.Close()
-	timer := time.NewTimer(r.limits.StopTimeout)
-	defer timer.Stop()
-	select {
-	case <-r.proc.exited:
-	case <-timer.C:
-	}
-	r.proc.kill()
-	<-r.proc.exited
-	closeReader(r.proc.stdout)
-	closeReader(r.proc.stderr)
+	r.proc.end(r.limits.StopTimeout)
 	return r.proc.usage
 }
 

@@ -464,21 +464,10 @@ func (site *Site) HasExited() bool {
 // exitsSoon reports whether the process ends after a connection to it broke, so that the cause is known. A process that
 // accepts connections is alive; one that accepts none has ended or is about to, which takes longer on a busy machine.
 func (site *Site) exitsSoon(ctx context.Context, host *process) bool {
-	exits := func(within time.Duration) bool {
-		timer := time.NewTimer(within)
-		defer timer.Stop()
-		select {
-		case <-host.exited:
-			return true
-		case <-timer.C:
-		case <-ctx.Done():
-		}
+	if site.dial(ctx) == nil && !closesWithin(ctx, host.exited, timing.AliveCheck) && site.dial(ctx) == nil {
 		return false
 	}
-	if site.dial(ctx) == nil && !exits(timing.AliveCheck) && site.dial(ctx) == nil {
-		return false
-	}
-	return exits(timing.EndingProcess)
+	return closesWithin(ctx, host.exited, timing.EndingProcess)
 }
 
 // awaitExitAfterStream waits briefly for the exit of the server's process after the stream of a client has ended.
@@ -492,13 +481,10 @@ func (site *Site) awaitExitAfterStream(host *process) {
 	case site.outlivesStream.Load():
 		return
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-host.exited:
-		site.exitsWithStream.Store(site.exitsWithStream.Load() || host.exit == Exit{})
-	case <-timer.C:
+	if !closesWithin(context.Background(), host.exited, wait) {
 		site.outlivesStream.Store(true)
+	} else if host.exit == (Exit{}) {
+		site.exitsWithStream.Store(true)
 	}
 }
 
@@ -515,16 +501,7 @@ func (site *Site) Close(l Limits) {
 // endProcess ends a process of the server, by force if it does not end within the StopTimeout.
 func (site *Site) endProcess(host *process, l Limits) {
 	host.terminate()
-	timer := time.NewTimer(l.withDefaults().StopTimeout)
-	defer timer.Stop()
-	select {
-	case <-host.exited:
-	case <-timer.C:
-	}
-	host.kill()
-	<-host.exited
-	closeReader(host.stdout)
-	closeReader(host.stderr)
+	host.end(l.withDefaults().StopTimeout)
 	host.stdin.Close()
 }
 

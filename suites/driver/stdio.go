@@ -55,11 +55,7 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 func (p *Stdio) closeAfterExit() {
 	<-p.proc.exited
 	p.proc.stdin.Close()
-	timer := time.NewTimer(500 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-p.readDone:
-	case <-timer.C:
+	if !closesWithin(context.Background(), p.readDone, 500*time.Millisecond) {
 		p.s.addEvent("a process that the server started still holds its stdout")
 		p.proc.kill()
 		closeReader(p.proc.stdout)
@@ -202,21 +198,14 @@ func (p *Stdio) receive(f *Frame) error {
 
 // recordEnd records how the session ended.
 func (p *Stdio) recordEnd(why error) {
-	var cause string
+	cause := "the server closed its stdout but is still running"
 	if why != nil {
 		cause = why.Error()
 		p.s.setLimitErr(AsLimitError(why))
 		p.proc.kill()
-	} else {
-		grace := time.NewTimer(time.Second)
-		select {
-		case <-p.proc.exited:
-			cause = "the server " + p.proc.exit.String()
-			p.s.stderr.awaitEnd()
-		case <-grace.C:
-			cause = "the server closed its stdout but is still running"
-		}
-		grace.Stop()
+	} else if closesWithin(context.Background(), p.proc.exited, time.Second) {
+		cause = "the server " + p.proc.exit.String()
+		p.s.stderr.awaitEnd()
 	}
 	p.s.endByServer(cause)
 }
@@ -268,11 +257,7 @@ func (p *Stdio) close() {
 // closeStreams waits up to a second for the end of the streams and closes them. A process outside of the process group
 // may still hold them.
 func (p *Stdio) closeStreams() {
-	timer := time.NewTimer(time.Second)
-	defer timer.Stop()
-	select {
-	case <-p.readDone:
-	case <-timer.C:
+	if !closesWithin(context.Background(), p.readDone, time.Second) {
 		closeReader(p.proc.stdout)
 		<-p.readDone
 	}
@@ -289,19 +274,12 @@ func (p *Stdio) Terminate() {
 
 // AwaitExit waits for the end of the process, at most for d. It returns false if the process still runs.
 func (p *Stdio) AwaitExit(d time.Duration) (Exit, bool) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-p.proc.exited:
-		select { // wait for its last output
-		case <-p.readDone:
-		case <-timer.C:
-		}
-		return p.proc.exit, true
-	case <-timer.C:
-	case <-p.s.ctx.Done():
+	end := time.Now().Add(d)
+	if !closesWithin(p.s.ctx, p.proc.exited, d) {
+		return Exit{}, false
 	}
-	return Exit{}, false
+	closesWithin(context.Background(), p.readDone, time.Until(end)) // its last output
+	return p.proc.exit, true
 }
 
 // Stderr returns the beginning of what the server wrote to stderr, and the number of bytes that it wrote in all. A
