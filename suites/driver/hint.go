@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/bits"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -46,8 +45,6 @@ func (s ProcessOutput) Hint() string {
 		return "the answer came once stdin was closed: flush stdout after each message" +
 			" (in Python: flush=True, or python -u), and answer each line when it comes; " +
 			"a server that only starts slowly wants a longer --start-timeout"
-	case message && !ended && !json.Valid(line):
-		return "its message breaks off in the middle"
 	case message && !ended:
 		return "there is no newline after its message: write one after each, and flush"
 	case !message && responsePattern.Match(s.Stderr):
@@ -71,49 +68,16 @@ func StdoutHint(output []byte) string {
 		return hint
 	}
 	line, _, ended := bytes.Cut(output, []byte("\n"))
-	if hasSeveralObjects(line) {
+	err := json.NewDecoder(bytes.NewReader(line)).Decode(new(json.RawMessage))
+	switch {
+	case hasSeveralObjects(line):
 		return "there are several messages in one line: write a newline after each"
-	}
-	if n := brokenOffAfter(line); n > 0 {
-		hint := fmt.Sprintf("its message breaks off in the middle, after %d bytes", n)
-		if n >= minBuffer && (bits.OnesCount(uint(n)) == 1 || bits.OnesCount(uint(n+1)) == 1) {
-			hint += ", the size of a buffer: write again until all of it is written"
-		}
-		return hint
-	}
-	if err := json.Unmarshal(line, new(json.RawMessage)); err != nil && ended && objectPattern.Match(line) {
+	case err == io.ErrUnexpectedEOF && messageStartPattern.Match(line):
+		return fmt.Sprintf("its message breaks off in the middle, after %d bytes", len(line))
+	case err != nil && ended && objectPattern.Match(line):
 		return "it is not JSON: " + err.Error()
 	}
 	return ""
-}
-
-// minBuffer is the size from which on a power of two is taken for that of a buffer.
-const minBuffer = 1024
-
-// brokenOffAfter returns the length of a message that breaks off, at the end of the line or where another message
-// begins; 0 if the line is no such one.
-func brokenOffAfter(line []byte) int {
-	err := json.NewDecoder(bytes.NewReader(line)).Decode(new(json.RawMessage))
-	switch {
-	case err == nil, !messageStartPattern.Match(line):
-		return 0
-	case err == io.ErrUnexpectedEOF:
-		return len(line)
-	}
-	const (
-		most      = 50      // objects of the message that may follow
-		mostBytes = 1 << 20 // its length
-	)
-	at := len(line)
-	for range most {
-		if at = bytes.LastIndex(line[:at], []byte(`{"`)); at <= 0 || len(line)-at > mostBytes {
-			return 0
-		}
-		if messageStartPattern.Match(line[at:]) && json.Valid(line[at:]) {
-			return at
-		}
-	}
-	return 0
 }
 
 // messageStartPattern matches the beginning of a message.
@@ -191,18 +155,11 @@ func repeatedMember(line []byte) string {
 	return ""
 }
 
-// hasSeveralObjects reports whether a line consists of several JSON objects.
+// hasSeveralObjects reports whether a line begins with a JSON object that another one follows.
 func hasSeveralObjects(line []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(line))
-	for n := 0; ; n++ {
-		var object map[string]json.RawMessage
-		switch err := d.Decode(&object); {
-		case err == io.EOF:
-			return n > 1
-		case err != nil:
-			return false
-		}
-	}
+	var first map[string]json.RawMessage
+	return d.Decode(&first) == nil && bytes.HasPrefix(bytes.TrimSpace(line[d.InputOffset():]), []byte("{"))
 }
 
 // EndAndCollectOutput ends the session and returns what is known of its server. It ends the session first because a
