@@ -17,8 +17,6 @@ import (
 type MemoryBudget struct {
 	limit int64
 	used  atomic.Int64
-	// decoded counts the bytes of the texts whose frames keep their decoded value, with decodedOverhead for each.
-	decoded atomic.Int64
 }
 
 const (
@@ -37,24 +35,6 @@ func (b *MemoryBudget) add(bytes int) {
 	if b != nil {
 		b.used.Add(int64(bytes))
 	}
-}
-
-// maxDecoded limits the bytes of the texts that are also kept decoded, which takes several times their size. Other
-// texts are decoded for each check that reads them.
-const maxDecoded = 8 << 20
-
-// decodedOverhead is counted for each decoded value besides the bytes of its text: the objects of a short message take
-// about a kilobyte.
-const decodedOverhead = 400
-
-// mayDecode reports whether a frame with a text of so many bytes may keep its decoded value, and counts it if so.
-func (b *MemoryBudget) mayDecode(bytes int) bool {
-	size := int64(bytes + decodedOverhead)
-	if b == nil || b.decoded.Load()+size > maxDecoded {
-		return b == nil
-	}
-	b.decoded.Add(size)
-	return true
 }
 
 func (b *MemoryBudget) exhausted() bool { return b != nil && b.used.Load() > b.limit }

@@ -86,23 +86,3 @@ func TestBudgetCountsReading(t *testing.T) {
 		t.Errorf("%d bytes still count", kept)
 	}
 }
-
-// TestBudgetLimitsDecoded checks that only so many short messages keep what was decoded as the budget allows.
-func TestBudgetLimitsDecoded(t *testing.T) {
-	r := &record{limits: Limits{MaxWireBytes: 1 << 30}, budget: NewMemoryBudget(1 << 30), changed: make(chan struct{})}
-	const messages = 3 * maxDecoded / decodedOverhead
-	kept := 0
-	for range messages {
-		f := &Frame{Side: FromServer, Kind: Object, Raw: Text(`{"jsonrpc":"2.0","method":"ping"}`)}
-		r.add(f)
-		if f.JSON()["method"] != "ping" {
-			t.Fatalf("decoded as %v", f.JSON())
-		}
-		if f.object != nil {
-			kept++
-		}
-	}
-	if kept == 0 || kept > maxDecoded/decodedOverhead {
-		t.Errorf("%d of %d messages are kept decoded", kept, messages)
-	}
-}

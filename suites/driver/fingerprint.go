@@ -39,26 +39,3 @@ func fingerprintOfKind(kind string, v any) uint64 {
 		v    any
 	}{kind, v})
 }
-
-// interned returns a value that was just decoded, in which equal objects and arrays share their memory: the items of
-// long lists are often alike. known holds earlier values by their fingerprints.
-func interned(v any, known map[uint64]any) any {
-	switch v := v.(type) {
-	case M:
-		for name, member := range v {
-			v[name] = interned(member, known)
-		}
-	case []any:
-		for i, item := range v {
-			v[i] = interned(item, known)
-		}
-	default:
-		return v
-	}
-	key := Fingerprint(v)
-	if one, has := known[key]; has {
-		return one
-	}
-	known[key] = v
-	return v
-}

@@ -1,9 +1,6 @@
 package driver
 
-import (
-	"reflect"
-	"testing"
-)
+import "testing"
 
 // TestFingerprint checks that values have the same fingerprint if and only if they are equal, in whatever order their
 // members are.
@@ -24,18 +21,5 @@ func TestFingerprint(t *testing.T) {
 	one, other := Decode([]byte(`{"a":1,"b":[2,{"c":3}]}`)), Decode([]byte(`{"b":[2,{"c":3}],"a":1}`))
 	if Fingerprint(one) != Fingerprint(other) {
 		t.Error("the order of members makes a difference")
-	}
-}
-
-// TestInterned checks that an interned value is equal to the original, and that its equal parts share memory.
-func TestInterned(t *testing.T) {
-	const text = `{"a":{"of":["x",{"y":1}]},"b":{"of":["x",{"y":1}]},"c":{"of":["x",{"y":2}]}}`
-	all := interned(Decode([]byte(text)), map[uint64]any{}).(M)
-	if !reflect.DeepEqual(all, Decode([]byte(text))) {
-		t.Errorf("got %v", all)
-	}
-	one := func(name string) uintptr { return reflect.ValueOf(all[name]).Pointer() }
-	if one("a") != one("b") || one("a") == one("c") {
-		t.Error("equal parts do not share memory, or other parts do")
 	}
 }

@@ -3,10 +3,8 @@ package driver
 import (
 	"bytes"
 	"encoding/json"
-	"hash/maphash"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -87,13 +85,6 @@ type Frame struct {
 	// AfterShutdown reports whether the frame came after the client began to end the session, by closing stdin or
 	// sending SIGTERM.
 	AfterShutdown bool
-
-	// decodeMu guards object.
-	decodeMu sync.Mutex
-	// object is what JSON returned, if the frame keeps it.
-	object M
-	// decodeAnew makes JSON decode the text each time, which saves memory.
-	decodeAnew bool
 }
 
 // JSONKind says which kind of JSON value a line is.
@@ -233,30 +224,7 @@ func (f *Frame) JSON() M {
 	if f.Kind != Object {
 		return nil
 	}
-	f.decodeMu.Lock()
-	defer f.decodeMu.Unlock()
-	if f.object != nil {
-		return f.object
-	}
-	object := f.decode()
-	if !f.decodeAnew {
-		f.object = object
-	}
-	return object
-}
-
-// decode returns the decoded object. Members of long texts share memory with equal ones that were decoded lately.
-func (f *Frame) decode() M {
-	const short = 1 << 10
-	if len(f.Raw) <= short {
-		object, _ := Decode(f.Raw).(M)
-		return object
-	}
-	object := M{}
-	for name, member := range Members(f.TextToMaxDepth()) {
-		object[name] = recentValues.decode(member)
-	}
-	return object
+	return recentValues.object(f.Raw)
 }
 
 // Messages returns the messages of a frame: itself, or the members of an array.
@@ -290,44 +258,6 @@ func Decode(raw []byte) (v any) {
 		return nil
 	}
 	return v
-}
-
-// recentValues holds the members of messages that were decoded last: servers repeat their lists, which many checks
-// read.
-var recentValues valueCache
-
-// valueCache holds JSON values by the hashes of their texts: the short ones, and the last long one.
-type valueCache struct {
-	mu     sync.Mutex
-	byHash map[uint64]any
-	// size is the number of bytes of the texts in byHash.
-	size    int
-	long    any
-	longKey uint64
-}
-
-// decode is Decode with a cache. It decodes one text at a time, because several long ones could exhaust the memory.
-// Callers must not change the value.
-func (d *valueCache) decode(text []byte) any {
-	const most = 1 << 20
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	key := maphash.Bytes(hashSeed, text)
-	if len(text) > most {
-		if d.longKey != key {
-			d.long = nil // frees its memory first
-			d.long, d.longKey = interned(Decode(text), map[uint64]any{}), key
-		}
-		return d.long
-	}
-	if value, known := d.byHash[key]; known {
-		return value
-	}
-	if d.size += len(text); d.size > most || d.byHash == nil {
-		d.byHash, d.size = map[uint64]any{}, len(text)
-	}
-	d.byHash[key] = Decode(text)
-	return d.byHash[key]
 }
 
 // SameID reports whether two ids are the same JSON value: equal as numbers, or equal as strings after decoding. A

@@ -80,7 +80,6 @@ func (r *record) add(f *Frame) {
 		r.flooding = true
 		f = newSessionEvent("from here on, what the server sends unasked is not kept: it is too much")
 	}
-	f.decodeAnew = !r.budget.mayDecode(len(f.Raw))
 	f.At, f.Position = time.Since(r.opened), Position{r, r.firstIndex + len(r.frames)}
 	f.AfterInvalidInput, f.AfterShutdown, f.User, f.PreviousUser = r.hasInvalidInput, r.shutdown, r.user, r.previousUser
 	r.countResponse(f)
