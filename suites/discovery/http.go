@@ -39,7 +39,7 @@ func initialize(
 		return s, r, nil
 	}
 	server.Transport = "sse"
-	t.Site.SetTransport("sse")
+	t.Site.UseSSE()
 	return s, r, nil
 }
 

@@ -46,7 +46,7 @@ type HTTP struct {
 }
 
 func newHTTP(ctx context.Context, site *Site, t Target, isSSE bool) *HTTP {
-	s := newSession(ctx, t, site.stderr())
+	s := newSession(ctx, t, site.stderr.Load())
 	inner, stop := context.WithCancelCause(ctx)
 	s.idBase = site.nextIDBase() // so that responses to requests of another session are recognized
 	h := &HTTP{

@@ -65,7 +65,7 @@ func (h *HTTP) setEndpoint(reference string) error {
 // EndpointURL returns the URL for messages from the data of an endpoint event. It fails for another origin; a different
 // name of the loopback host is replaced by that of the site.
 func (site *Site) EndpointURL(reference string) (*url.URL, error) {
-	base := site.parsedURL()
+	base := site.url.Load()
 	u, err := ParseEndpoint(base, reference)
 	if err != nil {
 		return nil, fmt.Errorf("the endpoint event holds no URI: %w", err)

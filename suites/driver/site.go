@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -52,12 +51,13 @@ type Site struct {
 	// outlivesStream reports whether the process has survived the end of a client's stream.
 	outlivesStream atomic.Bool
 
-	mu        sync.Mutex
-	url       *url.URL
-	transport string
+	url atomic.Pointer[url.URL]
+	// isSSE reports whether the URL supports HTTP+SSE.
+	isSSE atomic.Bool
 	// proc is nil if the process was not started by this run, or not yet.
-	proc      *process
-	stderrBuf *stderrBuffer
+	proc atomic.Pointer[process]
+	// stderr is that of the process.
+	stderr atomic.Pointer[stderrBuffer]
 }
 
 // SiteOptions say how a server over HTTP is reached.
@@ -97,8 +97,9 @@ func NewSite(o SiteOptions) (*Site, error) {
 	}
 	site := &Site{
 		options: o, header: mergeHeaders(nil, o.Header), client: newHTTPClient(o, roots),
-		starting: make(chan struct{}, 1), url: u, transport: "http",
+		starting: make(chan struct{}, 1),
 	}
+	site.url.Store(u)
 	site.pacer.bound(o.RatePerSecond)
 	return site, nil
 }
@@ -161,43 +162,35 @@ func newHTTPClient(o SiteOptions, roots *x509.CertPool) *http.Client {
 }
 
 // URL returns the URL of the server.
-func (site *Site) URL() string {
-	site.mu.Lock()
-	defer site.mu.Unlock()
-	return site.url.String()
-}
+func (site *Site) URL() string { return site.url.Load().String() }
 
 // Transport returns "http" (Streamable HTTP) or "sse" (HTTP+SSE).
 func (site *Site) Transport() string {
-	site.mu.Lock()
-	defer site.mu.Unlock()
-	return site.transport
+	if site.isSSE.Load() {
+		return "sse"
+	}
+	return "http"
 }
 
-// SetTransport sets the transport that the URL supports.
-func (site *Site) SetTransport(name string) {
-	site.mu.Lock()
-	site.transport = name
-	site.mu.Unlock()
-}
+// UseSSE makes later sessions use HTTP+SSE.
+func (site *Site) UseSSE() { site.isSSE.Store(true) }
 
 // FollowRedirect replaces the URL by the target of a redirect from it, unless it was replaced meanwhile.
 func (site *Site) FollowRedirect(from, location string) error {
-	site.mu.Lock()
-	defer site.mu.Unlock()
-	if site.url.String() != from {
+	before := site.url.Load()
+	if before.String() != from {
 		return nil
 	}
-	u, err := redirectTarget(site.url, location)
+	u, err := redirectTarget(before, location)
 	if err == nil {
-		site.url = u
+		site.url.CompareAndSwap(before, u)
 	}
 	return err
 }
 
 // RedirectTarget returns the target of a redirect from the URL. It fails if that is another origin or not a URL.
 func (site *Site) RedirectTarget(location string) (string, error) {
-	u, err := redirectTarget(site.parsedURL(), location)
+	u, err := redirectTarget(site.url.Load(), location)
 	if err != nil {
 		return "", err
 	}
@@ -246,7 +239,7 @@ func (site *Site) OwnsProcess() bool {
 }
 
 // IsLoopback reports whether the server is reached over a loopback address.
-func (site *Site) IsLoopback() bool { return IsLoopback(site.parsedURL().Hostname()) }
+func (site *Site) IsLoopback() bool { return IsLoopback(site.Hostname()) }
 
 // IsLoopback reports whether a host name or address is that of this machine.
 func IsLoopback(host string) bool {
@@ -258,26 +251,9 @@ func IsLoopback(host string) bool {
 
 // address returns the host and port of the URL.
 func (site *Site) address() string {
-	site.mu.Lock()
-	defer site.mu.Unlock()
-	port := site.url.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[site.url.Scheme]
-	}
-	return net.JoinHostPort(site.url.Hostname(), port)
-}
-
-func (site *Site) stderr() *stderrBuffer {
-	site.mu.Lock()
-	defer site.mu.Unlock()
-	return site.stderrBuf
-}
-
-// process returns the server's process, or nil if this run did not start it.
-func (site *Site) process() *process {
-	site.mu.Lock()
-	defer site.mu.Unlock()
-	return site.proc
+	u := site.url.Load()
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	return net.JoinHostPort(u.Hostname(), port)
 }
 
 // open opens a session. It starts the server before if this run owns its process and the process does not run.
@@ -304,8 +280,8 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 
 // newSession returns a session in which nothing was sent yet.
 func (site *Site) newSession(ctx context.Context, t Target, o Options) *HTTP {
-	h := newHTTP(ctx, site, t, o.SSE || site.Transport() == "sse")
-	if h.proc = site.process(); h.proc != nil {
+	h := newHTTP(ctx, site, t, o.SSE || site.isSSE.Load())
+	if h.proc = site.proc.Load(); h.proc != nil {
 		go h.awaitProcessExit()
 	}
 	return h
@@ -348,7 +324,7 @@ func (site *Site) awaitReady(ctx context.Context, l Limits) error {
 	if site.processCtx == nil {
 		site.processCtx = ctx
 	}
-	host := site.process()
+	host := site.proc.Load()
 	if host != nil && !host.hasExited() || host == nil && site.isReached {
 		return nil
 	}
@@ -370,7 +346,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 			site.address())
 	}
 	// An exit with status 0 after the end of a client's stream is expected and does not count.
-	if host := site.process(); host == nil || !site.exitsWithStream.Load() || host.exit != (Exit{}) {
+	if host := site.proc.Load(); host == nil || !site.exitsWithStream.Load() || host.exit != (Exit{}) {
 		site.startCount++
 	}
 	if site.startCount > maxStarts {
@@ -386,9 +362,8 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	}
 	errs := collectStderr(host.stderr, l.MaxStderrBytes)
 	go io.Copy(errs, host.stdout) // stdout carries no messages here
-	site.mu.Lock()
-	site.proc, site.stderrBuf = host, errs
-	site.mu.Unlock()
+	site.stderr.Store(errs)
+	site.proc.Store(host)
 	site.connectTime.Store(0)
 	return nil
 }
@@ -406,17 +381,18 @@ func (site *Site) awaitPort(ctx context.Context, timeout time.Duration) error {
 		if err == nil {
 			return nil
 		}
-		if host := site.process(); host != nil && host.hasExited() {
+		if host := site.proc.Load(); host != nil && host.hasExited() {
 			cause := "the server " + host.exit.String() + " before it listened on " + site.address()
-			site.stderr().awaitEnd()
-			return &SessionEndError{Cause: cause, Stderr: site.stderr().tailLines()}
+			site.stderr.Load().awaitEnd()
+			return &SessionEndError{Cause: cause, Stderr: site.stderr.Load().tailLines()}
 		}
 		if waited := time.Since(begin); waited >= timeout || !isTemporary(err) {
 			failure := &UnreachableError{URL: site.redactedURL(), Err: err, Waited: waited}
-			if site.process() == nil {
+			if site.proc.Load() == nil {
 				return failure
 			}
-			return &SessionEndError{Cause: failure.Error() + "; the command runs", Stderr: site.stderr().tailLines()}
+			stderr := site.stderr.Load().tailLines()
+			return &SessionEndError{Cause: failure.Error() + "; the command runs", Stderr: stderr}
 		}
 		select {
 		case <-tick.C:
@@ -436,7 +412,7 @@ func isTemporary(err error) bool {
 func (site *Site) dial(ctx context.Context) error {
 	transport := site.client.Transport.(*http.Transport)
 	if transport.Proxy != nil {
-		if proxy, _ := transport.Proxy(&http.Request{URL: site.parsedURL()}); proxy != nil {
+		if proxy, _ := transport.Proxy(&http.Request{URL: site.url.Load()}); proxy != nil {
 			return nil
 		}
 	}
@@ -447,17 +423,11 @@ func (site *Site) dial(ctx context.Context) error {
 	return conn.Close()
 }
 
-func (site *Site) parsedURL() *url.URL {
-	site.mu.Lock()
-	defer site.mu.Unlock()
-	return site.url
-}
-
-func (site *Site) redactedURL() string { return site.parsedURL().Redacted() }
+func (site *Site) redactedURL() string { return site.url.Load().Redacted() }
 
 // HasExited reports whether this run started the server's process and it has ended.
 func (site *Site) HasExited() bool {
-	host := site.process()
+	host := site.proc.Load()
 	return host != nil && host.hasExited()
 }
 
@@ -491,7 +461,7 @@ func (site *Site) awaitExitAfterStream(host *process) {
 // Close ends the server's process, if this run started it, and closes every idle connection.
 func (site *Site) Close(l Limits) {
 	site.client.CloseIdleConnections()
-	host := site.process()
+	host := site.proc.Load()
 	if host == nil {
 		return
 	}
@@ -508,7 +478,7 @@ func (site *Site) endProcess(host *process, l Limits) {
 // restart ends the server's process, if it runs, and starts it again.
 func (site *Site) restart(ctx context.Context, l Limits) error {
 	site.client.CloseIdleConnections()
-	if host := site.process(); host != nil {
+	if host := site.proc.Load(); host != nil {
 		site.endProcess(host, l)
 	}
 	return site.AwaitReady(ctx, l)
