@@ -87,7 +87,7 @@ func connectWhenReady(
 ) (*driver.Session, driver.Reply, error) {
 
 	deadline := time.Now().Add(s.StartTimeout())
-	for r.IsStatusOnly() && r.Frame.RoundTrip.Response().IsFromIntermediary() &&
+	for r.IsStatusOnly() && r.HTTPResponse().IsFromIntermediary() &&
 		time.Now().Add(timing.ConnectRetry).Before(deadline) && ctx.Err() == nil {
 		time.Sleep(timing.ConnectRetry)
 		s.Close()
@@ -229,7 +229,7 @@ func httpResponseOf(r driver.Reply) (none driver.HTTPResponse) {
 	var unanswered *driver.NoResponseError
 	switch {
 	case r.IsStatusOnly():
-		return r.Frame.RoundTrip.Response()
+		return r.HTTPResponse()
 	case errors.As(r.Err, &unanswered) && unanswered.RoundTrip != nil:
 		return unanswered.RoundTrip.Response()
 	}
@@ -238,7 +238,7 @@ func httpResponseOf(r driver.Reply) (none driver.HTTPResponse) {
 
 // isNotFound reports whether the response is HTTP 404 without a message.
 func isNotFound(r driver.Reply) bool {
-	return r.IsStatusOnly() && r.Frame.RoundTrip.Response().StatusCode == http.StatusNotFound
+	return r.IsStatusOnly() && r.HTTPResponse().StatusCode == http.StatusNotFound
 }
 
 // maxRedirects limits how many redirects are followed.
@@ -259,32 +259,25 @@ func unfollowableRedirect(site *driver.Site, r driver.Reply) error {
 	if a.StatusCode < 300 || a.StatusCode >= 400 || location == "" {
 		return nil
 	}
-	var elsewhere *driver.CrossOriginRedirectError
+	var elsewhere *driver.RedirectError
 	switch to, err := site.RedirectTarget(location); {
 	case errors.As(err, &elsewhere):
 		return elsewhere
 	case err != nil:
 		return nil
 	default:
-		return &RedirectError{"no answer to initialize: " + a.String(), to}
+		return &driver.RedirectError{Reason: "no answer to initialize: " + a.String(), To: to}
 	}
 }
-
-// RedirectError says that a server redirects within its origin with a status that turns the POST into a GET.
-type RedirectError struct{ Reason, To string }
-
-func (e *RedirectError) Error() string { return e.Reason }
 
 // internalServerError returns the error for a server that answers the first request with HTTP 500 and no message, and
 // nil for any other response.
 func internalServerError(s *driver.Session, r driver.Reply) error {
-	if !r.IsStatusOnly() || r.Frame.RoundTrip.Response().StatusCode != http.StatusInternalServerError {
+	if !r.IsStatusOnly() || r.HTTPResponse().StatusCode != http.StatusInternalServerError {
 		return nil
 	}
-	return &driver.SessionEndError{
-		Cause:  "the server answers initialize with " + r.Frame.RoundTrip.Response().String(),
-		Stderr: s.StderrTail(), Hint: "see its log",
-	}
+	cause := "the server answers initialize with " + r.HTTPResponse().String()
+	return &driver.SessionEndError{Cause: cause, Stderr: s.StderrTail(), Hint: "see its log"}
 }
 
 // mayBeSSE reports whether a server may support only the transport of 2024-11-05: its response to initialize has no
@@ -296,7 +289,7 @@ func mayBeSSE(s *driver.Session, r driver.Reply) bool {
 	case driver.AsLimitError(r.Err) != nil: // the rest is unknown
 		return false
 	case r.IsStatusOnly():
-		status := r.Frame.RoundTrip.Response().StatusCode
+		status := r.HTTPResponse().StatusCode
 		return status != http.StatusUnauthorized && status != http.StatusForbidden
 	case errors.As(r.Err, &none):
 		return none.RoundTrip.Response().StatusCode != 0
@@ -315,7 +308,7 @@ func requiresTLS(t driver.Target, r driver.Reply) bool {
 		return false
 	}
 	if r.IsStatusOnly() {
-		a := r.Frame.RoundTrip.Response()
+		a := r.HTTPResponse()
 		return a.StatusCode == http.StatusBadRequest &&
 			(bytes.Contains(a.Body.Bytes(), []byte("HTTPS")) || bytes.Contains(a.Body.Bytes(), []byte("SSL-enabled")))
 	}

@@ -205,15 +205,19 @@ func redirectTarget(from *url.URL, location string) (*url.URL, error) {
 	case err != nil || location == "":
 		return nil, fmt.Errorf("%s redirects to %q, which is not a URL", from.Redacted(), location)
 	case u.Scheme != from.Scheme || u.Host != from.Host:
-		return nil, &CrossOriginRedirectError{from.Redacted(), u.Redacted()}
+		return nil, &RedirectError{from.Redacted() + " redirects to " + u.Redacted(), u.Redacted(), true}
 	}
 	return u, nil
 }
 
-// CrossOriginRedirectError says that a server redirects to another origin.
-type CrossOriginRedirectError struct{ From, To string }
+// RedirectError says that a server redirects in a way that no client follows: to another origin, or with a status that
+// turns the POST into a GET.
+type RedirectError struct {
+	Reason, To    string
+	IsOtherOrigin bool
+}
 
-func (e *CrossOriginRedirectError) Error() string { return e.From + " redirects to " + e.To }
+func (e *RedirectError) Error() string { return e.Reason }
 
 // idsPerSession is the number of request ids that each session has for itself. Ids that checks choose are smaller.
 const idsPerSession = 1_000_000

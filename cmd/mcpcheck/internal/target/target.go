@@ -186,8 +186,7 @@ func (t *Target) hint(err error) string {
 	var death *driver.SessionEndError
 	var none *discovery.UnsupportedRevisionError
 	var unreachable *driver.UnreachableError
-	var elsewhere *driver.CrossOriginRedirectError
-	var redirected *discovery.RedirectError
+	var redirected *driver.RedirectError
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var name x509.HostnameError
@@ -199,10 +198,10 @@ func (t *Target) hint(err error) string {
 	case errors.As(err, &none) && len(none.Supported) > 0:
 		return fmt.Sprintf("it supports %s: --protocol %s",
 			strings.Join(none.Supported, ", "), none.Supported[len(none.Supported)-1])
+	case errors.As(err, &redirected) && redirected.IsOtherOrigin:
+		return "mcpcheck does not follow it to another origin: --url " + text.Shell(redirected.To)
 	case errors.As(err, &redirected):
 		return "if that is the endpoint: --url " + text.Shell(redirected.To)
-	case errors.As(err, &elsewhere):
-		return "mcpcheck does not follow it to another origin: --url " + text.Shell(elsewhere.To)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not use TLS here: does the URL begin with http:// rather than https://?"
 	case errors.As(err, &name):
