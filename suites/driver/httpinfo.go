@@ -24,7 +24,10 @@ type HTTPInfo struct {
 }
 
 // recordedHeaders are the headers of requests and responses that a trace keeps.
-var recordedHeaders = append([]string{"Last-Event-Id"}, shownHeaders...)
+var recordedHeaders = []string{
+	"Last-Event-Id", "Content-Type", sessionHeader, "Allow", "Location", "Www-Authenticate",
+	"Access-Control-Allow-Origin",
+}
 
 const eventMark = "event"
 

@@ -1,11 +1,11 @@
 package driver
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -451,7 +451,7 @@ func (x *RoundTrip) RequestLine() string {
 		path = u.RequestURI()
 	}
 	line := x.Method + " " + path
-	for _, name := range sortedNames(x.changedHeaders) {
+	for _, name := range slices.Sorted(maps.Keys(x.changedHeaders)) {
 		if len(x.changedHeaders[name]) == 0 {
 			line += "; without " + name
 		}
@@ -465,32 +465,13 @@ func (x *RoundTrip) RequestLine() string {
 	return line
 }
 
-// shownHeaders are the response headers in StatusLine.
-var shownHeaders = []string{
-	"Content-Type", sessionHeader, "Allow", "Location", "Www-Authenticate", "Access-Control-Allow-Origin",
-}
-
 // StatusLine returns the response without its body: the status and the most informative headers.
 func (x *RoundTrip) StatusLine() string {
 	a := x.Response()
 	if a.StatusCode == 0 {
 		return a.String()
 	}
-	line := strings.TrimSpace(fmt.Sprintf("%d %s", a.StatusCode, http.StatusText(a.StatusCode)))
-	for _, name := range shownHeaders {
-		for _, value := range a.Header[name] {
-			line += "; " + strings.ToLower(name) + ": " + value
-		}
-	}
-	return line
-}
-
-func sortedNames(h http.Header) (names []string) {
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, cmp.Compare)
-	return names
+	return HTTPInfo{StatusCode: a.StatusCode, Header: a.Header}.String()
 }
 
 // mergeHeaders replaces headers of base by those of over, whose names it keeps as they are. A nil value removes a
