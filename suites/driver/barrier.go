@@ -41,9 +41,6 @@ func (s *Session) AwaitReaction(mark int) ([]*Frame, error) {
 	return s.WithoutEarlierResponses(mark, received), err
 }
 
-// Sleep waits for d, during which the client sends nothing.
-func (s *Session) Sleep(d time.Duration) { s.sleep(d) }
-
 // TimeLeft returns how long the run may still last, for what waits longer than the timeout of a response.
 func (s *Session) TimeLeft() time.Duration {
 	end, isBounded := s.ctx.Deadline()
@@ -97,7 +94,7 @@ func (s *Session) grace(answer Reply) time.Duration {
 // awaitGrace waits for the grace period and then for the response to another request. It returns the frames received
 // since the mark, without the responses to mcpcheck's own requests.
 func (s *Session) awaitGrace(mark int, grace time.Duration, first []Pending) ([]*Frame, error) {
-	s.sleep(grace)
+	s.Sleep(grace)
 	last, r := s.sendBarrier()
 	return withoutResponsesTo(s.ReceivedSince(mark), append(first, last...)...), r.Err
 }

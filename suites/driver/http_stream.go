@@ -142,7 +142,7 @@ func (h *HTTP) canResume(x *RoundTrip) bool {
 // resume requests the rest of a stream after the server's retry time, unless the session ends before.
 func (h *HTTP) resume(x *RoundTrip) {
 	id, wait := resumePoint(x.Response().Events)
-	if !h.sleep(wait) {
+	if sleep(h.ctx, wait); h.ctx.Err() != nil {
 		h.s.mu.Lock()
 		x.willResume = false
 		h.s.mu.Unlock()
@@ -173,10 +173,4 @@ func resumePoint(events []StreamEvent) (id string, wait time.Duration) {
 		}
 	}
 	return id, wait
-}
-
-// sleep waits for d. It returns false if the session ends before.
-func (h *HTTP) sleep(d time.Duration) bool {
-	sleep(h.ctx, d)
-	return h.ctx.Err() == nil
 }

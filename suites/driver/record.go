@@ -388,7 +388,7 @@ func (r *record) until(end func() time.Time, holds func() bool) error {
 	}
 }
 
-// sleep waits for d while the session continues.
-func (r *record) sleep(d time.Duration) {
+// Sleep waits for d, during which the client sends nothing, unless the session ends before.
+func (r *record) Sleep(d time.Duration) {
 	r.Wait(r.Mark(), d, func(*Frame) bool { return false })
 }

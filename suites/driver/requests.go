@@ -153,7 +153,7 @@ func (s *Session) Call(method string, params M) (r Reply) {
 func (s *Session) RetryWhileBusy(try func() (busy bool)) {
 	for pause := timing.BusyRetry; try() && pause <= timing.MaxBusyRetry; pause *= 2 {
 		s.transport.awaitDelivery(0)
-		s.sleep(pause)
+		s.Sleep(pause)
 	}
 }
 
