@@ -114,8 +114,11 @@ func (s *Session) WithoutEarlierResponses(mark int, received []*Frame) []*Frame 
 // which is also the id of an error for an unreadable request.
 func (s *Session) requestsBetween(from, to int) (all []Pending) {
 	for _, f := range s.FramesBetween(from, to) {
-		for _, m := range f.Messages() {
-			if f.Side == FromClient && m.IsRequest() && string(m.ID) != "null" {
+		if f.Side != FromClient {
+			continue
+		}
+		for _, m := range f.requests() {
+			if string(m.ID) != "null" {
 				all = append(all, Pending{ID: m.ID})
 			}
 		}
@@ -134,12 +137,7 @@ func withoutResponsesTo(frames []*Frame, own ...Pending) (rest []*Frame) {
 }
 
 func isAnyAnsweredBy(own []Pending, f *Frame) bool {
-	for _, p := range own {
-		if p.isAnsweredBy(f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(own, func(p Pending) bool { return p.isAnsweredBy(f) })
 }
 
 // requestInternal sends a request whose response no check must see: it may arrive long after another one has proved

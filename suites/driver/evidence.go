@@ -41,7 +41,8 @@ func (f *Frame) trigger() *Frame {
 		return lastInput(before)
 	}
 	for _, sent := range slices.Backward(before) {
-		if sent.Side == FromClient && slices.ContainsFunc(sent.Messages(), f.isResponseTo) {
+		asks := func(m *Frame) bool { return SameID(m.ID, f.RequestID()) }
+		if sent.Side == FromClient && slices.ContainsFunc(sent.requests(), asks) {
 			return sent
 		}
 	}
@@ -49,11 +50,6 @@ func (f *Frame) trigger() *Frame {
 		return f.RoundTrip.requestFrame
 	}
 	return f.Position.record.lastUnanswered(before)
-}
-
-// isResponseTo reports whether the frame is a response with the id of the request.
-func (f *Frame) isResponseTo(request *Frame) bool {
-	return request.IsRequest() && SameID(request.ID, f.RequestID())
 }
 
 // lastUnanswered returns the last of the client's messages among these frames that has no response.

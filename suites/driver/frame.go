@@ -245,6 +245,11 @@ func (f *Frame) Messages() (members []*Frame) {
 	return members
 }
 
+// requests returns the requests among the messages of a frame.
+func (f *Frame) requests() []*Frame {
+	return slices.DeleteFunc(f.Messages(), func(m *Frame) bool { return !m.IsRequest() })
+}
+
 // ValidUTF8 reports whether the line is valid UTF-8.
 func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 

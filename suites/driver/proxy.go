@@ -46,11 +46,9 @@ type PostInfo struct {
 func NewPostInfo(method string, body []byte) (p PostInfo) {
 	f := &Frame{Side: FromClient, Raw: Text(body)}
 	f.parse()
-	for _, m := range f.Messages() {
-		if m.IsRequest() {
-			p.RequestIDs = append(p.RequestIDs, m.ID)
-			p.IsInitialize = p.IsInitialize || m.Method == "initialize"
-		}
+	for _, m := range f.requests() {
+		p.RequestIDs = append(p.RequestIDs, m.ID)
+		p.IsInitialize = p.IsInitialize || m.Method == "initialize"
 	}
 	p.roundTrip = RoundTrip{Method: method, requestID: requestIDIn(f), batchIDs: batchIDsIn(f)}
 	return p

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -65,15 +66,9 @@ func (p Pending) isAnsweredBy(f *Frame) bool {
 	if f.Side == StatusOnly && f.RoundTrip.isAnswerTo(p.ID) || f.isHTTPErrorFor(p.ID) && f.IsResponse() {
 		return true
 	}
-	if f.Side != FromServer {
-		return false
-	}
-	for _, m := range f.Messages() {
-		if m.IsResponse() && SameID(m.RequestID(), p.ID) {
-			return true
-		}
-	}
-	return false
+	return f.Side == FromServer && slices.ContainsFunc(f.Messages(), func(m *Frame) bool {
+		return m.IsResponse() && SameID(m.RequestID(), p.ID)
+	})
 }
 
 // Reply is the response to a request, or the reason why there is none.

@@ -68,16 +68,16 @@ func (s *Session) NextID() int {
 // ids again in the session.
 func (s *Session) HasCustomIDs(mark int) bool {
 	for _, f := range s.FramesSince(mark) {
-		if f.Side == FromClient && slices.ContainsFunc(f.Messages(), s.hasCustomID) {
+		if f.Side == FromClient && slices.ContainsFunc(f.requests(), s.hasCustomID) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *Session) hasCustomID(f *Frame) bool {
-	n, ok := Integer(json.Number(f.ID))
-	return f.IsRequest() && !(ok && int64(s.idBase) < n && n <= int64(s.idBase+s.idCount))
+func (s *Session) hasCustomID(request *Frame) bool {
+	n, ok := Integer(json.Number(request.ID))
+	return !ok || n <= int64(s.idBase) || n > int64(s.idBase+s.idCount)
 }
 
 // RequestWithID sends a request with the given id, any JSON value.
@@ -316,8 +316,8 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 // none.
 func (s *Session) frameWithRequest(id json.RawMessage) *Frame {
 	for _, f := range slices.Backward(s.FramesSince(0)) {
-		asks := func(m *Frame) bool { return m.IsRequest() && SameID(m.ID, id) }
-		if f.Side == FromClient && slices.ContainsFunc(f.Messages(), asks) {
+		asks := func(m *Frame) bool { return SameID(m.ID, id) }
+		if f.Side == FromClient && slices.ContainsFunc(f.requests(), asks) {
 			return f
 		}
 	}
@@ -381,10 +381,8 @@ func unansweredRequests(frames []*Frame) (open []Pending) {
 		if f.Side != FromClient || f.Manual {
 			continue
 		}
-		for _, m := range f.Messages() {
-			if m.IsRequest() {
-				open = append(open, Pending{ID: m.ID, Method: m.Method})
-			}
+		for _, m := range f.requests() {
+			open = append(open, Pending{ID: m.ID, Method: m.Method})
 		}
 	}
 	return open
@@ -402,10 +400,8 @@ func (s *Session) receive(f *Frame) {
 	f.Side = FromServer
 	s.correlate(f)
 	s.add(f)
-	for _, m := range f.Messages() {
-		if m.IsRequest() {
-			s.respond(m)
-		}
+	for _, m := range f.requests() {
+		s.respond(m)
 	}
 }
 

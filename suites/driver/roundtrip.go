@@ -503,10 +503,8 @@ func batchIDsIn(f *Frame) (ids []json.RawMessage) {
 	if f.Kind != Array {
 		return nil
 	}
-	for _, m := range f.Messages() {
-		if m.IsRequest() {
-			ids = append(ids, m.ID)
-		}
+	for _, m := range f.requests() {
+		ids = append(ids, m.ID)
 	}
 	return ids
 }

@@ -86,10 +86,8 @@ func (p *Stdio) send(f *Frame, pieces [][]byte) {
 		p.s.setLimitErr(AsLimitError(why))
 		return
 	}
-	for _, m := range f.Messages() {
-		if m.IsRequest() {
-			p.s.noteRequest(m.ID)
-		}
+	for _, m := range f.requests() {
+		p.s.noteRequest(m.ID)
 	}
 	p.s.add(f)
 	select {
