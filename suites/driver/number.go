@@ -2,7 +2,6 @@ package driver
 
 import (
 	"encoding/json"
-	"math/big"
 	"strconv"
 	"strings"
 )
@@ -12,14 +11,10 @@ import (
 type number struct {
 	negative bool
 	digits   string
-	exponent *big.Int
+	exponent int64
 }
 
-// maxExponentDigits limits the digits of an exponent. The time to parse one grows with their square; it would take many
-// minutes for a text as long as the longest message.
-const maxExponentDigits = 1000
-
-// parseNumber parses a JSON number. It fails for one whose exponent has more than maxExponentDigits digits.
+// parseNumber parses a JSON number. It fails for one whose exponent needs more than 32 bits.
 func parseNumber(text string) (n number, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !json.Valid([]byte(text)) {
@@ -34,16 +29,11 @@ func parseNumber(text string) (n number, ok bool) {
 	all := strings.TrimLeft(whole+fraction, "0")
 	n.digits = strings.TrimRight(all, "0")
 	if n.digits == "" {
-		return number{exponent: new(big.Int)}, true
+		return number{}, true
 	}
-	if len(power) > maxExponentDigits {
-		return number{}, false
-	}
-	n.exponent, ok = new(big.Int).SetString(power, 10)
-	if ok {
-		n.exponent.Add(n.exponent, big.NewInt(int64(len(all)-len(n.digits)-len(fraction))))
-	}
-	return n, ok
+	exponent, err := strconv.ParseInt(power, 10, 32)
+	n.exponent = exponent + int64(len(all)-len(n.digits)-len(fraction))
+	return n, err == nil
 }
 
 // key returns a text that is the same for two numbers if and only if they are equal.
@@ -52,13 +42,13 @@ func (n number) key() string {
 	if n.negative {
 		sign = "-"
 	}
-	return sign + n.digits + "e" + n.exponent.String()
+	return sign + n.digits + "e" + strconv.FormatInt(n.exponent, 10)
 }
 
 // IsInteger reports whether a JSON number has no fraction, however it is written: 7, 7.0, 70e-1, 1e400.
 func IsInteger(text json.Number) bool {
 	n, ok := parseNumber(string(text))
-	return ok && n.exponent.Sign() >= 0
+	return ok && n.exponent >= 0
 }
 
 // Integer returns the value of a JSON number without a fraction, however it is written. ok is false if it has one or
@@ -66,18 +56,17 @@ func IsInteger(text json.Number) bool {
 func Integer(text json.Number) (i int64, ok bool) {
 	const most = 18 // the most zeros that an int64 ends with
 	n, ok := parseNumber(string(text))
-	if !ok || n.exponent.Sign() < 0 || n.exponent.Cmp(big.NewInt(most)) > 0 {
+	if !ok || n.exponent < 0 || n.exponent > most {
 		return 0, false
 	}
-	plain := "0" + n.digits + strings.Repeat("0", int(n.exponent.Int64()))
+	plain := "0" + n.digits + strings.Repeat("0", int(n.exponent))
 	if n.negative {
 		plain = "-" + plain
 	}
-	i, err := strconv.ParseInt(plain, 10, 64)
-	if err != nil {
-		return 0, false
+	if i, err := strconv.ParseInt(plain, 10, 64); err == nil {
+		return i, true
 	}
-	return i, true
+	return 0, false
 }
 
 // SameNumber reports whether two JSON numbers are equal: 1.0 equals 1, and 2^53+1 does not equal 2^53.

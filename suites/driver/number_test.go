@@ -30,7 +30,7 @@ func TestNumbers(t *testing.T) {
 		{"18446744073709551615", "18446744073709551615e0", true, 0},
 		{"100000000000000000000", "1e20", true, 0},
 		{"1e999999999", "1e999999999", true, 0},
-		{"1e-99999999999999999999", "1e-99999999999999999999", false, 0},
+		{"1e-99999999999999999999", "", false, 0},
 		{"", "", false, 0},
 		{" 7 ", "7e0", true, 7},
 		{"01", "", false, 0},
@@ -38,8 +38,7 @@ func TestNumbers(t *testing.T) {
 		{"Inf", "", false, 0},
 		{"1_0", "", false, 0},
 		{`"1"`, "", false, 0},
-		{"1e" + strings.Repeat("9", maxExponentDigits), "1e" + strings.Repeat("9", maxExponentDigits), true, 0},
-		{"1e" + strings.Repeat("9", 1<<20), "", false, 0}, // it would take seconds
+		{"1e" + strings.Repeat("9", 1<<20), "", false, 0},
 	}
 	for _, tt := range tests {
 		key := ""
