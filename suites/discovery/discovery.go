@@ -149,7 +149,7 @@ func connectError(ctx context.Context, t driver.Target, s *driver.Session, r dri
 	case reason != "":
 		return errors.New(reason)
 	case r.Err != nil:
-		return noAnswerError(s, exitError(t, s, r.Err), func() string {
+		return noAnswerError(s, r.Err, func() string {
 			if r.Method != "initialize" {
 				return ""
 			}
@@ -157,20 +157,6 @@ func connectError(ctx context.Context, t driver.Target, s *driver.Session, r dri
 		})
 	}
 	return nil
-}
-
-// exitError returns how the process of a server at a URL ended, if this run started it and the connection was closed
-// before the response. Otherwise it returns err. A process may take up to two seconds to exit.
-func exitError(t driver.Target, s *driver.Session, err error) error {
-	var unanswered *driver.NoResponseError
-	switch {
-	case t.Site == nil, !t.Site.OwnsProcess(), !errors.As(err, &unanswered):
-		return err
-	case unanswered.RoundTrip == nil, unanswered.RoundTrip.Response().StatusCode != 0:
-		return err
-	}
-	s.Wait(s.Mark(), 2*time.Second, func(*driver.Frame) bool { return false })
-	return cmp.Or(s.EndErr(), err)
 }
 
 // listFeatures reads the lists of a server that serves a session, and finds out whether it serves a second one.
