@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // Side says where a frame came from.
@@ -249,9 +248,6 @@ func (f *Frame) Messages() (members []*Frame) {
 func (f *Frame) requests() []*Frame {
 	return slices.DeleteFunc(f.Messages(), func(m *Frame) bool { return !m.IsRequest() })
 }
-
-// ValidUTF8 reports whether the line is valid UTF-8.
-func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 
 // Decode returns the value of a JSON text down to MaxDepth, with numbers as json.Number. It returns nil if the text is
 // not JSON.

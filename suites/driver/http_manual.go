@@ -38,7 +38,7 @@ func (h *HTTP) Do(r HTTPRequest) *RoundTrip {
 	if x.isOtherOrigin = !h.isOwnOrigin(target); x.isOtherOrigin {
 		x.Header = http.Header{"User-Agent": x.Header["User-Agent"]}
 	}
-	x.manual, x.Host, x.changedHeaders = true, r.Host, r.Header
+	x.manual, x.Host, x.ChangedHeaders = true, r.Host, r.Header
 	x.bodyReader, x.bodySize = r.BodyReader, r.BodySize
 	x.Header = mergeHeaders(x.Header, r.Header)
 	h.addRequest(f)

@@ -26,6 +26,8 @@ type RoundTrip struct {
 	Body []byte
 	// At is when the request was recorded, since the session opened.
 	At time.Duration
+	// ChangedHeaders are the headers that HTTP.Do was given.
+	ChangedHeaders http.Header
 
 	s *Session
 	// requestFrame is the request in the record.
@@ -50,8 +52,6 @@ type RoundTrip struct {
 	resumeCount int
 	// previousEmpty reports whether the stream that this one continues had no event with an id.
 	previousEmpty bool
-	// changedHeaders are the headers that HTTP.Do was given.
-	changedHeaders http.Header
 	// bodyReader is sent instead of Body, unless it is nil.
 	bodyReader io.Reader
 	// bodySize is the number of bytes of bodyReader.
@@ -221,14 +221,6 @@ func count(n int, what string) string {
 
 // IsManual reports whether the request was made with HTTP.Do.
 func (x *RoundTrip) IsManual() bool { return x.manual }
-
-// ChangedHeaders returns the canonical names of the headers that HTTP.Do was given.
-func (x *RoundTrip) ChangedHeaders() (names []string) {
-	for name := range x.changedHeaders {
-		names = append(names, http.CanonicalHeaderKey(name))
-	}
-	return names
-}
 
 // RequestID returns the id of the one request in the body, or nil if there is none.
 func (x *RoundTrip) RequestID() json.RawMessage { return x.requestID }
@@ -451,11 +443,11 @@ func (x *RoundTrip) RequestLine() string {
 		path = u.RequestURI()
 	}
 	line := x.Method + " " + path
-	for _, name := range slices.Sorted(maps.Keys(x.changedHeaders)) {
-		if len(x.changedHeaders[name]) == 0 {
+	for _, name := range slices.Sorted(maps.Keys(x.ChangedHeaders)) {
+		if len(x.ChangedHeaders[name]) == 0 {
 			line += "; without " + name
 		}
-		for _, value := range x.changedHeaders[name] {
+		for _, value := range x.ChangedHeaders[name] {
 			line += "; " + name + ": " + value
 		}
 	}

@@ -148,12 +148,6 @@ func (s *Session) MarkUnusable() {
 	s.mu.Unlock()
 }
 
-func (s *Session) isMarkedUnusable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unusable
-}
-
 // IsUsable reports whether the session is alive and not marked as unusable.
 func (s *Session) IsUsable() bool {
 	s.mu.Lock()

@@ -240,7 +240,7 @@ func (p *Stdio) kill() { p.proc.kill() }
 // close closes stdin, then sends SIGTERM, and then SIGKILL to the whole process group.
 func (p *Stdio) close() {
 	p.closeInput()
-	if p.s.isMarkedUnusable() {
+	if !p.s.IsUsable() {
 		p.proc.kill()
 	}
 	if _, gone := p.AwaitExit(timing.ExitAfterStdin); !gone {
