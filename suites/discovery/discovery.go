@@ -299,7 +299,6 @@ func findNoOp(
 	return s, false, nil
 }
 
-// readLists fills in the server's lists.
 func readLists(s *driver.Session, server *check.Server) {
 	server.Tools, server.HasAllTools = listedObjects(s, server, "tools", "tools/list", "tools")
 	server.Prompts, _ = listedObjects(s, server, "prompts", "prompts/list", "prompts")
@@ -331,7 +330,6 @@ func listedObjects(
 	return objects, err == nil && len(objects) == len(items)
 }
 
-// withoutDuplicates returns the items of a list without repeated ones.
 func withoutDuplicates(items []any) []any {
 	seen := map[uint64]bool{}
 	return slices.DeleteFunc(items, func(item any) bool {

@@ -144,7 +144,6 @@ func (d *search) run() *revisionProbe {
 	return judged
 }
 
-// startProcesses creates both probes, and starts their processes.
 func (d *search) startProcesses() {
 	if d.first, d.second = d.newProbe(d.revision), d.newProbe(d.revision); d.revision == "" {
 		d.first.revision, d.second.revision = preferredRevision, catalogue.NewestLegacy
@@ -327,7 +326,6 @@ func (d *search) timeoutFor(revision string, other time.Duration) time.Duration 
 	return max(other, 250*time.Millisecond)
 }
 
-// close ends the processes of all probes except some.
 func (d *search) close(but ...*revisionProbe) {
 	for _, a := range d.probes {
 		if !slices.Contains(but, a) {

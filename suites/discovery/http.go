@@ -127,7 +127,6 @@ func openSecondSession(ctx context.Context, t driver.Target, first *driver.Sessi
 	}
 }
 
-// haveSameSessionID reports whether the server issued the same session id for two sessions.
 func haveSameSessionID(a, b *driver.Session) bool {
 	id := a.HTTP().SessionID()
 	return id != "" && id == b.HTTP().SessionID()
@@ -241,7 +240,6 @@ func isNotFound(r driver.Reply) bool {
 	return r.IsStatusOnly() && r.HTTPResponse().StatusCode == http.StatusNotFound
 }
 
-// maxRedirects limits how many redirects are followed.
 const maxRedirects = 5
 
 // redirectLocation returns the target of an HTTP redirect that keeps the method (307, 308).
@@ -360,7 +358,6 @@ func checkAuthorized(server *check.Server, s *driver.Session) {
 	}
 }
 
-// responseProgress describes how far the response over HTTP has got.
 func responseProgress(sent []*driver.RoundTrip) string {
 	last := sent[len(sent)-1]
 	a := last.Response()

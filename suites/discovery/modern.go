@@ -83,7 +83,6 @@ func measureLatency(s *driver.Session, first driver.Reply) (shortest time.Durati
 	return shortest, nil
 }
 
-// requestsTogether is how many requests sendTogether sends.
 const requestsTogether = 4
 
 // sendTogether sends requests over HTTP at the same time, and returns how long all responses took. If some were served
@@ -116,7 +115,6 @@ func sendTogether(t driver.Target, s *driver.Session) (took time.Duration, refus
 	return time.Since(begin), refusal
 }
 
-// maxShownRevisions is how many revisions a message names.
 const maxShownRevisions = 8
 
 // isSupported reports whether a server supports the revision in which it was sent server/discover. A server that does

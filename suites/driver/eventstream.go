@@ -27,10 +27,8 @@ type StreamEvent struct {
 	Unended bool
 }
 
-// hasMessageType reports whether the event has the type of messages.
 func (e StreamEvent) hasMessageType() bool { return e.Type == "" || e.Type == "message" }
 
-// cost returns roughly how many bytes the event takes.
 func (e StreamEvent) cost() int { return len(e.Type) + e.Data.Len() + len(e.ID) + frameOverhead }
 
 // IsDispatched reports whether a client sees the event.
@@ -41,18 +39,16 @@ func (e StreamEvent) IsDispatched() bool { return e.Data.Len() > 0 }
 type eventReader struct {
 	// quota counts the bytes of one block after the other.
 	quota *readQuota
-	// each is called for each block.
-	each func(StreamEvent)
+	each  func(StreamEvent)
 	// comment is called for each comment at once, although its block may never be completed.
 	comment func()
 
 	// isPastBOM reports whether the byte order mark, if any, has been skipped.
 	isPastBOM bool
 	// afterCR reports whether the last line ended with CR, so that LF may follow.
-	afterCR bool
-	line    bytes.Buffer
-	block   StreamEvent
-	// data holds the data of the current block.
+	afterCR       bool
+	line          bytes.Buffer
+	block         StreamEvent
 	data          bytes.Buffer
 	blockHasField bool
 }

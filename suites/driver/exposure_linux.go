@@ -86,7 +86,6 @@ func ownProcesses() (directories []string) {
 	return directories
 }
 
-// openFileTargets returns the targets of a process's file descriptors.
 func openFileTargets(directory string) (targets []string) {
 	links, _ := filepath.Glob(directory + "/fd/*")
 	for _, link := range links {

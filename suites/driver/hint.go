@@ -80,7 +80,6 @@ func StdoutHint(output []byte) string {
 	return ""
 }
 
-// messageStartPattern matches the beginning of a message.
 var messageStartPattern = regexp.MustCompile(`^\s*\{\s*"(?:jsonrpc|id|method|params|result|error)"\s*:`)
 
 // objectPattern matches a line that is probably meant as a message.
@@ -102,7 +101,6 @@ func matchingHint(signs []hintRule, output []byte) string {
 	return ""
 }
 
-// responsePattern matches a line that begins like a JSON-RPC response.
 var responsePattern = regexp.MustCompile(`(?m)^\s*\{.*"(?:result|error)"\s*:`)
 
 // stdoutRules are the rules for a text on stdout, the more certain ones first.
@@ -122,7 +120,6 @@ var stdoutRules = []hintRule{
 		"there is a text before its message on the same line: write that to stderr"},
 }
 
-// outputRules are the rules for a text on stdout or stderr.
 var outputRules = []hintRule{
 	{regexp.MustCompile(`Need to install the following packages|Ok to proceed\?`),
 		"npx asks before it installs: use npx -y"},

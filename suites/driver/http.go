@@ -19,22 +19,19 @@ type HTTP struct {
 	s    *Session
 	site *Site
 	// ctx is the context of everything that the session has open.
-	ctx  context.Context
-	stop context.CancelCauseFunc
-	// isSSE reports whether the transport is HTTP+SSE.
+	ctx   context.Context
+	stop  context.CancelCauseFunc
 	isSSE bool
 	// proc is the process that serves the site; nil if this run did not start it.
 	proc *process
 
-	// running counts the round trips.
 	running sync.WaitGroup
 	// isTerminated reports whether the client has sent SIGTERM to the process.
 	isTerminated atomic.Bool
 	// leavesStreamsOpen reports whether a stream was still open some time after its response.
 	leavesStreamsOpen atomic.Bool
 
-	mu sync.Mutex
-	// endpoint is the URL to which messages are sent.
+	mu       sync.Mutex
 	endpoint string
 	// issued holds the session ids that the server issued. The session uses the first one.
 	issued []issuedSession

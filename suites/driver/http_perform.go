@@ -111,7 +111,6 @@ func isUndeclaredStream(resp *http.Response, body *bufio.Reader) bool {
 	})
 }
 
-// performFor is perform that is aborted after d.
 func (h *HTTP) performFor(x *RoundTrip, d time.Duration) {
 	ctx, cancel := context.WithTimeout(h.ctx, d)
 	defer cancel()
@@ -120,7 +119,6 @@ func (h *HTTP) performFor(x *RoundTrip, d time.Duration) {
 	h.perform(x, func() {})
 }
 
-// newHTTPRequest returns the request for net/http.
 func (x *RoundTrip) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, x.Method, x.URL, bytes.NewReader(x.Body))
 	if err != nil {
@@ -155,7 +153,6 @@ func (h *HTTP) handleError(x *RoundTrip, err error) {
 	}
 }
 
-// recordHeaders records the headers of a response.
 func (h *HTTP) recordHeaders(x *RoundTrip, resp *http.Response) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()

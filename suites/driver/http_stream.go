@@ -44,7 +44,6 @@ func (h *HTTP) ListeningStream() *RoundTrip {
 	return nil
 }
 
-// maxEvents is the number of events of a stream that are kept.
 const maxEvents = 1024
 
 // readStream records the events of a stream until it ends. A stream that ended before the response is resumed if
@@ -79,7 +78,6 @@ func (h *HTTP) readStream(x *RoundTrip, body io.Reader) {
 	}
 }
 
-// countComment counts a comment on the stream.
 func (x *RoundTrip) countComment() {
 	x.s.mu.Lock()
 	x.response.Comments++
@@ -125,7 +123,6 @@ func (x *RoundTrip) dropEvents(n int) {
 	x.response.DroppedEvents += n
 }
 
-// maxResumes is how often one stream is resumed.
 const maxResumes = 5
 
 // canResume reports whether the server allows the client to resume a stream. Streams of Do are not resumed.

@@ -59,7 +59,6 @@ func (c HTTPInfo) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// requestLinePattern matches the method and the path of a request.
 var requestLinePattern = regexp.MustCompile(`^([A-Z]+) (\S*)$`)
 
 // ParseHTTPInfo parses the result of String.
@@ -89,7 +88,6 @@ func ParseHTTPInfo(text string) HTTPInfo {
 	return c
 }
 
-// parse parses a request, a status, or the reason why there is none.
 func (c *HTTPInfo) parse(part string) {
 	const digits = 3
 	status, _, _ := strings.Cut(part, " ")
@@ -126,7 +124,6 @@ func (f *Frame) HTTPInfo() HTTPInfo {
 	return c
 }
 
-// replayedRoundTrip returns the round trip of a request in a trace.
 func (s *Session) replayedRoundTrip(f *Frame, c HTTPInfo) *RoundTrip {
 	return &RoundTrip{
 		Method: c.Method, URL: c.Path, Header: c.Header, Body: f.Raw.Bytes(), At: f.At,

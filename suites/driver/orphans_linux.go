@@ -34,7 +34,6 @@ func killMarked(cookie string) {
 	}
 }
 
-// otherPIDs returns the ids of all processes but this one.
 func otherPIDs() (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {

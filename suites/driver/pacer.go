@@ -24,8 +24,7 @@ type pacer struct {
 	// since is when requests began to be counted: at first, and each time that the rate was set. sent is their number.
 	since time.Time
 	sent  int
-	// info is what the run says of it.
-	info RateInfo
+	info  RateInfo
 }
 
 // RateInfo says how the rate of requests to a site is bounded: by the operator, or by what is in front of the server.

@@ -120,7 +120,6 @@ func closeFiles(files []*os.File) {
 	}
 }
 
-// launchInProcess runs a server inside this process.
 func launchInProcess(ctx context.Context, serve InProcessServer, muteStderr bool) *process {
 	ctx, kill := context.WithCancel(ctx)
 	inR, inW := io.Pipe()

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// rateLimitPattern matches messages of servers that limit the rate of requests.
 var rateLimitPattern = regexp.MustCompile(
 	`(?i)rate[-_ ]?limit|too many (?:requests|calls|invocations)|throttl|quota exceeded|` +
 		`(?:http|status|code|error):? *429\b`,

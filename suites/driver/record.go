@@ -25,8 +25,7 @@ type record struct {
 	frames []*Frame
 	// firstIndex is the absolute index of frames[0]; it is greater than 0 after old frames were dropped.
 	firstIndex int
-	// size is the number of bytes that are kept.
-	size int
+	size       int
 	// changed is closed at the next change.
 	changed chan struct{}
 	// flooding reports whether the server has sent more unsolicited messages than are kept.
@@ -43,19 +42,14 @@ type record struct {
 	lastAnsweredAt time.Time
 	// hasInvalidInput reports whether the server has received invalid input.
 	hasInvalidInput bool
-	// user is the current user of the session, as passed to SetUser.
-	user string
-	// previousUser is the user before.
-	previousUser string
-	// shutdown reports whether the client has begun to end the session.
-	shutdown bool
+	user            string
+	previousUser    string
+	shutdown        bool
 	// shutdownAt is when it did, since the session opened.
 	shutdownAt time.Duration
 	// closed reports whether the session is over, so that the server can send nothing more.
-	closed bool
-	// cause is why the session is over.
-	cause string
-	// endFrame is the frame that records it.
+	closed   bool
+	cause    string
 	endFrame *Frame
 	// limitErr is the first thing that mcpcheck cut off; nil if there is none.
 	limitErr *LimitError
@@ -112,7 +106,6 @@ func (r *record) countResponse(f *Frame) {
 	}
 }
 
-// addEvent records something that is not a message.
 func (r *record) addEvent(text string) { r.add(newSessionEvent(text)) }
 
 func newSessionEvent(text string) *Frame {
@@ -214,7 +207,6 @@ func (r *record) endByServer(cause string) {
 	r.end(end)
 }
 
-// endWith records why the session is over.
 func (r *record) endWith(cause string) { r.end(newSessionEvent(cause)) }
 
 func (r *record) end(f *Frame) {

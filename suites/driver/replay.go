@@ -177,7 +177,6 @@ func (c *clientReplay) addRequest(m *Frame, object M) string {
 	return ""
 }
 
-// addServerLine reads a line of the server.
 func (c *clientReplay) addServerLine(f *Frame) {
 	c.s.correlate(f)
 	for _, m := range f.Messages() {
@@ -193,7 +192,6 @@ func (c *clientReplay) addServerLine(f *Frame) {
 	}
 }
 
-// addConnectResult stores the result of initialize or server/discover.
 func (c *clientReplay) addConnectResult(method string, result M) {
 	switch {
 	case result == nil:

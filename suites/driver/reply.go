@@ -17,7 +17,6 @@ type Pending struct {
 	Method string
 	// mark is the position in the record from which on its response may be.
 	mark int
-	// sent is the time at which it was sent.
 	sent time.Time
 	// frame is the request in the record; nil if the caller sent it.
 	frame *Frame
@@ -32,7 +31,6 @@ func (p Pending) sentAt() time.Time {
 	return p.frame.RoundTrip.sentAt()
 }
 
-// wasHeld is RoundTrip.wasHeld of the request.
 func (p Pending) wasHeld() bool {
 	return p.frame != nil && p.frame.RoundTrip != nil && p.frame.RoundTrip.wasHeld()
 }

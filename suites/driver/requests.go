@@ -324,7 +324,6 @@ func (s *Session) frameWithRequest(id json.RawMessage) *Frame {
 	return nil
 }
 
-// timeoutError returns the error for a request that had no response within its bound.
 func (s *Session) timeoutError(p Pending, b bound) error {
 	s.mu.Lock()
 	if b.duration >= s.limits.ReplyTimeout && !b.allowsSilence {

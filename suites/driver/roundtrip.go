@@ -54,10 +54,8 @@ type RoundTrip struct {
 	previousEmpty bool
 	// bodyReader is sent instead of Body, unless it is nil.
 	bodyReader io.Reader
-	// bodySize is the number of bytes of bodyReader.
-	bodySize int64
-	// stop aborts the round trip.
-	stop func()
+	bodySize   int64
+	stop       func()
 
 	// The session's lock guards the fields below. The status code and stream do not change once a frame of the round
 	// trip is in the record.
@@ -367,7 +365,6 @@ func (x *RoundTrip) isAnswerTo(id json.RawMessage) bool {
 	return (SameID(x.requestID, id) || x.isInBatch(id)) && !(x.isAnsweredOnStream && x.response.OK())
 }
 
-// isInBatch reports whether the body is a batch with the request of this id.
 func (x *RoundTrip) isInBatch(id json.RawMessage) bool {
 	return slices.ContainsFunc(x.batchIDs, func(member json.RawMessage) bool { return SameID(member, id) })
 }
@@ -423,7 +420,6 @@ func (x *RoundTrip) IsConnectionClosed() bool {
 		errors.Is(x.response.Err, errBodyTruncated))
 }
 
-// hasErrorStatus reports whether the status code is 4xx or 5xx.
 func (x *RoundTrip) hasErrorStatus() bool { return x.response.StatusCode >= 400 }
 
 // SentAt returns when a message of the client was sent, since the session opened. Over HTTP messages wait for their
@@ -490,7 +486,6 @@ func requestIDIn(f *Frame) json.RawMessage {
 	return nil
 }
 
-// batchIDsIn returns the ids of the requests in a frame that is a batch.
 func batchIDsIn(f *Frame) (ids []json.RawMessage) {
 	if f.Kind != Array {
 		return nil

@@ -39,15 +39,12 @@ type Session struct {
 	record
 	transport transport
 	// bucket is the bucket of the pool that the session was taken from; nil while it is not in use.
-	bucket *bucket
-	// onReply is Target.OnReply.
+	bucket  *bucket
 	onReply func(*Session, Reply)
-	// waits is Target.Waits.
-	waits  *Waits
-	number int
+	waits   *Waits
+	number  int
 	// idBase is the number after which the ids of NextID begin.
-	idBase int
-	// idCount is the number of ids that NextID has returned.
+	idBase  int
 	idCount int
 	// openStreams holds the requests of OpenStream that were not cancelled.
 	openStreams []Pending
@@ -62,17 +59,14 @@ type Session struct {
 	connectID json.RawMessage
 	// hasEarlierUnanswered reports whether something sent before it may still be answered.
 	hasEarlierUnanswered bool
-	// internalIDs holds the ids of requestInternal.
-	internalIDs []json.RawMessage
-	era         Era
-	// clientCapabilities are those that the client has declared.
-	clientCapabilities M
-	requestHandler     func(request *Frame) (taken bool)
-	unusable           bool
+	internalIDs          []json.RawMessage
+	era                  Era
+	clientCapabilities   M
+	requestHandler       func(request *Frame) (taken bool)
+	unusable             bool
 	// unansweredMethods holds the methods of requests that had no response in time.
 	unansweredMethods []string
-	// connectionFailed reports whether a connection broke.
-	connectionFailed bool
+	connectionFailed  bool
 	// crossTalk reports whether a response for another session was received.
 	crossTalk bool
 }

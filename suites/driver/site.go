@@ -37,8 +37,7 @@ type Site struct {
 	serial atomic.Bool
 	// oneClientStatus is the status with which the server rejects all but one client; 0 if it serves several.
 	oneClientStatus atomic.Int64
-	// sessionCount is the number of sessions that were opened.
-	sessionCount atomic.Int64
+	sessionCount    atomic.Int64
 	// connectTime is how long the process took to answer the first request; 0 if it has answered none yet.
 	connectTime atomic.Int64
 	// delaysGETHeaders reports whether a GET had no headers until its deadline.
@@ -55,8 +54,7 @@ type Site struct {
 	// isSSE reports whether the URL supports HTTP+SSE.
 	isSSE atomic.Bool
 	// proc is nil if the process was not started by this run, or not yet.
-	proc atomic.Pointer[process]
-	// stderr is that of the process.
+	proc   atomic.Pointer[process]
 	stderr atomic.Pointer[stderrBuffer]
 }
 
@@ -253,7 +251,6 @@ func IsLoopback(host string) bool {
 	return host == "localhost"
 }
 
-// address returns the host and port of the URL.
 func (site *Site) address() string {
 	u := site.url.Load()
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
@@ -282,7 +279,6 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 	return h.s, nil
 }
 
-// newSession returns a session in which nothing was sent yet.
 func (site *Site) newSession(ctx context.Context, t Target, o Options) *HTTP {
 	h := newHTTP(ctx, site, t, o.SSE || site.isSSE.Load())
 	if h.proc = site.proc.Load(); h.proc != nil {
@@ -479,7 +475,6 @@ func (site *Site) endProcess(host *process, l Limits) {
 	host.stdin.Close()
 }
 
-// restart ends the server's process, if it runs, and starts it again.
 func (site *Site) restart(ctx context.Context, l Limits) error {
 	site.client.CloseIdleConnections()
 	if host := site.proc.Load(); host != nil {

@@ -194,7 +194,6 @@ func (p *Stdio) receive(f *Frame) error {
 	return nil
 }
 
-// recordEnd records how the session ended.
 func (p *Stdio) recordEnd(why error) {
 	cause := "the server closed its stdout but is still running"
 	if why != nil {
