@@ -159,7 +159,7 @@ func (h *HTTP) recordHeaders(x *RoundTrip, resp *http.Response) {
 	a := &x.response
 	a.StatusCode, a.Header, a.HeadersAt = resp.StatusCode, resp.Header, time.Since(h.s.opened)
 	x.stream = MediaType(resp.Header) == "text/event-stream" && a.OK()
-	if x.isBusy() && !x.manual {
+	if x.snapshot().isBusy() && !x.manual {
 		h.site.serial.Store(true)
 	}
 	h.s.wake()

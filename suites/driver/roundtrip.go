@@ -372,18 +372,10 @@ func (x *RoundTrip) isInBatch(id json.RawMessage) bool {
 // IsBusy reports whether the server rejected the request because it still handles another one. It is false for a nil
 // RoundTrip, that of a session over stdio.
 func (x *RoundTrip) IsBusy() bool {
-	if x == nil {
-		return false
-	}
-	x.s.mu.Lock()
-	defer x.s.mu.Unlock()
-	return x.isBusy()
+	return x != nil && x.Response().isBusy()
 }
 
-// isBusy is IsBusy for callers that hold the lock of the session.
-func (x *RoundTrip) isBusy() bool {
-	return x.response.StatusCode == http.StatusConflict || x.snapshot().IsForOneClient()
-}
+func (a HTTPResponse) isBusy() bool { return a.StatusCode == http.StatusConflict || a.IsForOneClient() }
 
 // IsSessionTerminated reports whether the server no longer knows the session: it answered a no-op request with 404.
 func (x *RoundTrip) IsSessionTerminated() bool {
