@@ -264,10 +264,7 @@ func quoted(raw []byte) string { return driver.Brief([]byte(strconv.Quote(driver
 // the server again; a server that ends again cannot be tested. It returns the session that is open then. answers
 // reports whether the server answers any request.
 func findNoOp(
-	ctx context.Context,
-	t driver.Target,
-	s *driver.Session,
-	server *check.Server,
+	ctx context.Context, t driver.Target, s *driver.Session, server *check.Server,
 ) (open *driver.Session, answers bool, err error) {
 	if !s.IsAlive() {
 		s.Close()

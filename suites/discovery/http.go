@@ -18,10 +18,7 @@ import (
 // initialize opens the first session of a run and sends initialize in it. For a server at a URL it finds out which
 // transport the server supports: it tries Streamable HTTP first, then HTTP+SSE, as the specification asks of clients.
 func initialize(
-	ctx context.Context,
-	t driver.Target,
-	server *check.Server,
-	opened *driver.Session,
+	ctx context.Context, t driver.Target, server *check.Server, opened *driver.Session,
 ) (s *driver.Session, r driver.Reply, err error) {
 	s, r, err = connect(ctx, t, server, opened)
 	if err != nil || t.Site == nil || !mayBeSSE(s, r) {
@@ -44,18 +41,16 @@ func initialize(
 }
 
 // connect opens the first session of a run, unless one was opened over stdio, and sends the first request in it. For a
-// server at a URL it follows redirects, and waits until the server is ready.
+// server at a URL it follows redirects, and tries again while something in front of the server answers that the server
+// is not ready, at most for the start timeout.
 func connect(
-	ctx context.Context,
-	t driver.Target,
-	server *check.Server,
-	opened *driver.Session,
+	ctx context.Context, t driver.Target, server *check.Server, opened *driver.Session,
 ) (s *driver.Session, r driver.Reply, err error) {
 	if opened != nil {
 		opened.SetEra(t.Era)
 		return opened, opened.Connect(driver.ConnectParams(server.Requested)), nil
 	}
-	for range maxRedirects {
+	for begin, redirects := time.Now(), 0; redirects <= maxRedirects; {
 		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
 			return nil, r, err
 		}
@@ -64,40 +59,22 @@ func connect(
 			return s, r, nil
 		}
 		server.Transport = t.Site.Transport()
+		isLate := time.Since(begin)+timing.ConnectRetry >= s.StartTimeout()
 		location, redirected := redirectLocation(r)
-		if !redirected {
-			return connectWhenReady(ctx, t, server, s, r)
+		switch {
+		case redirected:
+			redirects++
+			err = t.Site.FollowRedirect(s.HTTP().Endpoint(), location)
+		case r.IsStatusOnly() && r.HTTPResponse().IsFromIntermediary() && !isLate && ctx.Err() == nil:
+			time.Sleep(timing.ConnectRetry)
+		default:
+			return s, r, nil
 		}
-		s.Close()
-		if err := t.Site.FollowRedirect(s.HTTP().Endpoint(), location); err != nil {
+		if s.Close(); err != nil {
 			return nil, r, err
 		}
 	}
 	return nil, r, fmt.Errorf("%s redirects more than %d times", t.Site.URL(), maxRedirects)
-}
-
-// connectWhenReady tries to connect again while something in front of the server answers that the server is not ready,
-// at most for the start timeout.
-func connectWhenReady(
-	ctx context.Context,
-	t driver.Target,
-	server *check.Server,
-	s *driver.Session,
-	r driver.Reply,
-) (*driver.Session, driver.Reply, error) {
-
-	deadline := time.Now().Add(s.StartTimeout())
-	for r.IsStatusOnly() && r.HTTPResponse().IsFromIntermediary() &&
-		time.Now().Add(timing.ConnectRetry).Before(deadline) && ctx.Err() == nil {
-		time.Sleep(timing.ConnectRetry)
-		s.Close()
-		var err error
-		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
-			return nil, r, err
-		}
-		r = s.Connect(driver.ConnectParams(server.Requested))
-	}
-	return s, r, nil
 }
 
 // openSecondSession opens two more sessions at once while the first one is open. The returned function reports whether
