@@ -104,7 +104,9 @@ func (s *Session) correlate(f *Frame) {
 		case id == nil:
 			n, _ := Integer(json.Number(m.ID))
 			m.ForOtherSession = n > idsPerSession && s.OtherSessionUsedID(m.ID)
-			s.crossTalk = s.crossTalk || m.ForOtherSession
+			if m.ForOtherSession {
+				s.crossTalk.Store(true)
+			}
 		case !SameID(id, m.ID):
 			f.setRequestID(m.ID, id)
 		}

@@ -178,7 +178,7 @@ func (h *HTTP) noteBroken(x *RoundTrip, err error) {
 	ours := x.isOtherOrigin || x.manual && errors.Is(err, context.Canceled)
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	x.broken = err != nil && !ours && !x.cancelled && !h.s.shutdown && AsLimitError(err) == nil
+	x.broken = err != nil && !ours && !x.IsCancelled() && !h.s.shutdown && AsLimitError(err) == nil
 	h.s.connectionFailed = h.s.connectionFailed || x.broken
 }
 

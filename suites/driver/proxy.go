@@ -39,7 +39,10 @@ type PostInfo struct {
 	IsInitialize bool
 	// RequestIDs holds the ids of the requests in the body.
 	RequestIDs []json.RawMessage
-	roundTrip  RoundTrip
+
+	method   string
+	id       json.RawMessage
+	batchIDs []json.RawMessage
 }
 
 // NewPostInfo reads a body that was sent with an HTTP method.
@@ -50,7 +53,7 @@ func NewPostInfo(method string, body []byte) (p PostInfo) {
 		p.RequestIDs = append(p.RequestIDs, m.ID)
 		p.IsInitialize = p.IsInitialize || m.Method == "initialize"
 	}
-	p.roundTrip = RoundTrip{Method: method, requestID: requestIDIn(f), batchIDs: batchIDsIn(f)}
+	p.method, p.id, p.batchIDs = method, requestIDIn(f), batchIDsIn(f)
 	return p
 }
 
@@ -59,7 +62,7 @@ func NewPostInfo(method string, body []byte) (p PostInfo) {
 func (p PostInfo) CarriesMessage(status int, body []byte, isSSE bool) bool {
 	f := &Frame{Raw: bytes.TrimSpace(body)}
 	f.parse()
-	x := &p.roundTrip
+	x := &RoundTrip{Method: p.method, requestID: p.id, batchIDs: p.batchIDs}
 	x.response.StatusCode = status
 	return (&HTTP{isSSE: isSSE}).carriesMessage(x, f)
 }

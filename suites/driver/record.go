@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,7 +42,7 @@ type record struct {
 	// lastAnsweredAt is the time of the last answer to one of them.
 	lastAnsweredAt time.Time
 	// hasInvalidInput reports whether the server has received invalid input.
-	hasInvalidInput bool
+	hasInvalidInput atomic.Bool
 	user            string
 	previousUser    string
 	shutdown        bool
@@ -75,7 +76,8 @@ func (r *record) add(f *Frame) {
 		f = newSessionEvent("from here on, what the server sends unasked is not kept: it is too much")
 	}
 	f.At, f.Position = time.Since(r.opened), Position{r, r.firstIndex + len(r.frames)}
-	f.AfterInvalidInput, f.AfterShutdown, f.User, f.PreviousUser = r.hasInvalidInput, r.shutdown, r.user, r.previousUser
+	f.AfterInvalidInput, f.AfterShutdown = r.hasInvalidInput.Load(), r.shutdown
+	f.User, f.PreviousUser = r.user, r.previousUser
 	r.countResponse(f)
 	if f.Side == FromClient && f.RoundTrip != nil {
 		f.RoundTrip.At = f.At
@@ -99,7 +101,7 @@ func (r *record) countResponse(f *Frame) {
 	switch {
 	case f.Side == FromClient && !f.IsResponse():
 		r.openRequests += len(f.Messages())
-	case f.RoundTrip != nil && (f.RoundTrip.isResponse || f.RoundTrip.cancelled): // no answer of the server
+	case f.RoundTrip != nil && (f.RoundTrip.isResponse || f.RoundTrip.IsCancelled()): // no answer of the server
 	case f.isAnswer() && r.openRequests > 0:
 		r.openRequests--
 		r.lastAnsweredAt = time.Now()
@@ -135,17 +137,13 @@ func (r *record) SetUser(user string) (before string) {
 }
 
 // MarkInvalidInput marks all later frames: the server is about to receive input that no conforming client sends.
-func (r *record) MarkInvalidInput() {
-	r.mu.Lock()
-	r.hasInvalidInput = true
-	r.mu.Unlock()
-}
+func (r *record) MarkInvalidInput() { r.hasInvalidInput.Store(true) }
 
 // MarkInvalidInputFromStart marks all frames of the session, earlier and later ones.
 func (r *record) MarkInvalidInputFromStart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.hasInvalidInput = true
+	r.hasInvalidInput.Store(true)
 	for _, f := range r.frames {
 		f.AfterInvalidInput = true
 	}
@@ -168,11 +166,7 @@ func (r *record) MarkManualSoFar() {
 }
 
 // HasInvalidInput reports whether the session was marked with MarkInvalidInput.
-func (r *record) HasInvalidInput() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.hasInvalidInput
-}
+func (r *record) HasInvalidInput() bool { return r.hasInvalidInput.Load() }
 
 // markShutdown notes that later frames belong to the shutdown, unless the session is already over.
 func (r *record) markShutdown() {

@@ -61,9 +61,10 @@ func Replay(opened time.Time, transport string, lines []TraceLine, whole bool) (
 			f.parse()
 		}
 		c.attachRoundTrip(f, line)
-		if f.Side == FromClient && f.Raw.Len() > 0 && !s.hasInvalidInput && !f.AfterInvalidInput && !f.Manual {
+		if f.Side == FromClient && f.Raw.Len() > 0 && !s.HasInvalidInput() && !f.AfterInvalidInput && !f.Manual {
 			if why := c.addClientLine(f); why != "" {
-				s.hasInvalidInput, fault = true, fmt.Sprintf("line %d of the session: %s", i+1, why)
+				s.MarkInvalidInput()
+				fault = fmt.Sprintf("line %d of the session: %s", i+1, why)
 			}
 		}
 		if f.Side == FromServer && !f.Manual {
@@ -72,7 +73,7 @@ func Replay(opened time.Time, transport string, lines []TraceLine, whole bool) (
 		if f.AfterShutdown && !s.shutdown {
 			s.shutdown, s.shutdownAt = true, line.At
 		}
-		f.AfterInvalidInput = f.AfterInvalidInput || s.hasInvalidInput
+		f.AfterInvalidInput = f.AfterInvalidInput || s.HasInvalidInput()
 		f.Position = Position{&s.record, s.firstIndex + len(s.frames)}
 		s.frames = append(s.frames, f)
 	}

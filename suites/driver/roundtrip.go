@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -66,7 +67,7 @@ type RoundTrip struct {
 	// sentTime is when the request was sent; zero while it waits for its turn.
 	sentTime time.Time
 	// held reports whether the request was refused for the rate of requests, and sent again.
-	held bool
+	held atomic.Bool
 	// stream reports whether the response is an event stream.
 	stream bool
 	// hasResponse reports whether a JSON-RPC response arrived on the stream.
@@ -74,7 +75,7 @@ type RoundTrip struct {
 	// willResume reports whether the stream broke off and is going to be resumed.
 	willResume bool
 	// cancelled reports whether the client has cancelled the request.
-	cancelled bool
+	cancelled atomic.Bool
 	// broken reports whether the connection broke, and the client did not close it.
 	broken bool
 	// unknownIDFrame is a response on the stream whose id no request has.
@@ -273,17 +274,14 @@ func (x *RoundTrip) deadline() time.Time { return x.s.deadline(x.sentAt()) }
 func (x *RoundTrip) setSent(at time.Time) {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
-	x.sentTime = at
-	x.held = x.held || at.IsZero()
+	if x.sentTime = at; at.IsZero() {
+		x.held.Store(true)
+	}
 }
 
 // wasHeld reports whether the request was refused for the rate of requests, and sent again: its response is later than
 // the server took.
-func (x *RoundTrip) wasHeld() bool {
-	x.s.mu.Lock()
-	defer x.s.mu.Unlock()
-	return x.held
-}
+func (x *RoundTrip) wasHeld() bool { return x.held.Load() }
 
 // sentAt returns when the request was sent, or the current time while it waits for its turn.
 func (x *RoundTrip) sentAt() time.Time {
@@ -346,18 +344,12 @@ func (x *RoundTrip) Abort() {
 
 // cancel closes the connection to cancel the request, so that a missing response is not a failure of the server.
 func (x *RoundTrip) cancel() {
-	x.s.mu.Lock()
-	x.cancelled = true
-	x.s.mu.Unlock()
+	x.cancelled.Store(true)
 	x.Abort()
 }
 
 // IsCancelled reports whether the client has cancelled the request by closing the connection.
-func (x *RoundTrip) IsCancelled() bool {
-	x.s.mu.Lock()
-	defer x.s.mu.Unlock()
-	return x.cancelled
-}
+func (x *RoundTrip) IsCancelled() bool { return x.cancelled.Load() }
 
 // isAnswerTo reports whether this round trip brings the response to the request with this id or, if it carries no
 // message, shows that there will be none.

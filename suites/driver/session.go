@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -63,12 +64,12 @@ type Session struct {
 	era                  Era
 	clientCapabilities   M
 	requestHandler       func(request *Frame) (taken bool)
-	unusable             bool
+	unusable             atomic.Bool
 	// unansweredMethods holds the methods of requests that had no response in time.
 	unansweredMethods []string
 	connectionFailed  bool
 	// crossTalk reports whether a response for another session was received.
-	crossTalk bool
+	crossTalk atomic.Bool
 }
 
 // transport is the transport of a session. It sends the session's messages, and calls receive for those of the server.
@@ -136,18 +137,10 @@ func (s *Session) Stdio() *Stdio {
 
 // MarkUnusable marks a session whose server is still busy with something that nobody waits for. The pool does not hand
 // it out again, and Close kills its process immediately.
-func (s *Session) MarkUnusable() {
-	s.mu.Lock()
-	s.unusable = true
-	s.mu.Unlock()
-}
+func (s *Session) MarkUnusable() { s.unusable.Store(true) }
 
 // IsUsable reports whether the session is alive and not marked as unusable.
-func (s *Session) IsUsable() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.closed && !s.unusable
-}
+func (s *Session) IsUsable() bool { return s.IsAlive() && !s.unusable.Load() }
 
 // HasFault reports whether a request had no response in time, the server ended the session, a connection broke, or a
 // response for another session was received. A busy machine or another session of the same server may have been the
@@ -160,7 +153,7 @@ func (s *Session) HasFault() bool {
 
 // hasOtherFault reports whether there is a fault besides unanswered requests. The caller holds mu.
 func (s *Session) hasOtherFault() bool {
-	return s.connectionFailed || s.crossTalk || s.closed && !s.shutdown && s.limitErr == nil
+	return s.connectionFailed || s.HasCrossTalk() || s.closed && !s.shutdown && s.limitErr == nil
 }
 
 // UnansweredMethods returns the methods of the requests that had no response in time. only reports whether there is no
@@ -172,11 +165,7 @@ func (s *Session) UnansweredMethods() (methods []string, only bool) {
 }
 
 // HasCrossTalk reports whether a response for another session was received.
-func (s *Session) HasCrossTalk() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.crossTalk
-}
+func (s *Session) HasCrossTalk() bool { return s.crossTalk.Load() }
 
 // Kill ends the session at once; over stdio it kills the server's process group.
 func (s *Session) Kill() { s.transport.kill() }
