@@ -442,7 +442,8 @@ func (p *Pool) Terminate(s *Session, d time.Duration) (Exit, bool) {
 func (p *Pool) Restart(s *Session) error {
 	s.Kill()
 	p.Wait()
-	return p.target.Site.restart(p.ctx, p.target.Limits)
+	p.target.Site.Close(p.target.Limits)
+	return p.target.Site.AwaitReady(p.ctx, p.target.Limits)
 }
 
 // Sessions returns all sessions of the run so far, in the order in which they were opened.

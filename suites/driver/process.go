@@ -40,6 +40,7 @@ func (p *process) end(d time.Duration) {
 	<-p.exited
 	closeReader(p.stdout)
 	closeReader(p.stderr)
+	p.stdin.Close()
 }
 
 // Exit says how a process ended.

@@ -259,7 +259,7 @@ func (site *Site) address() string {
 
 // open opens a session. It starts the server before if this run owns its process and the process does not run.
 func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, error) {
-	if err := site.awaitReady(ctx, t.Limits); err != nil {
+	if err := site.AwaitReady(ctx, t.Limits); err != nil {
 		return nil, err
 	}
 	h := site.newSession(ctx, t, o)
@@ -267,7 +267,7 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 		return h.s, nil
 	}
 	err := h.openSSEStream()
-	if err != nil && site.HasExited() && site.awaitReady(ctx, t.Limits) == nil { // another session ended the server
+	if err != nil && site.HasExited() && site.AwaitReady(ctx, t.Limits) == nil { // another session ended the server
 		h.close()
 		h = site.newSession(ctx, t, o)
 		err = h.openSSEStream()
@@ -308,13 +308,9 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 const maxStarts = 50
 
 // AwaitReady starts the server if necessary, and waits until its port accepts connections. The context of the first
-// call is that of the server's process.
+// call is that of the server's process. One caller at a time does the work.
 func (site *Site) AwaitReady(ctx context.Context, l Limits) error {
-	return site.awaitReady(ctx, l.withDefaults())
-}
-
-// awaitReady is AwaitReady with limits without zero fields. One caller at a time does the work.
-func (site *Site) awaitReady(ctx context.Context, l Limits) error {
+	l = l.withDefaults()
 	select {
 	case site.starting <- struct{}{}:
 		defer func() { <-site.starting }()
@@ -458,29 +454,14 @@ func (site *Site) awaitExitAfterStream(host *process) {
 	}
 }
 
-// Close ends the server's process, if this run started it, and closes every idle connection.
+// Close ends the server's process, if this run started it, by force if it does not end within the StopTimeout. It also
+// closes every idle connection.
 func (site *Site) Close(l Limits) {
 	site.client.CloseIdleConnections()
-	host := site.proc.Load()
-	if host == nil {
-		return
-	}
-	site.endProcess(host, l)
-}
-
-// endProcess ends a process of the server, by force if it does not end within the StopTimeout.
-func (site *Site) endProcess(host *process, l Limits) {
-	host.terminate()
-	host.end(l.withDefaults().StopTimeout)
-	host.stdin.Close()
-}
-
-func (site *Site) restart(ctx context.Context, l Limits) error {
-	site.client.CloseIdleConnections()
 	if host := site.proc.Load(); host != nil {
-		site.endProcess(host, l)
+		host.terminate()
+		host.end(l.withDefaults().StopTimeout)
 	}
-	return site.AwaitReady(ctx, l)
 }
 
 // plainError returns the error of a connection with a text for people.
