@@ -111,26 +111,7 @@ var callChecks = check.Suite{
 		expectToolErrors(t, "tool that was called has failed", calls)
 	}),
 
-	"tools/list-changed-sent": check.Probe(func(t *check.T) {
-		if tools, _ := t.Server.Capabilities["tools"].(check.M); tools["listChanged"] != true {
-			t.Skip(check.NotDeclared, "the server does not declare tools.listChanged")
-		}
-		toolcall.SkipUnlessCanNotify(t)
-		calls := toolcall.ValidCalls(t)
-		switch {
-		case calls.ToolsAfter == nil:
-			t.NoVerdict(check.Died, "the session did not survive the calls of its tools")
-		case slices.Equal(calls.ToolsBefore, calls.ToolsAfter):
-			toolcall.SkipNotObserved(t, "call has changed the list", calls.Uncalled, toolcall.AnyTool)
-		case !calls.Notified && calls.LimitErr != nil:
-			t.NoVerdict(check.Undecided, "%v", calls.LimitErr)
-		case calls.NoStream:
-			t.Yield("no subscription for it is open")
-		}
-		t.Expect(calls.Notified).To(check.BeTrue("notifications/tools/list_changed",
-			"none, although the list changed from %s to %s", check.Show(calls.ToolsBefore), check.Show(
-				calls.ToolsAfter)))
-	}),
+	"tools/list-changed-sent": check.Probe(func(t *check.T) { toolcall.ExpectListChangeNotified(t, "tools") }),
 }
 
 // malformedCall returns the reply to a tools/call whose params name no tool.

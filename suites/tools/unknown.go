@@ -69,7 +69,7 @@ var unknownToolChecks = check.Suite{
 			byTool[c.Tool.Name] = append(byTool[c.Tool.Name], c)
 		}
 		t.Each(tools, func(t *check.T, tool check.Subject) {
-			if valid.ToolsAfter != nil && !slices.Contains(valid.ToolsAfter, tool.Name) {
+			if valid.HasLeft(tool.Name) {
 				t.Skip(check.NotApplicable, "the tool has left the list")
 			}
 			own := byTool[tool.Name]

@@ -1,14 +1,18 @@
 package toolcall
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // ExpectDeclared expects that a server that serves the list of a family, such as "tools", declares the capability.
@@ -42,15 +46,18 @@ func SkipUnlessCanNotify(t *check.T) {
 	}
 }
 
-// ExpectListChangeNotified expects a notification for each change of a list of prompts or resources that calls of tools
-// caused.
+// ExpectListChangeNotified expects a notification for each change of a list that calls of tools caused.
 func ExpectListChangeNotified(t *check.T, family string) {
 	if capability, _ := t.Server.Capabilities[family].(check.M); capability["listChanged"] != true {
 		t.Skip(check.NotDeclared, "the server does not declare %s.listChanged", family)
 	}
 	SkipUnlessCanNotify(t)
 	calls := ValidCalls(t)
-	changes := slices.DeleteFunc(slices.Clone(calls.ListChanges), func(c ListChange) bool { return c.Kind != family })
+	changes := calls.changesOf(family)
+	if len(changes) == 0 && len(calls.List) > 0 {
+		t.NoVerdict(check.Died, "the session did not survive the calls of its tools")
+	}
+	changes = slices.DeleteFunc(changes, func(c ListChange) bool { return !c.IsChange() })
 	if len(changes) == 0 {
 		SkipNotObserved(t, "call has changed the list", calls.Uncalled, AnyTool)
 	}
@@ -76,4 +83,84 @@ func Duplicates(names []string) (again []string) {
 		known[name] = true
 	}
 	return again
+}
+
+// listedNames are the sorted keys of the items that a session lists now. It ends the check when the tools are not
+// listed; other checks report errors of the other lists.
+func listedNames(t *check.T, s *driver.Session, family string) (names []string) {
+	if family == "tools" {
+		return protocol.Sorted(protocol.ToolNames(t, s, check.M{}))
+	}
+	check.EachPage(s, family+"/list", family, check.M{}, func(page check.M) {
+		for _, item := range protocol.ObjectsIn(page[family]) {
+			name, _ := item[protocol.ListKeys[family]].(string)
+			names = append(names, name)
+		}
+	})
+	return protocol.Sorted(names)
+}
+
+// ListChange is what became of a list during calls.
+type ListChange struct {
+	// Family is the name of the list, such as "tools".
+	Family string
+	// Before and After are the sorted keys of its items.
+	Before, After []string
+	// Notified reports whether the notification of a change came meanwhile.
+	Notified bool
+	// LimitErr is why the notification may have come but was not kept; nil when everything was kept.
+	LimitErr *driver.LimitError
+	// NoStream reports whether there was no stream for the notification.
+	NoStream bool
+}
+
+// IsChange reports whether the list has changed.
+func (c ListChange) IsChange() bool { return !slices.Equal(c.Before, c.After) }
+
+// changesOf is what became of one list.
+func (c *ToolCalls) changesOf(family string) []ListChange {
+	return slices.DeleteFunc(slices.Clone(c.ListChanges), func(l ListChange) bool { return l.Family != family })
+}
+
+// HasLeft reports whether a tool is no longer listed after the calls.
+func (c *ToolCalls) HasLeft(tool string) bool {
+	all := c.changesOf("tools")
+	return len(all) > 0 && !slices.Contains(all[len(all)-1].After, tool)
+}
+
+// recordChanges records how the lists and resources changed since the mark.
+func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
+	for _, x := range c.currentResources {
+		c.SubscribedResources = append(c.SubscribedResources, x.observe(s, mark))
+	}
+	notified := false
+	for _, family := range slices.Sorted(maps.Keys(c.listsBefore)) {
+		change := ListChange{Family: family, Before: c.listsBefore[family], After: listedNames(t, s, family)}
+		if change.IsChange() && t.Server.CanNotify() {
+			change.await(t, s, mark)
+		}
+		notified = notified || change.Notified
+		c.ListChanges = append(c.ListChanges, change)
+	}
+	if notified && t.IsModern() && t.Site() != nil && len(transcript.SessionSubscriptions(s).List) > 1 {
+		s.Sleep(timing.ShortWait)
+		s.Barrier(s.Mark()) // its response shows which subscriptions were not notified: subscriptions/concurrent
+	}
+}
+
+// await waits for the notification of the change. Without it, it lists again, since the list may have changed back.
+func (c *ListChange) await(t *check.T, s *driver.Session, mark int) {
+	c.NoStream = t.IsModern() && !transcript.IsSubscribedToList(s, c.Family+"ListChanged")
+	if c.Notified = awaitListChanged(s, mark, c.Family); !c.Notified {
+		c.LimitErr, c.After = s.UnsolicitedLimitErr(mark), listedNames(t, s, c.Family)
+	}
+}
+
+// awaitListChanged reports whether the server announces within timing.ListChanged that the list of a family changed
+// since the mark.
+func awaitListChanged(s *driver.Session, mark int, family string) bool {
+	_, err := s.Wait(mark, timing.ListChanged, func(f *driver.Frame) bool {
+		return f.Side == driver.FromServer && f.Method == "notifications/"+family+"/list_changed"
+	})
+	return err == nil
 }

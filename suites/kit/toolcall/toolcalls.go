@@ -3,7 +3,6 @@ package toolcall
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -74,17 +73,8 @@ type ToolCalls struct {
 	Uncalled []Uncalled
 	// UnfinishedLoops are calls whose input loop was aborted. They are in Uncalled as well.
 	UnfinishedLoops []ToolCall
-	// ToolsBefore are the sorted names of the tools before the calls, and ToolsAfter those after them.
-	ToolsBefore []string
-	ToolsAfter  []string
-	// Notified reports whether notifications/tools/list_changed came meanwhile.
-	Notified bool
-	// LimitErr is why that may have come but was not kept; nil when everything was kept.
-	LimitErr *driver.LimitError
-	// NoStream reports whether there was no stream for that.
-	NoStream bool
-
-	// ListChanges are the changes of the other lists.
+	// ListChanges are what became of the lists, in each session that survived its calls: of the tools, and of the lists
+	// whose changes the server announces.
 	ListChanges []ListChange
 	// SubscribedResources are the resources with subscriptions.
 	SubscribedResources []SubscribedResource
@@ -93,8 +83,8 @@ type ToolCalls struct {
 	IsRepetition bool
 	// currentResources are the resources with subscriptions in the current session.
 	currentResources []SubscribedResource
-	// otherLists are the names in the other lists before the calls, if the server announces their changes, by family.
-	otherLists map[string][]string
+	// listsBefore are the keys of the items before the calls in the current session, by the name of the list.
+	listsBefore map[string][]string
 }
 
 // Uncalled is a call of a tool that was not made, or was made but cannot be judged.
@@ -299,81 +289,14 @@ func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Sessi
 	watched := subscribeResources(t, s)
 	mark := s.Mark()
 	c.currentResources = watched
-	c.ToolsBefore = protocol.Sorted(protocol.ToolNames(t, s, check.M{}))
-	c.otherLists = map[string][]string{}
+	c.listsBefore = map[string][]string{"tools": listedNames(t, s, "tools")}
 	for _, family := range []string{"prompts", "resources"} {
-		capability, _ := s.Capabilities[family].(check.M)
+		capability, _ := t.Server.Capabilities[family].(check.M)
 		if capability["listChanged"] == true && t.Server.CanNotify() {
-			c.otherLists[family] = protocol.Sorted(currentNames(s, family))
+			c.listsBefore[family] = listedNames(t, s, family)
 		}
 	}
 	return s, mark
-}
-
-// currentNames are the keys of the items that a session lists now, as far as it does.
-func currentNames(s *driver.Session, family string) (names []string) {
-	check.EachPage(s, family+"/list", family, check.M{}, func(page check.M) { // other checks report errors of the list
-		for _, item := range protocol.ObjectsIn(page[family]) {
-			name, _ := item[protocol.ListKeys[family]].(string)
-			names = append(names, name)
-		}
-	})
-	return names
-}
-
-// ListChange is a change of a list that calls caused.
-type ListChange struct {
-	Kind          string
-	Before, After []string
-	Notified      bool
-	// LimitErr is why the notification may have come but was not kept; nil when everything was kept.
-	LimitErr *driver.LimitError
-	// NoStream reports whether there was no stream for the notification.
-	NoStream bool
-}
-
-// recordChanges records how the lists and resources changed since the mark.
-func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
-	for _, family := range slices.Sorted(maps.Keys(c.otherLists)) {
-		change := ListChange{Kind: family, Before: c.otherLists[family],
-			After: protocol.Sorted(currentNames(s, family))}
-		if slices.Equal(change.Before, change.After) {
-			continue
-		}
-		change.NoStream = t.IsModern() && !transcript.IsSubscribedToList(s, family+"ListChanged")
-		if change.Notified, change.LimitErr = awaitListChanged(s, mark,
-			family), s.UnsolicitedLimitErr(mark); !change.Notified {
-			change.After = protocol.Sorted(currentNames(s, family)) // the list may have changed back
-		}
-		if change.Notified || !slices.Equal(change.Before, change.After) {
-			c.ListChanges = append(c.ListChanges, change)
-		}
-	}
-	for _, x := range c.currentResources {
-		c.SubscribedResources = append(c.SubscribedResources, x.observe(s, mark))
-	}
-	c.ToolsAfter = protocol.Sorted(protocol.ToolNames(t, s, check.M{}))
-	if slices.Equal(c.ToolsBefore, c.ToolsAfter) || !t.Server.CanNotify() {
-		return
-	}
-	c.NoStream = t.IsModern() && !transcript.IsSubscribedToList(s, "toolsListChanged")
-	if c.Notified, c.LimitErr = awaitListChanged(s, mark, "tools"), s.UnsolicitedLimitErr(mark); !c.Notified {
-		c.ToolsAfter = protocol.Sorted(protocol.ToolNames(t, s, check.M{})) // the list may have changed back
-		return
-	}
-	if t.IsModern() && t.Site() != nil && len(transcript.SessionSubscriptions(s).List) > 1 {
-		s.Sleep(timing.ShortWait)
-		s.Barrier(s.Mark()) // its response shows which subscriptions were not notified: subscriptions/concurrent
-	}
-}
-
-// awaitListChanged reports whether the server announces within timing.ListChanged that the list of a family changed
-// since the mark.
-func awaitListChanged(s *driver.Session, mark int, family string) bool {
-	_, err := s.Wait(mark, timing.ListChanged, func(f *driver.Frame) bool {
-		return f.Side == driver.FromServer && f.Method == "notifications/"+family+"/list_changed"
-	})
-	return err == nil
 }
 
 // Params are the params of the call in a session. Valid calls ask for progress and log messages, as clients do, with a
