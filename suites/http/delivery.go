@@ -16,7 +16,7 @@ var deliveryChecks = check.Suite{
 	"http/get-stream-no-responses": check.WatchWithSetup(
 		func(t *check.T) { postConcurrently(t); requestInTwoSessions(t) },
 		func(t *check.T, w check.Wire) {
-			transcript.EachStream(t, skipIfNoGETStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
+			eachStream(t, skipIfNoGETStreams(t, w), func(t *check.T, e *sseStream) {
 				response := unbatchedResponse(e)
 				t.Expect(response == nil).To(check.BeTrue("requests and notifications only", "%s", response))
 			})
@@ -26,7 +26,7 @@ var deliveryChecks = check.Suite{
 	"http/no-broadcast": check.WatchWithSetup(toolcall.CallToolsAndObserveLate, func(t *check.T, w check.Wire) {
 		var all []deliveredMessage
 		for _, s := range transcript.EstablishedSessions(t, w) {
-			all = append(all, deliveredMessages(transcript.SessionStreams(t, s))...)
+			all = append(all, deliveredMessages(sessionStreams(t, s))...)
 		}
 		const what = "message while two streams were open that could both have taken it"
 		check.Judge(t, what, all, deliveredMessage.subject, func(t *check.T, d deliveredMessage) {
@@ -35,7 +35,7 @@ var deliveryChecks = check.Suite{
 	}),
 
 	"http/post-stream-messages-related": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
-		if changes := subscriptionMessages(transcript.PostStreams(t, w)); t.IsModern() && len(changes) > 0 {
+		if changes := subscriptionMessages(postStreams(t, w)); t.IsModern() && len(changes) > 0 {
 			check.Each(t, changes, check.Message.Subject, func(t *check.T, m check.Message) {
 				t.Fail("a message that is about the request of the stream", "%s", m.Frame)
 			})
@@ -64,7 +64,7 @@ var deliveryChecks = check.Suite{
 }
 
 // subscriptionMessages are messages that belong on the stream of a subscription but came on another one.
-func subscriptionMessages(streams []*transcript.SSEStream) (all []check.Message) {
+func subscriptionMessages(streams []*sseStream) (all []check.Message) {
 	for _, e := range streams {
 		for _, m := range e.Messages {
 			_, kind, _ := strings.Cut(m.Method, "/")
@@ -84,7 +84,7 @@ var subscriptionNotifications = []string{
 
 // unbatchedResponse is the first response on a stream, without those of a batch, which batch/sse-one-response-each
 // judges, and those for another session, which http/session-isolation does; nil when there is none.
-func unbatchedResponse(e *transcript.SSEStream) *driver.Frame {
+func unbatchedResponse(e *sseStream) *driver.Frame {
 	batched := map[string]bool{}
 	for _, x := range transcript.SessionTranscript(e.Session).Calls {
 		batched[driver.IDKey(x.Request.ID)] = x.Batched
@@ -110,13 +110,13 @@ func (d deliveredMessage) subject() check.Subject {
 
 // deliveredMessages are the messages on the streams of a session that are unique and had several possible streams. A
 // message that is replayed on a resumed stream was sent before that was opened, and so does not count.
-func deliveredMessages(streams []*transcript.SSEStream) (all []deliveredMessage) {
+func deliveredMessages(streams []*sseStream) (all []deliveredMessage) {
 	for _, e := range streams {
 		for _, m := range e.Messages {
-			others := slices.DeleteFunc(slices.Clone(streams), func(o *transcript.SSEStream) bool {
+			others := slices.DeleteFunc(slices.Clone(streams), func(o *sseStream) bool {
 				return o == e || !o.CouldCarry(m, e)
 			})
-			if len(others) > 0 && transcript.IsUnique(m) {
+			if len(others) > 0 && isUnique(m) {
 				all = append(all, deliveredMessage{m, findDuplicate(m, others)})
 			}
 		}
@@ -125,7 +125,7 @@ func deliveredMessages(streams []*transcript.SSEStream) (all []deliveredMessage)
 }
 
 // findDuplicate is the same message on one of the streams at any time; nil when there is none.
-func findDuplicate(m *driver.Frame, streams []*transcript.SSEStream) *driver.Frame {
+func findDuplicate(m *driver.Frame, streams []*sseStream) *driver.Frame {
 	same := text.CompactJSON(m.JSON())
 	for _, e := range streams {
 		for _, o := range e.Messages {
@@ -140,7 +140,7 @@ func findDuplicate(m *driver.Frame, streams []*transcript.SSEStream) *driver.Fra
 // progressNotification is a progress notification on a stream, with the call that it is about.
 type progressNotification struct {
 	*driver.Frame
-	Stream *transcript.SSEStream
+	Stream *sseStream
 	// Call is the call whose request has the progress token.
 	Call *transcript.Call
 }
@@ -156,8 +156,8 @@ func (p progressNotification) isRunning() bool {
 
 // isRepeated reports whether the same notification also came on another stream of the session.
 func (p progressNotification) isRepeated(t *check.T) bool {
-	others := slices.DeleteFunc(slices.Clone(transcript.SessionStreams(t, p.Call.Session)),
-		func(e *transcript.SSEStream) bool {
+	others := slices.DeleteFunc(slices.Clone(sessionStreams(t, p.Call.Session)),
+		func(e *sseStream) bool {
 			return e == p.Stream || e.IsResumption()
 		})
 	return findDuplicate(p.Frame, others) != nil
@@ -180,7 +180,7 @@ func eachProgress(
 
 // callOf is the call that progress on a stream is about: of several calls with its token the one that the stream
 // answers and, if it answers none of them, the last one.
-func callOf(stream *transcript.SSEStream, calls []*transcript.Call) *transcript.Call {
+func callOf(stream *sseStream, calls []*transcript.Call) *transcript.Call {
 	for _, x := range calls {
 		if driver.SameID(x.Request.ID, stream.RequestID()) {
 			return x
@@ -201,7 +201,7 @@ func progressIn(t *check.T, s *driver.Session) (all []progressNotification) {
 		token := string(text.CompactJSON(check.Member(meta, "progressToken")))
 		wanted[token] = append(wanted[token], x)
 	}
-	for _, e := range transcript.SessionStreams(t, s) {
+	for _, e := range sessionStreams(t, s) {
 		for _, m := range e.Messages {
 			params, _ := m.JSON()["params"].(check.M)
 			of := wanted[string(text.CompactJSON(params["progressToken"]))]

@@ -2,7 +2,7 @@
 // the protection of local servers (Origin, Host, binding, CORS).
 //
 // They cover the page "Transports" of the specification, and for modern revisions the headers that mirror the body:
-// Mcp-Method, Mcp-Name and Mcp-Param-*. Many read the event streams of all sessions (transcript.SSEStream), for which
+// Mcp-Method, Mcp-Name and Mcp-Param-*. Many read the event streams of all sessions (sseStream), for which
 // postConcurrently provides some. Requests that break the rules are made by hand (package roundtrip), and are left out
 // by watches.
 //

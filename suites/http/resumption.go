@@ -12,7 +12,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
-	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 var resumptionChecks = check.Suite{
@@ -99,7 +98,7 @@ func interruptCall(
 // describeEvent describes an event for messages.
 func describeEvent(e driver.StreamEvent) string {
 	id := "no id"
-	if transcript.HasEventID(e) {
+	if hasEventID(e) {
 		id = "id " + e.ID
 	}
 	return id + ", data " + e.Data.Brief()
@@ -139,7 +138,7 @@ func resumeStream(t *check.T) resumption {
 		r.hasEarlyResponse = roundtrip.ResponseInEvents(x.AwaitEnd().Events, id).Answered()
 		r.isAmbiguous = slices.ContainsFunc(s.HTTP().RoundTrips(), func(other *driver.RoundTrip) bool {
 			return other != x && slices.ContainsFunc(other.Response().Events, func(e driver.StreamEvent) bool {
-				return transcript.HasEventID(e) && e.ID == first.ID
+				return hasEventID(e) && e.ID == first.ID
 			})
 		})
 		r.isResponseID = roundtrip.ResponseInEvents([]driver.StreamEvent{first}, id).Answered()
@@ -183,7 +182,7 @@ func (r resumption) foreignEvent() string {
 func (r resumption) isForeign(e driver.StreamEvent) bool {
 	answers := func(id []byte) bool { return roundtrip.ResponseInEvents([]driver.StreamEvent{e}, id).Answered() }
 	return slices.ContainsFunc(r.otherIDs, answers) ||
-		transcript.HasEventID(e) && e.IsDispatched() && slices.ContainsFunc(r.otherEvents,
+		hasEventID(e) && e.IsDispatched() && slices.ContainsFunc(r.otherEvents,
 			func(other driver.StreamEvent) bool {
 				return e.ID == other.ID && e.Data.Equal(other.Data)
 			})
@@ -198,7 +197,7 @@ func isResponse(e driver.StreamEvent) bool {
 // firstEventWithID is the first event of a stream if it has an id; otherwise it is empty.
 func firstEventWithID(x *driver.RoundTrip) driver.StreamEvent {
 	first, _ := x.AwaitEvent(func(e driver.StreamEvent) bool { return e.HasID || e.IsDispatched() })
-	if !transcript.HasEventID(first) {
+	if !hasEventID(first) {
 		return driver.StreamEvent{}
 	}
 	return first
@@ -231,7 +230,7 @@ func resumableCalls(t *check.T) (list []toolcall.ToolCall) {
 			continue
 		}
 		first := firstEventWithID(c.Reply.Request.RoundTrip)
-		if transcript.HasEventID(first) && !roundtrip.ResponseInEvents([]driver.StreamEvent{first},
+		if hasEventID(first) && !roundtrip.ResponseInEvents([]driver.StreamEvent{first},
 			c.Reply.Frame.ID).Answered() {
 			list = append(list, c)
 		}

@@ -19,13 +19,13 @@ import (
 
 var streamChecks = check.Suite{
 	"http/sse-response-eventually": check.WatchWithSetup(postAndCallTools, func(t *check.T, w check.Wire) {
-		streams := transcript.PostStreams(t, w)
+		streams := postStreams(t, w)
 		ignoresInvalid := invalid.NeverAnswersWithErrors(transcript.Transcripts(w))
 		responded := map[string]bool{} // by method
 		for _, e := range streams {
 			responded[e.Name()] = responded[e.Name()] || e.HasResponse()
 		}
-		transcript.EachStream(t, streams, func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, streams, func(t *check.T, e *sseStream) {
 			switch {
 			case e.HasResponse() || e.ResponseOnGET:
 			case ignoresInvalid && responded[e.Name()]:
@@ -56,7 +56,7 @@ var streamChecks = check.Suite{
 	}),
 
 	"http/sse-not-closed-early": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, postStreams(t, w), func(t *check.T, e *sseStream) {
 			if e.ResponseFrame() == nil && !e.ClosedByServer() {
 				t.Skip(check.NotApplicable, "neither the response came nor the end")
 			}
@@ -66,14 +66,14 @@ var streamChecks = check.Suite{
 	}),
 
 	"http/sse-early-close-needs-event-id": check.WatchWithSetup(postAndCallTools, func(t *check.T, w check.Wire) {
-		transcript.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, skipIfNoneClosedEarly(t, w), func(t *check.T, e *sseStream) {
 			t.Expect(e.IsResumable()).To(check.BeTrue("an event id, since the response is to come yet", "%s",
 				e.HTTPResponse))
 		})
 	}),
 
 	"http/sse-retry-before-early-close": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
-		transcript.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, skipIfNoneClosedEarly(t, w), func(t *check.T, e *sseStream) {
 			if !e.IsResumable() {
 				t.Yield("it cannot be resumed")
 			}
@@ -86,24 +86,24 @@ var streamChecks = check.Suite{
 		if t.Server.Sessionless {
 			t.Skip(check.NotOffered, "the server has no sessions: there is nothing to come back to")
 		}
-		if len(transcript.GetStreams(t, w)) == 0 {
+		if len(getStreams(t, w)) == 0 {
 			t.Skip(check.NotOffered, "the server opens no event stream for GET: there is no way to come back")
 		}
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, postStreams(t, w), func(t *check.T, e *sseStream) {
 			i := slices.IndexFunc(e.HTTPResponse.Events,
 				func(e driver.StreamEvent) bool { return e.HasID || e.HasData })
 			if i < 0 {
 				t.Skip(check.NotObserved, "no event came")
 			}
 			first := e.HTTPResponse.Events[i]
-			t.Expect(transcript.HasEventID(first) &&
+			t.Expect(hasEventID(first) &&
 				!first.IsDispatched()).To(check.BeTrue("a first event with an id and empty data",
 				"%s", describeContent(first)))
 		})
 	}),
 
 	"http/sse-stream-ends-after-response": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, postStreams(t, w), func(t *check.T, e *sseStream) {
 			response := e.ResponseFrame()
 			if response == nil {
 				t.Skip(check.NotObserved, "no response came on it")
@@ -145,15 +145,15 @@ var streamChecks = check.Suite{
 	}),
 
 	"http/sse-no-event-ids": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
-			i := slices.IndexFunc(e.HTTPResponse.Events, transcript.HasEventID)
+		eachStream(t, postStreams(t, w), func(t *check.T, e *sseStream) {
+			i := slices.IndexFunc(e.HTTPResponse.Events, hasEventID)
 			t.Expect(i < 0).To(check.BeTrue("events without ids, since no stream can be resumed", "%s", e.HTTPResponse))
 		})
 	}),
 
 	"http/sse-cache-headers": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
-		transcript.EachStream(t, append(transcript.PostStreams(t, w), transcript.GetStreams(t, w)...),
-			func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, append(postStreams(t, w), getStreams(t, w)...),
+			func(t *check.T, e *sseStream) {
 				control := strings.ToLower(strings.Join(e.HTTPResponse.Header.Values("Cache-Control"), ", "))
 				t.Expect(control).To(check.Satisfy("Cache-Control no-cache or no-store", func(value string) bool {
 					return strings.Contains(value, "no-cache") || strings.Contains(value, "no-store")
@@ -162,14 +162,14 @@ var streamChecks = check.Suite{
 	}),
 
 	"http/sse-x-accel-buffering": check.WatchWithSetup(postConcurrently, func(t *check.T, w check.Wire) {
-		transcript.EachStream(t, transcript.PostStreams(t, w), func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, postStreams(t, w), func(t *check.T, e *sseStream) {
 			t.Expect(strings.ToLower(e.HTTPResponse.Header.Get("X-Accel-Buffering"))).To(check.BeOneOf("no"))
 		})
 	}),
 
 	"http/listen-keepalive": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
-		var idle []*transcript.SSEStream
-		for _, e := range transcript.PostStreams(t, w) {
+		var idle []*sseStream
+		for _, e := range postStreams(t, w) {
 			if e.IsSubscription() && e.LastTime-e.Request.At >= timing.MaxIdleStream {
 				idle = append(idle, e)
 			}
@@ -177,7 +177,7 @@ var streamChecks = check.Suite{
 		if len(idle) == 0 {
 			t.Skip(check.NotObserved, "no stream of subscriptions/listen was open for %v", timing.MaxIdleStream)
 		}
-		transcript.EachStream(t, idle, func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, idle, func(t *check.T, e *sseStream) {
 			t.Expect(e.HTTPResponse.Comments > 0).To(check.BeTrue("a comment within "+timing.MaxIdleStream.String(),
 				"none"))
 		})
@@ -200,7 +200,7 @@ var streamChecks = check.Suite{
 	}),
 
 	"http/get-retry-before-close": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
-		var closed []*transcript.SSEStream
+		var closed []*sseStream
 		for _, e := range skipIfNoGETStreams(t, w) {
 			if e.ClosedByServer() && !isReplaced(e) {
 				closed = append(closed, e)
@@ -209,7 +209,7 @@ var streamChecks = check.Suite{
 		if len(closed) == 0 {
 			t.Skip(check.NotObserved, "the server closed no connection of a GET stream")
 		}
-		transcript.EachStream(t, closed, func(t *check.T, e *transcript.SSEStream) {
+		eachStream(t, closed, func(t *check.T, e *sseStream) {
 			if !e.IsResumable() {
 				t.Skip(check.NotApplicable, "it had no event ids: the server has ended the stream, which it may")
 			}
@@ -272,7 +272,7 @@ func hasRetry(e driver.StreamEvent) bool { return e.Retry != "" }
 // describeContent says whether an event has an id and data, but not which.
 func describeContent(e driver.StreamEvent) string {
 	id, data := "no id", "no data"
-	if transcript.HasEventID(e) {
+	if hasEventID(e) {
 		id = "an id"
 	}
 	if e.IsDispatched() {
@@ -282,8 +282,8 @@ func describeContent(e driver.StreamEvent) string {
 }
 
 // skipIfNoGETStreams are the GET streams. It ends a check when there are none.
-func skipIfNoGETStreams(t *check.T, w check.Wire) []*transcript.SSEStream {
-	streams := transcript.GetStreams(t, w)
+func skipIfNoGETStreams(t *check.T, w check.Wire) []*sseStream {
+	streams := getStreams(t, w)
 	if len(streams) == 0 {
 		t.Skip(check.NotOffered, "the server opens no event stream for GET")
 	}
@@ -292,8 +292,8 @@ func skipIfNoGETStreams(t *check.T, w check.Wire) []*transcript.SSEStream {
 
 // skipIfNoneClosedEarly are the streams that the server closed before the response. It ends a check when there are
 // none.
-func skipIfNoneClosedEarly(t *check.T, w check.Wire) (streams []*transcript.SSEStream) {
-	for _, e := range transcript.PostStreams(t, w) {
+func skipIfNoneClosedEarly(t *check.T, w check.Wire) (streams []*sseStream) {
+	for _, e := range postStreams(t, w) {
 		if e.ClosedByServer() && e.ResponseFrame() == nil && !e.SessionTerminated { // else no response is due
 			streams = append(streams, e)
 		}
@@ -308,7 +308,7 @@ func skipIfNoneClosedEarly(t *check.T, w check.Wire) (streams []*transcript.SSES
 type eventIDUse struct {
 	ID string
 	// First and Second are the streams with the id; nil when no id was used twice.
-	First, Second *transcript.SSEStream
+	First, Second *sseStream
 }
 
 func (u eventIDUse) String() string {
@@ -319,7 +319,7 @@ func (u eventIDUse) String() string {
 }
 
 func (u eventIDUse) subject() (s check.Subject) {
-	for _, e := range []*transcript.SSEStream{u.First, u.Second} {
+	for _, e := range []*sseStream{u.First, u.Second} {
 		if e != nil {
 			s.Frames = append(s.Frames, e.Frames()...)
 		}
@@ -330,9 +330,9 @@ func (u eventIDUse) subject() (s check.Subject) {
 // eventIDUses is whether the event ids of a session are unique, if several of its streams have some. Events that were
 // replayed at the request of the client do not count.
 func eventIDUses(t *check.T, s *driver.Session) (uses []eventIDUse) {
-	first := map[string]*transcript.SSEStream{}
+	first := map[string]*sseStream{}
 	identified := 0
-	for _, e := range transcript.SessionStreams(t, s) {
+	for _, e := range sessionStreams(t, s) {
 		if e.IsResumption() || !e.IsResumable() {
 			continue
 		}
@@ -340,7 +340,7 @@ func eventIDUses(t *check.T, s *driver.Session) (uses []eventIDUse) {
 		last := ""
 		for _, event := range e.HTTPResponse.Events {
 			repeats := event.ID == last && !event.HasData // it repeats the position of the client
-			if !transcript.HasEventID(event) || repeats {
+			if !hasEventID(event) || repeats {
 				continue
 			}
 			if of := first[event.ID]; of != nil {
@@ -356,7 +356,7 @@ func eventIDUses(t *check.T, s *driver.Session) (uses []eventIDUse) {
 }
 
 // isReplaced reports whether the server closed a GET stream because a check opened another one, which it may.
-func isReplaced(e *transcript.SSEStream) bool {
+func isReplaced(e *sseStream) bool {
 	return slices.ContainsFunc(e.Session.HTTP().RoundTrips(), func(x *driver.RoundTrip) bool {
 		a := x.Response()
 		replaces := x.IsManual() && x.Method == http.MethodGet && x.At <= e.LastTime

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -281,4 +282,19 @@ func (a *TrackedRequest) BecameTask() bool {
 	}
 	result, _ := a.Response.JSON()["result"].(check.M)
 	return check.HasMember(result, "task") || result["resultType"] == "task"
+}
+
+// IsProgress reports whether a frame is a progress notification.
+func IsProgress(f *driver.Frame) bool { return f.Method == "notifications/progress" }
+
+// PeakPerTwoSeconds is the largest number of elements, sorted by time, within any two seconds.
+func PeakPerTwoSeconds[V any](all []V, at func(V) time.Duration) (most int) {
+	first := 0
+	for i, v := range all {
+		for at(v)-at(all[first]) > 2*time.Second {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
 }

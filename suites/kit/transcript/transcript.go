@@ -111,6 +111,9 @@ func SessionTranscript(s *driver.Session) *Transcript {
 	return correlate(s, frames)
 }
 
+// WholeTranscript is the transcript of one session with what checks sent by hand, and what follows invalid input.
+func WholeTranscript(s *driver.Session) *Transcript { return correlate(s, s.FramesSince(0)) }
+
 // CallsOf are the calls of a method.
 func (d *Transcript) CallsOf(method string) []*Call {
 	return slices.DeleteFunc(slices.Clone(d.Calls), func(x *Call) bool { return x.Request.Method != method })
@@ -321,7 +324,7 @@ func JudgeResponses(
 
 // UnmatchedResponse is the first response since the mark that answers no request; nil when there is none.
 func UnmatchedResponse(s *driver.Session, mark int) *driver.Frame {
-	for _, r := range correlate(s, s.FramesSince(0)).responsesIn(s.ReceivedSince(mark)) {
+	for _, r := range WholeTranscript(s).responsesIn(s.ReceivedSince(mark)) {
 		if r.Call == nil {
 			return r.Frame
 		}
@@ -347,7 +350,7 @@ func (d *Transcript) responsesIn(lines []*driver.Frame) (responses []*Response) 
 // responses without an id than it received notifications is noisy: then such a response proves nothing, and is left
 // out. So is a duplicate response where the server sends others twice, too.
 func NotificationReplies(t *check.T, s *driver.Session, mark int) (replies []*driver.Frame, noisy bool) {
-	d := correlate(s, s.FramesSince(0))
+	d := WholeTranscript(s)
 	withoutID, doubles := 0, d.hasDuplicates(t)
 	for _, r := range d.Responses {
 		if r.lacksID() {
@@ -372,7 +375,7 @@ func IsOnGETStream(t *check.T, f *driver.Frame) bool {
 // SkipIfAnswersTwice ends a check that has seen a second response if the server also answered a request twice that was
 // not cancelled.
 func SkipIfAnswersTwice(t *check.T, s *driver.Session) {
-	if correlate(s, s.FramesSince(0)).hasDuplicates(t) {
+	if WholeTranscript(s).hasDuplicates(t) {
 		t.Yield("a request that was not cancelled has several answers, too")
 	}
 }
@@ -549,4 +552,18 @@ func (x *Call) NoAnswerReason() string {
 			check.Show(check.FrameID(x.WrongIDResponse)))
 	}
 	return reason
+}
+
+// EstablishedSessions are the sessions that negotiated the tested revision, after the client requested that or a
+// version that was never published. Where the client requested another published version, the server may follow the
+// rules of that one.
+func EstablishedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) {
+	for _, s := range w.Sessions {
+		asked, _ := s.ConnectParams["protocolVersion"].(string)
+		if s.NegotiatedRevision() == t.Revision && (asked == t.Revision ||
+			slices.Contains(protocol.UnpublishedVersions, asked)) {
+			sessions = append(sessions, s)
+		}
+	}
+	return sessions
 }

@@ -1,4 +1,4 @@
-package transcript
+package http
 
 import (
 	"math"
@@ -9,11 +9,11 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// SSEStream is an event stream with which the server answered a request over HTTP.
-type SSEStream struct {
+// sseStream is an event stream with which the server answered a request over HTTP.
+type sseStream struct {
 	*driver.RoundTrip
 	Session *driver.Session
 	// Request is the message that was posted, or the GET.
@@ -22,7 +22,7 @@ type SSEStream struct {
 	// Messages are the messages on the stream; members of batches count one by one.
 	Messages []*driver.Frame
 	// Resumptions are the streams by which the client resumed it; some may be refusals.
-	Resumptions []*SSEStream
+	Resumptions []*sseStream
 	// LastTime is when the stream ended or, while it is open, the time of the last frame of the session.
 	LastTime time.Duration
 	// ResponseOnGET reports whether the response to the request came on a GET stream.
@@ -39,15 +39,15 @@ type SSEStream struct {
 // never is the time of an event that did not happen.
 const never = time.Duration(math.MaxInt64)
 
-// SessionStreams are the event streams of a session up to the first invalid input. Of the streams that checks opened by
+// sessionStreams are the event streams of a session up to the first invalid input. Of the streams that checks opened by
 // hand, only GET streams are included.
-func SessionStreams(t *check.T, s *driver.Session) []*SSEStream {
+func sessionStreams(t *check.T, s *driver.Session) []*sseStream {
 	check.RequireLiveServer(t) // a recording does not hold the events that have no data
-	return check.Memo(t, s, func() []*SSEStream { return readStreams(s) })
+	return check.Memo(t, s, func() []*sseStream { return readStreams(s) })
 }
 
-func readStreams(s *driver.Session) (all []*SSEStream) {
-	by := map[*driver.RoundTrip]*SSEStream{}
+func readStreams(s *driver.Session) (all []*sseStream) {
+	by := map[*driver.RoundTrip]*sseStream{}
 	for _, f := range s.FramesSince(0) {
 		switch x := f.RoundTrip; {
 		case x == nil || f.AfterInvalidInput && (f.Side == driver.FromClient || x.Method == http.MethodGet):
@@ -55,7 +55,7 @@ func readStreams(s *driver.Session) (all []*SSEStream) {
 			by[x].Messages = append(by[x].Messages, f.Messages()...)
 		case f.Side != driver.FromClient || x.IsManual() && x.Method != http.MethodGet:
 		default:
-			e := &SSEStream{RoundTrip: x, Session: s, Request: f, HTTPResponse: x.Response()}
+			e := &sseStream{RoundTrip: x, Session: s, Request: f, HTTPResponse: x.Response()}
 			by[x] = e
 			if e.IsResumption() {
 				e.addToOriginal(all)
@@ -70,7 +70,7 @@ func readStreams(s *driver.Session) (all []*SSEStream) {
 }
 
 // IsResumption reports whether the client requested the rest of an earlier stream.
-func (e *SSEStream) IsResumption() bool {
+func (e *sseStream) IsResumption() bool {
 	for name := range e.Header {
 		if strings.EqualFold(name, "Last-Event-ID") {
 			return true
@@ -80,7 +80,7 @@ func (e *SSEStream) IsResumption() bool {
 }
 
 // addToOriginal adds the stream to the Resumptions of the one that it continues.
-func (e *SSEStream) addToOriginal(earlier []*SSEStream) {
+func (e *sseStream) addToOriginal(earlier []*sseStream) {
 	for _, of := range slices.Backward(earlier) {
 		listening := of.RequestID() == nil && e.RequestID() == nil && of.Method == http.MethodGet
 		same := driver.SameID(of.RequestID(), e.RequestID()) || listening
@@ -110,7 +110,7 @@ type sessionSummary struct {
 func summarizeSession(s *driver.Session) sessionSummary {
 	c := sessionSummary{cancelledAt: map[string]time.Duration{}, responseOnGET: map[string]bool{}, firstTimeout: never,
 		endedAt: never}
-	for _, x := range correlate(s, s.FramesSince(0)).Calls {
+	for _, x := range transcript.WholeTranscript(s).Calls {
 		// Waiting for a turn counts: the client's own responses may have had to wait, too.
 		due := x.Request.At + s.ReplyTimeout()
 		if !x.Cancelled && (x.Response == nil || x.Response.At > due) {
@@ -121,7 +121,7 @@ func summarizeSession(s *driver.Session) sessionSummary {
 		c.lastTime = f.At
 		switch {
 		case f.Side == driver.FromClient && f.Method == "notifications/cancelled":
-			c.cancelledAt[CancelledID(f)] = f.At
+			c.cancelledAt[transcript.CancelledID(f)] = f.At
 		case f.Side == driver.SessionEvent:
 			c.endedAt = min(c.endedAt, f.At+1) // a stream that has ended without an error by then did so before
 		case f.RoundTrip == nil:
@@ -147,7 +147,7 @@ func summarizeSession(s *driver.Session) sessionSummary {
 }
 
 // applyTo completes the streams of the session.
-func (c sessionSummary) applyTo(streams map[*driver.RoundTrip]*SSEStream) {
+func (c sessionSummary) applyTo(streams map[*driver.RoundTrip]*sseStream) {
 	for _, e := range streams {
 		id := driver.IDKey(e.RequestID())
 		e.cancelledAt, e.ResponseOnGET, e.sessionEndedAt, e.LastTime = never, c.responseOnGET[id], c.endedAt, c.lastTime
@@ -165,7 +165,7 @@ func (c sessionSummary) applyTo(streams map[*driver.RoundTrip]*SSEStream) {
 }
 
 // ResponseFrame is the first response on the stream, whatever its id; nil when there is none.
-func (e *SSEStream) ResponseFrame() *driver.Frame {
+func (e *sseStream) ResponseFrame() *driver.Frame {
 	i := slices.IndexFunc(e.Messages, (*driver.Frame).IsResponse)
 	if i < 0 {
 		return nil
@@ -174,19 +174,19 @@ func (e *SSEStream) ResponseFrame() *driver.Frame {
 }
 
 // HasResponse reports whether the response came on the stream or on a resumption of it.
-func (e *SSEStream) HasResponse() bool {
-	answers := func(e *SSEStream) bool { return e.ResponseFrame() != nil }
+func (e *sseStream) HasResponse() bool {
+	answers := func(e *sseStream) bool { return e.ResponseFrame() != nil }
 	return answers(e) || slices.ContainsFunc(e.Resumptions, answers)
 }
 
 // ClosedByServer reports whether the server closed the connection on its own while the client still expected messages.
-func (e *SSEStream) ClosedByServer() bool {
+func (e *sseStream) ClosedByServer() bool {
 	return e.HTTPResponse.IsStream && e.HTTPResponse.Ended && e.HTTPResponse.Err == nil &&
 		e.LastTime < min(e.cancelledAt, e.sessionEndedAt)
 }
 
 // lastStream is the last resumption of the stream or, without one, the stream itself.
-func (e *SSEStream) lastStream() *SSEStream {
+func (e *sseStream) lastStream() *sseStream {
 	if len(e.Resumptions) > 0 {
 		return e.Resumptions[len(e.Resumptions)-1]
 	}
@@ -194,7 +194,7 @@ func (e *SSEStream) lastStream() *SSEStream {
 }
 
 // NotAwaited reports whether the client cancelled the request, or did not wait for the response for the whole timeout.
-func (e *SSEStream) NotAwaited() bool {
+func (e *sseStream) NotAwaited() bool {
 	last := e.lastStream()
 	if last.ClosedByServer() || last.HTTPResponse.StatusCode >= 400 {
 		return e.cancelledAt < last.LastTime
@@ -203,7 +203,7 @@ func (e *SSEStream) NotAwaited() bool {
 }
 
 // NoResponseReason is why the stream has no response, for messages.
-func (e *SSEStream) NoResponseReason() string {
+func (e *sseStream) NoResponseReason() string {
 	if last := e.lastStream(); last != e {
 		return "none; resumed, the server answered " + last.HTTPResponse.String()
 	}
@@ -211,28 +211,28 @@ func (e *SSEStream) NoResponseReason() string {
 }
 
 // HasEvent reports whether kind is true for an event of the stream.
-func (e *SSEStream) HasEvent(kind func(driver.StreamEvent) bool) bool {
+func (e *sseStream) HasEvent(kind func(driver.StreamEvent) bool) bool {
 	return slices.ContainsFunc(e.HTTPResponse.Events, kind)
 }
 
 // IsResumable reports whether the stream can be resumed.
-func (e *SSEStream) IsResumable() bool { return e.HasEvent(HasEventID) }
+func (e *sseStream) IsResumable() bool { return e.HasEvent(hasEventID) }
 
-// HasEventID reports whether an event has an id after which a stream can be resumed.
-func HasEventID(e driver.StreamEvent) bool { return e.HasID && e.ID != "" }
+// hasEventID reports whether an event has an id after which a stream can be resumed.
+func hasEventID(e driver.StreamEvent) bool { return e.HasID && e.ID != "" }
 
 // IsSubscription reports whether the stream is that of a subscription, whose response comes when the server ends it, if
 // ever.
-func (e *SSEStream) IsSubscription() bool { return e.Request.Method == "subscriptions/listen" }
+func (e *sseStream) IsSubscription() bool { return e.Request.Method == "subscriptions/listen" }
 
 // Frames are the request and the last messages on the stream.
-func (e *SSEStream) Frames() []*driver.Frame {
+func (e *sseStream) Frames() []*driver.Frame {
 	const most = 3
 	return append([]*driver.Frame{e.Request}, e.Messages[max(0, len(e.Messages)-most):]...)
 }
 
 // Name is the name of the stream in reports, which is that of its request.
-func (e *SSEStream) Name() string {
+func (e *sseStream) Name() string {
 	if e.Method == http.MethodGet {
 		return "GET"
 	}
@@ -240,23 +240,23 @@ func (e *SSEStream) Name() string {
 }
 
 // Subject shows the stream as one of several.
-func (e *SSEStream) Subject() check.Subject { return check.Subject{Name: e.Name(), Frames: e.Frames()} }
+func (e *sseStream) Subject() check.Subject { return check.Subject{Name: e.Name(), Frames: e.Frames()} }
 
-// PostStreams are the streams that answer a posted request.
-func PostStreams(t *check.T, w check.Wire) (streams []*SSEStream) {
-	return filterStreams(t, w, func(e *SSEStream) bool { return e.Method == http.MethodPost && e.RequestID() != nil })
+// postStreams are the streams that answer a posted request.
+func postStreams(t *check.T, w check.Wire) (streams []*sseStream) {
+	return filterStreams(t, w, func(e *sseStream) bool { return e.Method == http.MethodPost && e.RequestID() != nil })
 }
 
-// GetStreams are the GET streams of sessions, on which the server may send messages of its own.
-func GetStreams(t *check.T, w check.Wire) (streams []*SSEStream) {
-	return filterStreams(t, w, func(e *SSEStream) bool {
+// getStreams are the GET streams of sessions, on which the server may send messages of its own.
+func getStreams(t *check.T, w check.Wire) (streams []*sseStream) {
+	return filterStreams(t, w, func(e *sseStream) bool {
 		return e.Method == http.MethodGet && !e.IsResumption() && !e.IsManual()
 	})
 }
 
-func filterStreams(t *check.T, w check.Wire, keep func(*SSEStream) bool) (streams []*SSEStream) {
-	for _, s := range EstablishedSessions(t, w) {
-		for _, e := range SessionStreams(t, s) {
+func filterStreams(t *check.T, w check.Wire, keep func(*sseStream) bool) (streams []*sseStream) {
+	for _, s := range transcript.EstablishedSessions(t, w) {
+		for _, e := range sessionStreams(t, s) {
 			if keep(e) {
 				streams = append(streams, e)
 			}
@@ -265,51 +265,22 @@ func filterStreams(t *check.T, w check.Wire, keep func(*SSEStream) bool) (stream
 	return streams
 }
 
-// EstablishedSessions are the sessions that negotiated the tested revision, after the client requested that or a
-// version that was never published. Where the client requested another published version, the server may follow the
-// rules of that one.
-func EstablishedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) {
-	for _, s := range w.Sessions {
-		asked, _ := s.ConnectParams["protocolVersion"].(string)
-		if s.NegotiatedRevision() == t.Revision && (asked == t.Revision ||
-			slices.Contains(protocol.UnpublishedVersions, asked)) {
-			sessions = append(sessions, s)
-		}
-	}
-	return sessions
-}
-
-// EachStream runs a check on each stream. Failures are reported under the name of its request. Without a stream the
+// eachStream runs a check on each stream. Failures are reported under the name of its request. Without a stream the
 // check is skipped.
-func EachStream(t *check.T, streams []*SSEStream, run func(*check.T, *SSEStream)) {
+func eachStream(t *check.T, streams []*sseStream, run func(*check.T, *sseStream)) {
 	if len(streams) == 0 {
 		t.Skip(check.NotObserved, "the server answered no request with an event stream")
 	}
-	check.Each(t, streams, (*SSEStream).Subject, run)
+	check.Each(t, streams, (*sseStream).Subject, run)
 }
 
-// IsProgress reports whether a frame is a progress notification.
-func IsProgress(f *driver.Frame) bool { return f.Method == "notifications/progress" }
-
-// PeakPerTwoSeconds is the largest number of elements, sorted by time, within any two seconds.
-func PeakPerTwoSeconds[V any](all []V, at func(V) time.Duration) (most int) {
-	first := 0
-	for i, v := range all {
-		for at(v)-at(all[first]) > 2*time.Second {
-			first++
-		}
-		most = max(most, i-first+1)
-	}
-	return most
-}
-
-// IsUnique reports whether a session cannot have two messages like this one: requests have unique ids, and progress
+// isUnique reports whether a session cannot have two messages like this one: requests have unique ids, and progress
 // increases. Two equal notifications of another kind may be about two events.
-func IsUnique(m *driver.Frame) bool { return m.IsRequest() || IsProgress(m) }
+func isUnique(m *driver.Frame) bool { return m.IsRequest() || transcript.IsProgress(m) }
 
 // CouldCarry reports whether a message that came on another stream could have come on this one, which was open. If one
 // of the two is a GET stream, the server may choose either for messages that are not about a request of the client.
-func (e *SSEStream) CouldCarry(m *driver.Frame, from *SSEStream) bool {
+func (e *sseStream) CouldCarry(m *driver.Frame, from *sseStream) bool {
 	listens := e.Method == http.MethodGet || from.Method == http.MethodGet
 	return listens && e.Request.At <= m.At && m.At <= e.LastTime
 }
