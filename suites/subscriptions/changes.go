@@ -85,7 +85,7 @@ var changeChecks = check.Suite{
 			toolcall.SkipNotObserved(t, "change was announced that a subscription was for which was taken back",
 				toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)
 		}
-		check.Each(t, all, (*transcript.Subscription).Subject, func(t *check.T, u *transcript.Subscription) {
+		check.Each(t, all, (*subscription).Subject, func(t *check.T, u *subscription) {
 			for _, m := range u.ChangeNotifications() {
 				t.Expect(!u.IsAfterCancel(m)).To(check.BeTrue("nothing more once it was taken back", "%s", m.Method))
 			}
@@ -95,8 +95,8 @@ var changeChecks = check.Suite{
 
 // change is a change notification with the subscription that it belongs to; nil if it belongs to none.
 type change struct {
-	message      transcript.IndexedFrame
-	subscription *transcript.Subscription
+	message      indexedFrame
+	subscription *subscription
 }
 
 func (c change) subject() check.Subject {
@@ -106,7 +106,7 @@ func (c change) subject() check.Subject {
 // isRequested reports whether the subscription asks for the notification. Any resource may be part of another one,
 // whatever their URIs, but not of one that does not exist.
 func (c change) isRequested() bool {
-	if transcript.FilterMatches(c.subscription.Filter, c.message) {
+	if filterMatches(c.subscription.Filter, c.message) {
 		return true
 	}
 	params, _ := c.message.JSON()["params"].(check.M)
@@ -143,8 +143,8 @@ func distinctChanges(all []change) (distinct []change) {
 // eachChange runs a check on the change notifications of the run.
 func eachChange(t *check.T, w check.Wire, run func(*check.T, change)) {
 	var all []change
-	for _, s := range transcript.UntruncatedSessions(t, w) {
-		subscriptions := transcript.SessionSubscriptions(s)
+	for _, s := range untruncatedSessions(t, w) {
+		subscriptions := subscriptionsIn(s)
 		for _, m := range subscriptions.Unassigned {
 			all = append(all, change{message: m})
 		}
@@ -167,7 +167,7 @@ func isRequestNotification(m check.Message) bool {
 
 // isSubscriptionNotification reports whether a notification belongs to subscriptions, on whatever stream it comes.
 func isSubscriptionNotification(m check.Message) bool {
-	return transcript.FilterMemberOf[m.Method] != "" || m.Method == transcript.AcknowledgedMethod
+	return filterMemberOf[m.Method] != "" || m.Method == transcript.AcknowledgedMethod
 }
 
 // isTagged reports whether a notification has the id of a subscription.
@@ -176,7 +176,7 @@ func isTagged(m check.Message) bool { return transcript.SubscriptionIDOf(m.Frame
 // hasListenToken reports whether a notification has the progress token of a subscription.
 func hasListenToken(m check.Message) bool {
 	params, _ := m.JSON()["params"].(check.M)
-	return params["progressToken"] == transcript.SubscriptionProgressToken
+	return params["progressToken"] == toolcall.SubscriptionProgressToken
 }
 
 // listenStreams returns the streams of subscriptions over HTTP. The second result are the progress notifications that
@@ -184,7 +184,7 @@ func hasListenToken(m check.Message) bool {
 func listenStreams(t *check.T, w check.Wire) (streams map[*driver.RoundTrip]bool, others map[*driver.Frame]bool) {
 	streams, others = map[*driver.RoundTrip]bool{}, map[*driver.Frame]bool{}
 	for _, s := range transcript.EstablishedSessions(t, w) {
-		for _, u := range transcript.SessionSubscriptions(s).List {
+		for _, u := range subscriptionsIn(s).List {
 			streams[u.Request.RoundTrip] = u.Request.RoundTrip != nil
 		}
 		for _, r := range transcript.SessionProgress(t, s) {
@@ -196,12 +196,13 @@ func listenStreams(t *check.T, w check.Wire) (streams map[*driver.RoundTrip]bool
 
 // cancelledSubscriptions returns the subscriptions that would have received a later notification of another
 // subscription, if they had not been cancelled.
-func cancelledSubscriptions(t *check.T, w check.Wire) (all []*transcript.Subscription) {
-	for _, s := range transcript.UntruncatedSessions(t, w) {
-		list := transcript.SessionSubscriptions(s).List
+func cancelledSubscriptions(t *check.T, w check.Wire) (all []*subscription) {
+	for _, s := range untruncatedSessions(t, w) {
+		list := subscriptionsIn(s).List
 		for _, u := range list {
-			if slices.ContainsFunc(list, func(other *transcript.Subscription) bool {
-				return other != u && slices.ContainsFunc(other.ChangeNotifications(), u.WouldHaveReceived)
+			if slices.ContainsFunc(list, func(other *subscription) bool {
+				return other != u && slices.ContainsFunc(other.ChangeNotifications(),
+					func(m indexedFrame) bool { return u.IsAfterCancel(m) && filterMatches(u.acknowledged, m) })
 			}) {
 				all = append(all, u)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
@@ -20,7 +21,7 @@ var endChecks = check.Suite{
 		if !hasAnyMember(requireFilter(t, u)) {
 			t.Skip(check.NotObserved, "nothing was granted, and then the server may end it")
 		}
-		t.DecidedBy(u).Expect(u.EndMessage() == nil && !u.StreamEnded).To(check.BeTrue("a subscription that lasts",
+		t.DecidedBy(u).Expect(u.end == nil && !u.StreamEnded).To(check.BeTrue("a subscription that lasts",
 			"its end at once"))
 	}),
 
@@ -52,22 +53,22 @@ var endChecks = check.Suite{
 }
 
 // announcesEnd reports whether a message of the server ended the subscription, not the end of its stream alone.
-func announcesEnd(u *transcript.Subscription) bool {
-	end := u.EndMessage()
+func announcesEnd(u *subscription) bool {
+	end := u.end
 	return end != nil && end.Side != driver.StatusOnly
 }
 
 // terminateSubscribed sends SIGTERM to the server while a subscription is open, and returns the subscription with all
 // that came before the process had ended. It ends the check if the server did not end itself.
-func terminateSubscribed(t *check.T) *transcript.Subscription {
+func terminateSubscribed(t *check.T) *subscription {
 	requireAcknowledged(t)
 	return check.Step(t, "SIGTERM with a subscription", holdTermination)
 }
 
-func holdTermination(t *check.T) *transcript.Subscription {
+func holdTermination(t *check.T) *subscription {
 	s := t.Session(check.ToEnd)
-	u := transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
-	if u.Ack() == nil || u.EndMessage() != nil {
+	u := subscribe(t, s, s.NextID(), check.M{"notifications": toolcall.FullFilter(t)})
+	if u.ack == nil || u.end != nil {
 		t.Yield("no subscription is open")
 	}
 	exit, gone := check.TerminateServer(t, s)
@@ -101,7 +102,7 @@ func leaveSubscriptionOpen(t *check.T) {
 		return
 	}
 	s := t.Session(check.Exclusive)
-	transcript.Subscribe(t, s, s.NextID(), check.M{"notifications": transcript.FullFilter(t)})
+	subscribe(t, s, s.NextID(), check.M{"notifications": toolcall.FullFilter(t)})
 }
 
 // beRequestID matches the id of a request in any JSON form.

@@ -3,7 +3,6 @@ package subscriptions
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -22,7 +21,7 @@ var listenChecks = check.Suite{
 		u := trySubscriptions(t)[filterAll]
 		requireAlone(t, u)
 		switch {
-		case u.Ack() != nil:
+		case u.ack != nil:
 			return
 		case u.Reply().Error() != nil && len(declaredMembers(t)) == 0:
 			t.NoVerdict(check.Undecided, "subscriptions/listen was refused: %s", check.Got(u.Reply()))
@@ -34,10 +33,10 @@ var listenChecks = check.Suite{
 
 	"subscriptions/ack-first": check.Probe(func(t *check.T) {
 		requireAcknowledged(t)
-		selected := slices.DeleteFunc(slices.Clone(trySubscriptions(t)), func(u *transcript.Subscription) bool {
-			return u.Ack() == nil && !hasEndedWithoutAck(u)
+		selected := slices.DeleteFunc(slices.Clone(trySubscriptions(t)), func(u *subscription) bool {
+			return u.ack == nil && !hasEndedWithoutAck(u)
 		})
-		check.Each(t, selected, (*transcript.Subscription).Subject, func(t *check.T, u *transcript.Subscription) {
+		check.Each(t, selected, (*subscription).Subject, func(t *check.T, u *subscription) {
 			first := u.Messages[0].Method
 			if u.Messages[0].IsResponse() {
 				first = check.Got(u.Reply())
@@ -47,20 +46,20 @@ var listenChecks = check.Suite{
 	}),
 
 	"subscriptions/ack-id": check.Probe(func(t *check.T) {
-		eachAcknowledged(t, func(t *check.T, u *transcript.Subscription) {
-			t.Expect(transcript.SubscriptionIDOf(u.Ack().Frame)).To(beRequestID(u.Request.ID), "%s in _meta",
+		eachAcknowledged(t, func(t *check.T, u *subscription) {
+			t.Expect(transcript.SubscriptionIDOf(u.ack.Frame)).To(beRequestID(u.Request.ID), "%s in _meta",
 				driver.MetaSubscription)
 		})
 	}),
 
 	"subscriptions/ack-shape": check.Probe(func(t *check.T) {
-		eachAcknowledged(t, func(t *check.T, u *transcript.Subscription) {
+		eachAcknowledged(t, func(t *check.T, u *subscription) {
 			t.Expect(filterViolations(t, u)).To(check.BeEmptyList[string]("notifications, as a filter"))
 		})
 	}),
 
 	"subscriptions/ack-subset": check.Probe(func(t *check.T) {
-		eachAcknowledged(t, func(t *check.T, u *transcript.Subscription) {
+		eachAcknowledged(t, func(t *check.T, u *subscription) {
 			t.Expect(unrequestedMembers(requireFilter(t, u), u.Filter)).
 				To(check.BeEmptyList[string]("nothing but what was asked for"))
 		})
@@ -70,7 +69,7 @@ var listenChecks = check.Suite{
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		able := declaredMembers(t)
 		u := requireAcknowledged(t)[filterAll]
-		if len(able) == len(transcript.FilterMemberOf) {
+		if len(able) == len(filterMemberOf) {
 			t.Skip(check.NotObserved, "the server announces all there is")
 		}
 		var claimed []string
@@ -105,8 +104,8 @@ var listenChecks = check.Suite{
 		requireAcknowledged(t)
 		u := trySubscriptions(t)[filterUnknown]
 		requireCapacity(t, u)
-		t.Expect(u.Ack() != nil).To(check.BeTrue("an acknowledgment", "%s", u.Reply()))
-		t.DecidedBy(u).Expect(check.Member(u.AcknowledgedFilter(), "mcpcheckX")).To(check.BeOneOf[any](check.Absent{},
+		t.Expect(u.ack != nil).To(check.BeTrue("an acknowledgment", "%s", u.Reply()))
+		t.DecidedBy(u).Expect(check.Member(u.acknowledged, "mcpcheckX")).To(check.BeOneOf[any](check.Absent{},
 			false))
 	}),
 
@@ -122,9 +121,9 @@ var listenChecks = check.Suite{
 	"subscriptions/missing-filter": check.Probe(func(t *check.T) {
 		requireAcknowledged(t)
 		s := t.Session(check.ForInvalidInput)
-		u := transcript.Subscribe(t, s, s.NextID(), nil)
+		u := subscribe(t, s, s.NextID(), nil)
 		u.Cancel()
-		t.DecidedBy(u).Expect(u.Ack() == nil).To(check.BeTrue("error -32602", "an acknowledgment"))
+		t.DecidedBy(u).Expect(u.ack == nil).To(check.BeTrue("error -32602", "an acknowledgment"))
 		invalid.SkipUnlessServerRejects(t, u.Reply())
 		t.Expect(u.Reply()).To(check.BeError(errcode.InvalidParams))
 	}),
@@ -146,7 +145,7 @@ const (
 
 // triedFilters returns the filters by the constants above.
 func triedFilters(t *check.T) []check.M {
-	all := transcript.FullFilter(t)
+	all := toolcall.FullFilter(t)
 	uris, _ := all["resourceSubscriptions"].([]any)
 	return []check.M{
 		filterAll:       all,
@@ -157,108 +156,77 @@ func triedFilters(t *check.T) []check.M {
 	}
 }
 
-// trySubscriptions opens subscriptions in a session one after the other, and cancels each before the next. The first
-// stays open until later requests are answered; if it is not acknowledged, the others are not tried. If the server is
-// slow and uses HTTP, the others are opened in parallel.
-func trySubscriptions(t *check.T) []*transcript.Subscription {
-	return check.Step(t, "subscriptions", func(t *check.T) []*transcript.Subscription {
+// trySubscriptions opens subscriptions in a session one after the other, and cancels each before the next. If the first
+// is not acknowledged, the others are not tried. The first, and one with an empty filter, which a server may end
+// itself, stay open until a later request is answered.
+func trySubscriptions(t *check.T) []*subscription {
+	return check.Step(t, "subscriptions", func(t *check.T) (all []*subscription) {
 		s := t.Session()
-		var requests []transcript.SubscriptionRequest
 		for n, filter := range triedFilters(t) {
 			id := any(s.NextID())
 			if n%2 == 0 {
 				id = fmt.Sprintf("mcpcheck-%d", id)
 			}
-			params := check.M{"notifications": filter}
-			requests = append(requests, transcript.SubscriptionRequest{ID: id, Params: params})
+			u := subscribe(t, s, id, check.M{"notifications": filter})
+			if n == filterAll || !hasAnyMember(filter) {
+				check.Barrier(t, s, s.Mark())
+				u.Refresh()
+			}
+			u.Cancel()
+			if all = append(all, u); all[filterAll].ack == nil {
+				break
+			}
 		}
-		first := transcript.SubscribeAll(t, s, requests[filterAll])
-		check.Barrier(t, s, s.Mark())
-		first[0].Refresh()
-		first[0].Cancel()
-		if first[0].Ack() == nil {
-			return first
-		}
-		return append(first, subscribeInTurn(t, s, first[0].AckLatency(), requests[filterAll+1:])...)
+		return all
 	})
 }
 
-// subscribeInTurn opens subscriptions one after the other or, if each takes long and has its own stream, all in
-// parallel. Checks that then do not pass are repeated, one by one. A subscription with an empty filter stays open for a
-// while, since a server may end it itself.
-func subscribeInTurn(
-	t *check.T, s *driver.Session, took time.Duration, requests []transcript.SubscriptionRequest,
-) (all []*transcript.Subscription) {
-	const long = time.Second
-	size := 1
-	if took >= long && t.Site() != nil && !t.Site().IsSerial() && !t.IsConfirmation() {
-		check.NeedsConfirmation(t)
-		size = len(requests)
-	}
-	for some := range slices.Chunk(requests, size) {
-		begun := transcript.SubscribeAll(t, s, some...)
-		if slices.ContainsFunc(some, isEmptyRequest) {
-			check.Barrier(t, s, s.Mark())
-		}
-		for _, u := range begun {
-			u.Cancel()
-		}
-		all = append(all, begun...)
-	}
-	return all
-}
-
-func isEmptyRequest(w transcript.SubscriptionRequest) bool {
-	filter, _ := w.Params["notifications"].(check.M)
-	return !hasAnyMember(filter)
-}
-
 // requireAcknowledged returns the tried subscriptions that were acknowledged. If the first was not, it ends the check.
-func requireAcknowledged(t *check.T) []*transcript.Subscription {
+func requireAcknowledged(t *check.T) []*subscription {
 	all := trySubscriptions(t)
 	requireAlone(t, all[filterAll])
-	if all[filterAll].Ack() == nil {
+	if all[filterAll].ack == nil {
 		t.Yield("no subscription begins")
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(u *transcript.Subscription) bool { return u.Ack() == nil })
+	return slices.DeleteFunc(slices.Clone(all), func(u *subscription) bool { return u.ack == nil })
 }
 
 // requireAlone ends a check that another session may decide: one whose subscription was not acknowledged while another
 // one of the session was open, which subscriptions/concurrent judges.
-func requireAlone(t *check.T, u *transcript.Subscription) {
-	if u.Ack() == nil && u.OpenOthers > 0 {
+func requireAlone(t *check.T, u *subscription) {
+	if u.ack == nil && u.OpenOthers > 0 {
 		t.Retry(check.Undecided, "another subscription of the session has begun")
 	}
 }
 
 // eachAcknowledged runs a check on the acknowledged subscriptions.
-func eachAcknowledged(t *check.T, run func(*check.T, *transcript.Subscription)) {
-	check.Each(t, requireAcknowledged(t), (*transcript.Subscription).Subject, run)
+func eachAcknowledged(t *check.T, run func(*check.T, *subscription)) {
+	check.Each(t, requireAcknowledged(t), (*subscription).Subject, run)
 }
 
 // hasEndedWithoutAck reports whether a subscription ended with a result without an acknowledgment.
-func hasEndedWithoutAck(u *transcript.Subscription) bool {
-	return u.Ack() == nil && u.Reply().Result() != nil
+func hasEndedWithoutAck(u *subscription) bool {
+	return u.ack == nil && u.Reply().Result() != nil
 }
 
 // filterViolations returns the rules that the filter in an acknowledgment violates.
-func filterViolations(t *check.T, u *transcript.Subscription) []string {
-	return protocol.Violations(t, "subscriptions/ack-shape", "SubscriptionsAcknowledgedNotification", u.Ack().JSON())
+func filterViolations(t *check.T, u *subscription) []string {
+	return protocol.Violations(t, "subscriptions/ack-shape", "SubscriptionsAcknowledgedNotification", u.ack.JSON())
 }
 
 // requireFilter returns the filter in an acknowledgment. If it is invalid, it ends the check.
-func requireFilter(t *check.T, u *transcript.Subscription) check.M {
+func requireFilter(t *check.T, u *subscription) check.M {
 	if len(filterViolations(t, u)) > 0 {
 		t.Yield("its notifications are not a filter")
 	}
-	return u.AcknowledgedFilter()
+	return u.acknowledged
 }
 
 // requireCapacity ends the check if the subscription was refused while two others were open, and not because of its
 // params.
-func requireCapacity(t *check.T, u *transcript.Subscription) {
+func requireCapacity(t *check.T, u *subscription) {
 	crowded := u.OpenOthers+u.ClosingOthers > 1
-	if code, _ := u.Reply().Code(); u.Ack() == nil && crowded && u.Reply().Error() != nil &&
+	if code, _ := u.Reply().Code(); u.ack == nil && crowded && u.Reply().Error() != nil &&
 		code != errcode.InvalidParams {
 		t.NoVerdict(check.Limit, "the server may have no room for a third one: %s", check.Got(u.Reply()))
 	}
@@ -323,18 +291,18 @@ func subscribeTwice(t *check.T) {
 
 // parallelSubscription is a subscription that was open while others of its session were.
 type parallelSubscription struct {
-	*transcript.Subscription
+	*subscription
 	// sessionSubscriptions are all subscriptions of the session.
-	sessionSubscriptions []*transcript.Subscription
+	sessionSubscriptions []*subscription
 }
 
 // parallelSubscriptions returns the subscriptions of the run that were opened while others were open, and those next to
 // which others were opened.
 func parallelSubscriptions(t *check.T, w check.Wire) (all []parallelSubscription) {
-	for _, s := range transcript.UntruncatedSessions(t, w) {
-		list := transcript.SessionSubscriptions(s).List
+	for _, s := range untruncatedSessions(t, w) {
+		list := subscriptionsIn(s).List
 		for i, u := range list {
-			isFirst := u.Ack() != nil && slices.ContainsFunc(list[i+1:], func(later *transcript.Subscription) bool {
+			isFirst := u.ack != nil && slices.ContainsFunc(list[i+1:], func(later *subscription) bool {
 				return later.OpenOthers > 0
 			})
 			if u.OpenOthers > 0 || isFirst {
@@ -346,7 +314,7 @@ func parallelSubscriptions(t *check.T, w check.Wire) (all []parallelSubscription
 }
 
 // announcedMethods returns the methods of the notifications of a subscription.
-func announcedMethods(u *transcript.Subscription) map[string]bool {
+func announcedMethods(u *subscription) map[string]bool {
 	methods := map[string]bool{}
 	for _, m := range u.Messages {
 		methods[m.Method] = true
@@ -355,7 +323,7 @@ func announcedMethods(u *transcript.Subscription) map[string]bool {
 }
 
 // isSilentSince reports whether requests were sent in a session after a subscription, and none was answered.
-func isSilentSince(u *transcript.Subscription) bool {
+func isSilentSince(u *subscription) bool {
 	frames, asked := u.Session.ReceivedSince(0), false
 	for _, f := range frames[slices.Index(frames, u.Request)+1:] {
 		switch {
@@ -371,24 +339,24 @@ func isSilentSince(u *transcript.Subscription) bool {
 // expectParallel requires a subscription to begin although others are open, and to receive the notifications that the
 // others receive.
 func expectParallel(t *check.T, u parallelSubscription) {
-	requireCapacity(t, u.Subscription)
+	requireCapacity(t, u.subscription)
 	if code, _ := u.Reply().Code(); code == errcode.InvalidParams {
 		t.Yield("it is refused for what it asks for, not for being another one")
 	}
 	if u.Reply().Error() != nil && u.WatchesUnlisted() {
 		t.Skip(check.NotApplicable, "it may be refused for the resource that it names, which does not exist")
 	}
-	if hasEndedWithoutAck(u.Subscription) && slices.ContainsFunc(trySubscriptions(t), hasEndedWithoutAck) {
+	if hasEndedWithoutAck(u.subscription) && slices.ContainsFunc(trySubscriptions(t), hasEndedWithoutAck) {
 		t.Yield("its result comes without an acknowledgment")
 	}
-	if u.Reply().Err != nil && isSilentSince(u.Subscription) {
+	if u.Reply().Err != nil && isSilentSince(u.subscription) {
 		t.Yield("nothing is answered any more")
 	}
 	if u.Reply().HTTPResponse().IsForOneClient() {
 		t.Yield("the server serves one client at a time")
 	}
-	t.Expect(u.Ack() != nil).To(check.BeTrue("an acknowledgment beside another subscription", "%s", u.Reply()))
-	own := announcedMethods(u.Subscription)
+	t.Expect(u.ack != nil).To(check.BeTrue("an acknowledgment beside another subscription", "%s", u.Reply()))
+	own := announcedMethods(u.subscription)
 	for _, other := range u.sessionSubscriptions {
 		for _, m := range other.ChangeNotifications() {
 			isReceived := own[m.Method] || !u.MustReceive(m, other)

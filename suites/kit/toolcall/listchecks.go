@@ -142,7 +142,7 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 		notified = notified || change.Notified
 		c.ListChanges = append(c.ListChanges, change)
 	}
-	if notified && t.IsModern() && t.Site() != nil && len(transcript.SessionSubscriptions(s).List) > 1 {
+	if notified && t.IsModern() && t.Site() != nil && len(transcript.OpenFilters(s)) > 1 {
 		s.Sleep(timing.ShortWait)
 		s.Barrier(s.Mark()) // its response shows which subscriptions were not notified: subscriptions/concurrent
 	}
@@ -150,7 +150,7 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 
 // await waits for the notification of the change. Without it, it lists again, since the list may have changed back.
 func (c *ListChange) await(t *check.T, s *driver.Session, mark int) {
-	c.NoStream = t.IsModern() && !transcript.IsSubscribedToList(s, c.Family+"ListChanged")
+	c.NoStream = t.IsModern() && !isSubscribedToList(s, c.Family)
 	if c.Notified = awaitListChanged(s, mark, c.Family); !c.Notified {
 		c.LimitErr, c.After = s.UnsolicitedLimitErr(mark), listedNames(t, s, c.Family)
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -56,14 +55,6 @@ func subscribeResources(t *check.T, s *driver.Session) (watched []SubscribedReso
 		}
 	}
 	return watched
-}
-
-// isSubscribedToResource reports whether an open subscription of the session includes updates of a resource.
-func isSubscribedToResource(s *driver.Session, uri string) bool {
-	return slices.ContainsFunc(transcript.SessionSubscriptions(s).List, func(u *transcript.Subscription) bool {
-		uris, _ := u.AcknowledgedFilter()["resourceSubscriptions"].([]any)
-		return slices.Contains(uris, any(uri)) && u.EndMessage() == nil && u.CancelIndex == 0
-	})
 }
 
 // observe returns the resource with what happened to it since the mark. One that differs each time it is read does not

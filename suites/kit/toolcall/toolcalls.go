@@ -14,7 +14,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
-	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -284,7 +283,7 @@ func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Sessi
 		roundtrip.Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
 		s.Sleep(timing.StreamReplaceWindow)
 	}
-	transcript.OpenExtraSubscriptions(t, s)
+	openExtraSubscriptions(t, s)
 	enableLogging(t, s)
 	watched := subscribeResources(t, s)
 	mark := s.Mark()

@@ -1,4 +1,4 @@
-package transcript
+package subscriptions
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
@@ -28,10 +29,11 @@ func TestClosingSubscription(t *testing.T) {
 		want  int
 	}{{0, 1}, {timing.ShortWait - 1, 1}, {timing.ShortWait, 0}} {
 		frames := []*driver.Frame{
-			frame(driver.FromClient, 0, 1, ListenMethod, `{"notifications":{}}`),
-			frame(driver.FromServer, 0, 0, AcknowledgedMethod, `{"_meta":{"`+driver.MetaSubscription+`":1}}`),
+			frame(driver.FromClient, 0, 1, transcript.ListenMethod, `{"notifications":{}}`),
+			frame(driver.FromServer, 0, 0, transcript.AcknowledgedMethod,
+				`{"_meta":{"`+driver.MetaSubscription+`":1}}`),
 			frame(driver.FromClient, time.Second, 0, "notifications/cancelled", `{"requestId":1}`),
-			frame(driver.FromClient, time.Second+tt.after, 2, ListenMethod, `{"notifications":{}}`),
+			frame(driver.FromClient, time.Second+tt.after, 2, transcript.ListenMethod, `{"notifications":{}}`),
 		}
 		all := readSubscriptions(frames, &driver.Session{}).List
 		if len(all) != 2 || all[1].ClosingOthers != tt.want || all[1].OpenOthers != 0 {

@@ -1,0 +1,94 @@
+package toolcall
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+)
+
+// OpenSubscription requests a subscription, and waits until it is acknowledged or refused. Over stdio any
+// acknowledgment may be its own.
+func OpenSubscription(s *driver.Session, id any, params check.M) driver.Pending {
+	mark := s.Mark()
+	p := s.OpenStreamWithID(id, transcript.ListenMethod, params)
+	s.Wait(mark, s.ReplyTimeout(), func(f *driver.Frame) bool {
+		if f.RoundTrip != nil && !driver.SameID(f.RoundTrip.RequestID(), p.ID) {
+			return false
+		}
+		return f.RoundTrip != nil && f.Side == driver.StatusOnly ||
+			f.Side == driver.FromServer && slices.ContainsFunc(f.Messages(), func(m *driver.Frame) bool {
+				return m.Method == transcript.AcknowledgedMethod || m.IsResponse() && driver.SameID(m.RequestID(), p.ID)
+			})
+	})
+	return p
+}
+
+// UnlistedURI is the URI of a resource that no server has, of whose updates a subscription asks to be told. Nothing is
+// a part of it, so that no update is for that subscription.
+const UnlistedURI = "test://mcpcheck/watched-resource"
+
+// openExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
+// receives: one for changes of tools, and for updates of a resource that does not exist, which a server may refuse; one
+// for everything else, with members in _meta that only other requests use; and over stdio one for everything that is
+// cancelled at once.
+func openExtraSubscriptions(t *check.T, s *driver.Session) {
+	resources, _ := t.Server.Capabilities["resources"].(check.M)
+	updates := resources["subscribe"] == true
+	isListen := func(f *driver.Frame) bool { return f.Method == transcript.ListenMethod }
+	if !t.IsModern() || !slices.ContainsFunc(s.FramesSince(0), isListen) && !updates {
+		return
+	}
+	id := func(name string) string { return fmt.Sprintf("mcpcheck-%s-%d", name, s.Number()) }
+	if t.Server.Transport == "stdio" {
+		p := OpenSubscription(s, id("taken-back"), check.M{"notifications": FullFilter(t)})
+		s.Cancel(p, "mcpcheck has heard enough")
+		s.Barrier(s.Mark())
+	}
+	tools := check.M{"toolsListChanged": true}
+	watching := check.M{"toolsListChanged": true, "resourceSubscriptions": []any{UnlistedURI}}
+	if !updates || s.AwaitFor(OpenSubscription(s, id("tools"), check.M{"notifications": watching}), 0).Error() != nil {
+		name := map[bool]string{true: "tools-only", false: "tools"}[updates]
+		OpenSubscription(s, id(name), check.M{"notifications": tools})
+	}
+	others := FullFilter(t)
+	others["toolsListChanged"] = false
+	OpenSubscription(s, id("others"), check.M{
+		"notifications": others,
+		"_meta":         check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken},
+	})
+}
+
+// isSubscribedToList reports whether an open subscription of a session is for changes of a list.
+func isSubscribedToList(s *driver.Session, family string) bool {
+	return slices.ContainsFunc(transcript.OpenFilters(s),
+		func(filter check.M) bool { return filter[family+"ListChanged"] == true })
+}
+
+// isSubscribedToResource reports whether an open subscription of a session is for updates of a resource.
+func isSubscribedToResource(s *driver.Session, uri string) bool {
+	return slices.ContainsFunc(transcript.OpenFilters(s), func(filter check.M) bool {
+		uris, _ := filter["resourceSubscriptions"].([]any)
+		return slices.Contains(uris, any(uri))
+	})
+}
+
+// SubscriptionProgressToken is the progress token in requests for subscriptions, for which no progress may come.
+const SubscriptionProgressToken = "mcpcheck-subscription"
+
+// FullFilter is the filter for every notification of the server; of resources, it names the first ones that discovery
+// lists.
+func FullFilter(t *check.T) check.M {
+	const most = 3
+	all := check.M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+	var uris []any
+	for _, resource := range t.Server.Resources[:min(most, len(t.Server.Resources))] {
+		uris = append(uris, resource["uri"])
+	}
+	if len(uris) > 0 {
+		all["resourceSubscriptions"] = uris
+	}
+	return all
+}
