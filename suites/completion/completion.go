@@ -51,7 +51,7 @@ var capabilityChecks = check.Suite{
 	}),
 
 	"completion/works-when-declared": check.Probe(func(t *check.T) {
-		all := toolcall.CompleteAll(t).RequireAny(t).List
+		all := requireAny(t).List
 		if slices.ContainsFunc(all, func(c toolcall.Completion) bool { return c.Reply.Result() != nil }) {
 			check.Each(t, all, toolcall.Completion.Subject,
 				func(t *check.T, c toolcall.Completion) { expectCompleted(t, c, all) })
@@ -128,7 +128,7 @@ var resultChecks = check.Suite{
 
 // eachResult runs a check on every completion that was received.
 func eachResult(t *check.T, run func(*check.T, toolcall.Completion)) {
-	check.Each(t, toolcall.CompleteAll(t).RequireAny(t).List, toolcall.Completion.Subject,
+	check.Each(t, requireAny(t).List, toolcall.Completion.Subject,
 		func(t *check.T, c toolcall.Completion) {
 			if r := check.RequireServerReply(t, c.Reply); r.Err != nil {
 				t.Retry(check.Undecided, "%v", check.Explain(r.Err))
@@ -141,4 +141,37 @@ func eachResult(t *check.T, run func(*check.T, toolcall.Completion)) {
 			}
 			run(t, c)
 		})
+}
+
+// requireAny returns the completions of the run. It ends a check when there is nothing to complete, or the server lacks
+// the method in a revision that does not require it. Otherwise it adds a caveat for what was left out.
+func requireAny(t *check.T) toolcall.Completions {
+	c := toolcall.CompleteAll(t)
+	served := func(c toolcall.Completion) bool { code, _ := c.Reply.Code(); return code != errcode.MethodNotFound }
+	switch {
+	case len(c.List) == 0 && c.IncompleteReason != "":
+		t.NoVerdict(check.Undecided, "%s", c.IncompleteReason)
+	case len(c.List) == 0:
+		t.Skip(check.NotOffered, "the server lists no prompt with arguments and no template: nothing to complete")
+	case !t.Server.Declares("completions") && !slices.ContainsFunc(c.List, served):
+		t.Skip(check.NotOffered, "the server does not complete, which %s has no capability for", t.Revision)
+	}
+	if c.IncompleteReason != "" {
+		t.Caveat("%d of %d arguments were completed: %s", len(c.List), 2*len(toolcall.CompletionArguments(t)),
+			c.IncompleteReason)
+	}
+	return c
+}
+
+// requireServed returns the completions of the empty value with a result. It ends a check when there is none.
+func requireServed(t *check.T) (served []toolcall.Completion) {
+	for _, one := range requireAny(t).List {
+		if one.Value == "" && one.Context == nil && one.Reply.Result() != nil {
+			served = append(served, one)
+		}
+	}
+	if len(served) == 0 {
+		t.Yield("nothing is completed")
+	}
+	return served
 }

@@ -29,7 +29,7 @@ var referenceChecks = check.Suite{
 	}),
 
 	"completion/unknown-argument": check.Probe(func(t *check.T) {
-		served := toolcall.CompleteAll(t).RequireServed(t)
+		served := requireServed(t)
 		blank := served[0].CompletionArgument
 		blank.Name = "mcpcheck_x"
 		r := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), completeMethod, blank.Params(""))
@@ -42,7 +42,7 @@ var referenceChecks = check.Suite{
 	"completion/context-accepted": check.Probe(func(t *check.T) {
 		all := toolcall.CompleteAll(t)
 		s, allowance := t.Session(), toolcall.NewCallBudget()
-		check.Each(t, all.RequireServed(t), toolcall.Completion.Subject, func(t *check.T, c toolcall.Completion) {
+		check.Each(t, requireServed(t), toolcall.Completion.Subject, func(t *check.T, c toolcall.Completion) {
 			if why := allowance.ExhaustedReason(); why != "" {
 				t.NoVerdict(check.Limit, "%s", why)
 			}

@@ -147,7 +147,7 @@ func listenMismatches(t *check.T) []mismatchedRequest {
 				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: listenMethod,
 					Params: check.M{"notifications": check.M{}}, Header: header})
 			})
-			roundtrip.AwaitHeaders(x)
+			awaitHeaders(x)
 			return x
 		}
 		if usual := open(nil).Response(); !usual.OK() || !usual.IsStream {

@@ -55,7 +55,7 @@ var headerChecks = check.Suite{
 	}),
 
 	"http/version-header-invalid-400": check.Probe(func(t *check.T) {
-		roundtrip.EachNamedRoundTrip(t, requestsWithWrongVersions(t), func(t *check.T, x roundtrip.NamedRoundTrip) {
+		eachNamedRoundTrip(t, requestsWithWrongVersions(t), func(t *check.T, x roundtrip.NamedRoundTrip) {
 			a := x.Response()
 			roundtrip.RequireNotFromIntermediary(t, a)
 			if x.Method != http.MethodPost && refusesMethod(t, x.Method, a) {
@@ -111,7 +111,7 @@ func requestsWithWrongVersions(t *check.T) (all []roundtrip.NamedRoundTrip) {
 	const malformed = "not-a-version"
 	others := requests.Affordable(t, validRequests(t), 2)[1:]
 	s := t.Session(check.Process)
-	in := roundtrip.NewManualSession(t, s)
+	in := newManualSession(t, s)
 	ask := func() *driver.RoundTrip { return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in}) }
 	if usual := roundtrip.RetryWhileBusy(s, ask); !usual.Response().OK() {
 		t.Retry(check.Undecided, "the request is not served with the negotiated version either: %s", usual.Response())
@@ -124,7 +124,7 @@ func requestsWithWrongVersions(t *check.T) (all []roundtrip.NamedRoundTrip) {
 		wrong := in.Clone()
 		wrong.Set(roundtrip.VersionHeader, version)
 		x := roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip { return make(wrong) })
-		roundtrip.AwaitHeaders(x)
+		awaitHeaders(x)
 		if roundtrip.IsNotFound(x.Response()) && !roundtrip.RetryWhileBusy(s, ask).Response().OK() {
 			ended = true // the session does not last for so many requests
 		} else {
@@ -167,9 +167,9 @@ func refusesMethod(t *check.T, method string, a driver.HTTPResponse) bool {
 		return true
 	}
 	s := t.Session(check.Process)
-	in := roundtrip.NewManualSession(t, s)
+	in := newManualSession(t, s)
 	usual := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
-	roundtrip.AwaitHeaders(usual)
+	awaitHeaders(usual)
 	return !usual.Response().OK()
 }
 
@@ -209,7 +209,7 @@ func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerV
 			t.Retry(check.Died, "the server has ended the session: %s", check.Got(r))
 		}
 	}
-	roundtrip.EachNamedRoundTrip(t, others, func(t *check.T, other roundtrip.NamedRoundTrip) {
+	eachNamedRoundTrip(t, others, func(t *check.T, other roundtrip.NamedRoundTrip) {
 		r := other.AwaitReply()
 		if !hasMessage(asUsual) && !hasMessage(r) {
 			t.Retry(check.Undecided, "the request is not served in its usual form either: %s", check.Got(asUsual))

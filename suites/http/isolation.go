@@ -181,7 +181,7 @@ func cancel(t *check.T, s *driver.Session, id int, call toolcall.ToolCall) {
 		return
 	}
 	roundtrip.PostRequest(s, roundtrip.ManualRequest{ID: id}).AwaitReply()
-	roundtrip.Post(s, string(text.CompactJSON(check.M{"jsonrpc": "2.0", "method": "notifications/cancelled",
+	post(s, string(text.CompactJSON(check.M{"jsonrpc": "2.0", "method": "notifications/cancelled",
 		"params": check.M{"requestId": id}}))).AwaitEnd()
 }
 
@@ -202,7 +202,7 @@ func leaksByEventID(t *check.T) []leak {
 		}
 		again := resumeAfter(b, first.ID)
 		check.Barrier(t, b, b.Mark())
-		events := roundtrip.AwaitCondition(again, time.Second, func(a driver.HTTPResponse) bool {
+		events := awaitCondition(again, time.Second, func(a driver.HTTPResponse) bool {
 			return roundtrip.ResponseInEvents(a.Events, x.RequestID()).Answered()
 		}).Events
 		again.Abort()

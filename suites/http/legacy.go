@@ -61,7 +61,7 @@ func legacyMethodCheck(method string) check.Check {
 				check.Explain(none))
 		}
 		a := roundtrip.RequireHTTPResponse(t, legacyMethodResponses(t)[method])
-		roundtrip.SkipIfUnauthorized(t, a)
+		skipIfUnauthorized(t, a)
 		if slices.ContainsFunc(a.Events, driver.StreamEvent.IsEndpoint) {
 			t.Skip(check.NotOffered, "GET opens the stream of HTTP+SSE, for clients of 2024-11-05")
 		}

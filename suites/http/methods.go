@@ -18,7 +18,7 @@ var methodChecks = check.Suite{
 		x.AwaitReply()
 		a := x.Response()
 		roundtrip.RequireHTTPResponse(t, a)
-		roundtrip.SkipIfUnauthorized(t, a)
+		skipIfUnauthorized(t, a)
 		t.Expect(a).To(check.Satisfy("POST accepted", func(a driver.HTTPResponse) bool {
 			// The status 404 with a message is that of an unknown method.
 			return acceptsPOST(a) || t.IsModern() && roundtrip.IsNotFound(a) && isMessageBody(a)
@@ -28,11 +28,11 @@ var methodChecks = check.Suite{
 	"http/get-stream-or-405": check.Probe(func(t *check.T) {
 		a := openGETStreams(t).first
 		roundtrip.RequireNotFromIntermediary(t, a)
-		roundtrip.SkipIfUnauthorized(t, a)
+		skipIfUnauthorized(t, a)
 		if a.StatusCode == 0 && !a.Ended { // the headers may be held back until there is an event
 			t.FailAt(catalogue.Should, "the headers of an event stream at once, or HTTP 405", "%s", a)
 		}
-		t.Expect(a).To(check.Satisfy("an event stream or HTTP 405", roundtrip.IsStreamOr405))
+		t.Expect(a).To(check.Satisfy("an event stream or HTTP 405", isStreamOr405))
 		t.ExpectShould(a).To(check.Satisfy("an event stream with status 200, or HTTP 405",
 			func(a driver.HTTPResponse) bool {
 				return a.StatusCode == http.StatusOK || a.StatusCode == http.StatusMethodNotAllowed
@@ -68,7 +68,7 @@ var methodChecks = check.Suite{
 	}),
 
 	"http/unsupported-method": check.Probe(func(t *check.T) {
-		roundtrip.EachNamedRoundTrip(t, otherMethods(t), func(t *check.T, method roundtrip.NamedRoundTrip) {
+		eachNamedRoundTrip(t, otherMethods(t), func(t *check.T, method roundtrip.NamedRoundTrip) {
 			a := roundtrip.RequireHTTPResponse(t, method.AwaitEnd())
 			t.Expect(a).To(check.Satisfy("HTTP 405", func(a driver.HTTPResponse) bool {
 				return !a.OK() && (a.StatusCode < 500 || a.StatusCode == http.StatusNotImplemented)
@@ -89,7 +89,7 @@ func openGETStreams(t *check.T) getResponses {
 	return check.Step(t, "streams of GET", func(t *check.T) (both getResponses) {
 		s := t.Session(check.Exclusive)
 		both.first = roundtrip.ListeningStream(t, s).AwaitHeadersUntilDeadline()
-		if both.hasSecond = both.first.StatusCode != 0 && roundtrip.IsStreamOr405(both.first); both.hasSecond {
+		if both.hasSecond = both.first.StatusCode != 0 && isStreamOr405(both.first); both.hasSecond {
 			x := roundtrip.Get(s, nil)
 			both.second = x.AwaitHeaders()
 			x.Abort()

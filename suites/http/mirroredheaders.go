@@ -150,7 +150,7 @@ func expectNameTaken(
 ) {
 	x := roundtrip.PostRequest(s, request)
 	x.AwaitReply()
-	roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{roundtrip.NewNamedRoundTrip(s, name, x)},
+	eachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{roundtrip.NewNamedRoundTrip(s, name, x)},
 		func(t *check.T, x roundtrip.NamedRoundTrip) {
 			r := check.RequireServerReply(t, x.AwaitReply())
 			roundtrip.RequireHTTPResponse(t, x.Response())

@@ -12,23 +12,23 @@ import (
 
 var oneWayChecks = check.Suite{
 	"http/notification-202": check.ProcessProbe(func(t *check.T) {
-		roundtrip.EachNamedRoundTrip(t, sendOneWay(t).Notifications, func(t *check.T, n roundtrip.NamedRoundTrip) {
+		eachNamedRoundTrip(t, sendOneWay(t).Notifications, func(t *check.T, n roundtrip.NamedRoundTrip) {
 			a := n.AwaitEnd()
 			roundtrip.RequireNotFromIntermediary(t, a)
 			requireNoReply(t, a)
 			if a.StatusCode >= 400 && n.Subject.Name != "notifications/initialized" {
 				t.Skip(check.NotApplicable, "it was not accepted")
 			}
-			t.Expect(a).To(check.Satisfy("HTTP 202", roundtrip.IsAccepted))
+			t.Expect(a).To(check.Satisfy("HTTP 202", isAccepted))
 		})
 	}),
 
 	"http/notification-empty-body": check.ProcessProbe(func(t *check.T) {
 		sent := sendOneWay(t)
 		all := slices.Concat(sent.Notifications, sent.Unsolicited, sent.Responses)
-		roundtrip.EachNamedRoundTrip(t, all, func(t *check.T, n roundtrip.NamedRoundTrip) {
+		eachNamedRoundTrip(t, all, func(t *check.T, n roundtrip.NamedRoundTrip) {
 			a := n.AwaitEnd()
-			if !roundtrip.IsAccepted(a) {
+			if !isAccepted(a) {
 				t.Skip(check.NotApplicable, "it was not answered with 202")
 			}
 			if hasNoBody(a) && !a.IsStream && (!a.Ended || a.Err != nil) {
@@ -41,38 +41,38 @@ var oneWayChecks = check.Suite{
 
 	"http/response-post-202": check.ProcessProbe(func(t *check.T) {
 		sent := sendOneWay(t)
-		roundtrip.EachNamedRoundTrip(t, slices.Concat(sent.Unsolicited, sent.Responses),
+		eachNamedRoundTrip(t, slices.Concat(sent.Unsolicited, sent.Responses),
 			func(t *check.T, response roundtrip.NamedRoundTrip) {
 				t.Expect(response.AwaitEnd()).To(check.Satisfy("HTTP 202 or an error status",
-					roundtrip.IsAcceptedOrError))
+					isAcceptedOrError))
 			})
 		for _, response := range sent.Responses {
 			if response.IsBusy() {
 				t.Yield("the server was busy with another message")
 			}
 			t.ExpectShould(response.AwaitEnd()).To(check.Satisfy("HTTP 202 for the answer to a request of the server",
-				roundtrip.IsAccepted))
+				isAccepted))
 		}
 	}),
 
 	"http/rejected-message-status": check.Probe(func(t *check.T) {
 		for _, n := range sendOneWay(t).Notifications {
-			if a := n.AwaitEnd(); a.OK() && !roundtrip.IsAccepted(a) {
+			if a := n.AwaitEnd(); a.OK() && !isAccepted(a) {
 				t.Yield("accepted notifications are not answered with 202")
 			}
 		}
 		s := t.Session()
-		unknown := roundtrip.Post(s, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)
-		bad := roundtrip.Post(t.Session(check.ForInvalidInput), `{"jsonrpc":"2.0","method":42}`)
+		unknown := post(s, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)
+		bad := post(t.Session(check.ForInvalidInput), `{"jsonrpc":"2.0","method":42}`)
 		requireNoReply(t, unknown.AwaitEnd())
 		if a := unknown.Response(); a.StatusCode == 0 && !s.IsAlive() {
 			t.Retry(check.OtherCheck, "%s", a)
 		}
 		const want = "HTTP 202 or an error status for an unknown notification"
-		t.Expect(unknown.AwaitEnd()).To(check.Satisfy(want, roundtrip.IsAcceptedOrError))
+		t.Expect(unknown.AwaitEnd()).To(check.Satisfy(want, isAcceptedOrError))
 		for _, x := range []*driver.RoundTrip{unknown, bad} {
 			t.ExpectShould(x.AwaitEnd()).To(check.Satisfy("HTTP 202 or 4xx", func(a driver.HTTPResponse) bool {
-				return roundtrip.IsAccepted(a) || roundtrip.IsClientError(a)
+				return isAccepted(a) || isClientError(a)
 			}))
 		}
 	}),
@@ -87,7 +87,7 @@ func requireNoReply(t *check.T, a driver.HTTPResponse) {
 	isReply := func(m check.M) bool { return check.HasMember(m, "jsonrpc") && !check.HasMember(m, "method") }
 	_, array := driver.Decode(a.Body.Bytes()).([]any)
 	switch {
-	case a.OK() && slices.ContainsFunc(roundtrip.Bodies(a),
+	case a.OK() && slices.ContainsFunc(bodies(a),
 		func(body []byte) bool { return isReply(roundtrip.DecodeObject(body)) }):
 		t.Yield("it was replied to")
 	case a.OK() && array && t.Revision != "2025-03-26":
@@ -141,7 +141,7 @@ func sendOneWay(t *check.T) oneWayMessages {
 // sendUnsolicitedResponse sends a response that answers no request.
 func sendUnsolicitedResponse(t *check.T, s *driver.Session) roundtrip.NamedRoundTrip {
 	s.MarkInvalidInput()
-	response := roundtrip.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
+	response := post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
 	response.AwaitEnd()
 	check.Barrier(t, s, s.Mark())
 	return roundtrip.NewNamedRoundTrip(s, "an unsolicited response", response)

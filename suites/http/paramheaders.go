@@ -331,7 +331,7 @@ func (p argument) expectAccepted(t *check.T, value any, header http.Header) {
 
 // expectAccepted expects that a call is not refused for its headers. The tool may refuse the arguments.
 func expectAccepted(t *check.T, x roundtrip.NamedRoundTrip) {
-	roundtrip.EachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *check.T, x roundtrip.NamedRoundTrip) {
+	eachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *check.T, x roundtrip.NamedRoundTrip) {
 		r, a := check.RequireServerReply(t, x.AwaitReply()), roundtrip.RequireHTTPResponse(t, x.Response())
 		t.Expect(r).To(check.Satisfy("the call taken with its headers", func(r driver.Reply) bool {
 			return !isHeaderMismatch(r) && (!r.IsStatusOnly() || a.StatusCode != http.StatusBadRequest)

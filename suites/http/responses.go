@@ -24,7 +24,7 @@ import (
 
 var responseChecks = check.Suite{
 	"http/response-content-type": check.Watch(func(t *check.T, w check.Wire) {
-		full := func(r RoundTripRecord) bool { return !roundtrip.HasEmptyBody(r.Response) }
+		full := func(r RoundTripRecord) bool { return !hasEmptyBody(r.Response) }
 		JudgeRoundTrips(t, "HTTP answer to a request", AcceptedRequests(w), full,
 			func(t *check.T, r RoundTripRecord) {
 				t.Expect(r.Response.MediaType()).To(check.BeOneOf(roundtrip.JSONType, roundtrip.EventStreamType))
@@ -36,7 +36,7 @@ var responseChecks = check.Suite{
 			func(t *check.T, r RoundTripRecord) {
 				want := "the answer to " + r.Request.Method + " in a body or an event stream"
 				t.Expect(r.Response).To(check.Satisfy(want,
-					func(a driver.HTTPResponse) bool { return !roundtrip.HasEmptyBody(a) }))
+					func(a driver.HTTPResponse) bool { return !hasEmptyBody(a) }))
 			})
 	}),
 
@@ -46,7 +46,7 @@ var responseChecks = check.Suite{
 			t.Retry(check.Undecided, "%s, too, is answered with %s", r.Method, check.Got(r))
 		}
 		invalid.SkipUnlessAnswersInvalid(t)
-		roundtrip.EachNamedRoundTrip(t, failingRequests(t, s), func(t *check.T, x roundtrip.NamedRoundTrip) {
+		eachNamedRoundTrip(t, failingRequests(t, s), func(t *check.T, x roundtrip.NamedRoundTrip) {
 			r := x.AwaitReply()
 			switch {
 			case r.Err != nil:
@@ -55,14 +55,14 @@ var responseChecks = check.Suite{
 				t.Skip(check.NotApplicable, "it was answered with a result")
 			}
 			roundtrip.RequireNotFromIntermediary(t, x.Response())
-			roundtrip.SkipIfUnauthorized(t, x.Response())
+			skipIfUnauthorized(t, x.Response())
 			t.Expect(r).To(check.Satisfy("a JSON-RPC error", func(r driver.Reply) bool { return !r.IsStatusOnly() }))
 		})
 	}),
 
 	"http/json-reply-single-object": check.Watch(func(t *check.T, w check.Wire) {
 		inJSON := func(r RoundTripRecord) bool {
-			return !roundtrip.HasEmptyBody(r.Response) && r.Response.MediaType() == roundtrip.JSONType
+			return !hasEmptyBody(r.Response) && r.Response.MediaType() == roundtrip.JSONType
 		}
 		JudgeRoundTrips(t, "answer in JSON", AnsweredRequests(w), inJSON, func(t *check.T, r RoundTripRecord) {
 			t.Expect(r.Response.Body.String()).To(check.Satisfy("one JSON-RPC response and nothing else",
@@ -83,7 +83,7 @@ var responseChecks = check.Suite{
 		func(t *check.T, w check.Wire) {
 			// The area jsonrpc judges what was sent in ordinary sessions.
 			looksLike := func(r RoundTripRecord) bool {
-				return r.Request.Manual && roundtrip.IsClientError(r.Response) &&
+				return r.Request.Manual && isClientError(r.Response) &&
 					check.HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()), "jsonrpc")
 			}
 			const what = "JSON-RPC message in the body of an HTTP error"
@@ -99,9 +99,9 @@ var responseChecks = check.Suite{
 		a := postMalformedJSON(t)
 		roundtrip.RequireNotFromIntermediary(t, a)
 		t.Expect(a).To(check.Satisfy("HTTP 4xx", func(a driver.HTTPResponse) bool {
-			return roundtrip.IsClientError(a) || a.OK() && isParseError(a)
+			return isClientError(a) || a.OK() && isParseError(a)
 		}))
-		t.ExpectAdvice(a).To(check.Satisfy("HTTP 4xx", roundtrip.IsClientError))
+		t.ExpectAdvice(a).To(check.Satisfy("HTTP 4xx", isClientError))
 	}),
 
 	"http/unknown-method-404": check.Probe(func(t *check.T) {
@@ -191,7 +191,7 @@ func unknownMethods(t *check.T) []unknownMethod {
 
 // isParseError reports whether a response is the JSON-RPC error for invalid JSON.
 func isParseError(a driver.HTTPResponse) bool {
-	return slices.ContainsFunc(roundtrip.Bodies(a), func(body []byte) bool {
+	return slices.ContainsFunc(bodies(a), func(body []byte) bool {
 		e, _ := roundtrip.DecodeObject(body)["error"].(check.M)
 		return e["code"] == json.Number("-32700")
 	})
@@ -236,7 +236,7 @@ func hasOtherID(r RoundTripRecord) bool {
 func postMalformedJSON(t *check.T) driver.HTTPResponse {
 	return check.Step(t, "a body that is not JSON", func(t *check.T) driver.HTTPResponse {
 		s := t.Session(check.ForInvalidInput)
-		a := roundtrip.Post(s, `{"mcpcheck" !!`).AwaitEnd()
+		a := post(s, `{"mcpcheck" !!`).AwaitEnd()
 		if a.StatusCode == 0 && check.TryNoOp(t, s).Err != nil {
 			t.Yield("the session did not survive it")
 		}

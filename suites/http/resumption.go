@@ -45,7 +45,7 @@ var resumptionChecks = check.Suite{
 		s := t.Session(check.Exclusive)
 		x := resumeAfter(s, "mcpcheck-unknown")
 		s.Barrier(s.Mark())
-		a := roundtrip.AwaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
+		a := awaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
 		if a.StatusCode == 0 && !a.Ended {
 			t.NoVerdict(check.Silent, "GET was not answered in time")
 		}
@@ -58,7 +58,7 @@ var resumptionChecks = check.Suite{
 		s, call, x, first := interruptCall(t)
 		id := x.RequestID()
 		again := resumeAfter(s, first.ID)
-		a := roundtrip.AwaitCondition(again, 5*call.Duration+time.Second, func(a driver.HTTPResponse) bool {
+		a := awaitCondition(again, 5*call.Duration+time.Second, func(a driver.HTTPResponse) bool {
 			return roundtrip.ResponseInEvents(a.Events, id).Answered()
 		})
 		r := roundtrip.ResponseInEvents(a.Events, id)
@@ -151,7 +151,7 @@ func resumeStream(t *check.T) resumption {
 		}
 		again := resumeAfter(s, first.ID)
 		check.Barrier(t, s, s.Mark())
-		r.response = roundtrip.AwaitCondition(again, time.Second, func(a driver.HTTPResponse) bool {
+		r.response = awaitCondition(again, time.Second, func(a driver.HTTPResponse) bool {
 			return r.isResponseID || r.containsResponse(a)
 		})
 		return r
@@ -208,7 +208,7 @@ func firstEventWithID(x *driver.RoundTrip) driver.StreamEvent {
 func resumeAfter(s *driver.Session, id string) (x *driver.RoundTrip) {
 	for range 5 {
 		x = roundtrip.Get(s, roundtrip.Header("Last-Event-ID", id))
-		a := roundtrip.AwaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
+		a := awaitCondition(x, time.Second, func(a driver.HTTPResponse) bool { return a.StatusCode != 0 })
 		if a.StatusCode != http.StatusConflict {
 			break
 		}

@@ -52,12 +52,12 @@ var securityChecks = check.Suite{
 		}
 		requests.Valid(t)
 		s := t.Session(check.Process)
-		in := roundtrip.NewManualSession(t, s)
+		in := newManualSession(t, s)
 		in.Set("Origin", foreignOrigin)
 		probes := foreignRequests(t, s, in)
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
-			roundtrip.AwaitHeaders(x)
+			awaitHeaders(x)
 			k := originProbe{Request: roundtrip.NewNamedRoundTrip(s, method, x),
 				Response: roundtrip.RequireHTTPResponse(t, x.Response())}
 			probes = append(probes, k)
@@ -359,7 +359,7 @@ func sendSSEOriginProbes(t *check.T) sseOriginProbes {
 		}
 		var answers []driver.HTTPResponse
 		for _, x := range sent {
-			answers = append(answers, roundtrip.AwaitHeaders(x))
+			answers = append(answers, awaitHeaders(x))
 		}
 		return sseOriginProbes{Rebound: answers[:2], Foreign: answers[2:]}
 	})

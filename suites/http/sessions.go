@@ -39,11 +39,11 @@ var sessionChecks = check.Suite{
 		a := x.AwaitHeaders()
 		x.Abort()
 		if usual := roundtrip.ListeningResponse(t,
-			s); !roundtrip.IsStreamOr405(usual) && a.StatusCode == usual.StatusCode {
+			s); !isStreamOr405(usual) && a.StatusCode == usual.StatusCode {
 			t.Yield("GET is answered like that in a session, too")
 		}
 		t.Expect(a).To(check.Satisfy("HTTP 400, HTTP 405 or an event stream", func(a driver.HTTPResponse) bool {
-			return a.StatusCode == http.StatusBadRequest || roundtrip.IsStreamOr405(a)
+			return a.StatusCode == http.StatusBadRequest || isStreamOr405(a)
 		}))
 	}),
 
@@ -79,14 +79,14 @@ var sessionChecks = check.Suite{
 		if e.IsIDReused {
 			t.Yield("the next session has the same id")
 		}
-		roundtrip.EachNamedRoundTrip(t, e.LaterRequests, func(t *check.T, use roundtrip.NamedRoundTrip) {
+		eachNamedRoundTrip(t, e.LaterRequests, func(t *check.T, use roundtrip.NamedRoundTrip) {
 			a := roundtrip.RequireHTTPResponse(t, use.Response())
 			if use.Method != http.MethodGet {
 				t.Expect(a).To(check.Satisfy("HTTP 404", roundtrip.IsNotFound), "DELETE was answered with %s",
 					roundtrip.FormatStatus(e.DeleteResponse))
 				return
 			}
-			if a.StatusCode == e.GetResponse.StatusCode && !roundtrip.IsStreamOr405(e.GetResponse) {
+			if a.StatusCode == e.GetResponse.StatusCode && !isStreamOr405(e.GetResponse) {
 				t.Yield("GET is not served at all")
 			}
 			t.Expect(a).To(check.Satisfy("HTTP 404 or HTTP 405", func(a driver.HTTPResponse) bool {
@@ -117,7 +117,7 @@ var sessionChecks = check.Suite{
 			return
 		}
 		a := plain.Response()
-		roundtrip.SkipIfUnauthorized(t, a)
+		skipIfUnauthorized(t, a)
 		if !a.OK() && !roundtrip.MayRequireSession(a) {
 			t.NoVerdict(check.HandshakeFailed, "initialize is not served: %s", a)
 		}
@@ -297,8 +297,8 @@ func deleteSession(t *check.T) deletedSession {
 	uses := sessionRequests(t)
 	return check.Step(t, "ended session", func(t *check.T) (e deletedSession) {
 		s := t.Session(check.Process)
-		in := roundtrip.NewManualSession(t, s)
-		e.GetResponse = roundtrip.AwaitHeaders(roundtrip.Get(s, in))
+		in := newManualSession(t, s)
+		e.GetResponse = awaitHeaders(roundtrip.Get(s, in))
 		if e.DeleteResponse = s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: in}).
 			AwaitEnd(); !e.DeleteResponse.OK() {
 			return e
@@ -343,7 +343,7 @@ func requestAll(
 ) (uses []roundtrip.NamedRoundTrip) {
 	use := func(name string, make func() *driver.RoundTrip) {
 		x := roundtrip.RetryWhileBusy(s, make)
-		roundtrip.AwaitHeaders(x)
+		awaitHeaders(x)
 		uses = append(uses, roundtrip.NewNamedRoundTrip(s, name, x))
 	}
 	for _, request := range all {
@@ -368,7 +368,7 @@ func isServing(use roundtrip.NamedRoundTrip) bool {
 // gracePeriod is how long a server may take to end a session after its response to DELETE. It is longer after 202,
 // which promises an end later.
 func gracePeriod(deleted driver.HTTPResponse, s *driver.Session) time.Duration {
-	if roundtrip.IsAccepted(deleted) {
+	if isAccepted(deleted) {
 		return s.ReplyTimeout()
 	}
 	return 500 * time.Millisecond

@@ -8,7 +8,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -210,7 +209,7 @@ func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) s
 		return "nobody read its stderr: stdio/responsive-without-stderr-reader"
 	case x.ExitedZero():
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
-	case x.SessionEnded() && client.EndedAfterDecline(x):
+	case x.SessionEnded() && endedAfterDecline(x):
 		return "the client did not agree to what it was asked for: elicitation/decline-handled, " +
 			"elicitation/error-reply-handled, sampling/rejection-handled, roots/error-tolerated"
 	case isLost(w, x):

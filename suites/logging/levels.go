@@ -21,7 +21,7 @@ var levelChecks = check.Suite{
 	"logging/set-level-works": check.Probe(func(t *check.T) {
 		s := t.Session()
 		level := func(level string) check.Subject { return check.NamedSubject(level) }
-		check.Each(t, toolcall.LogLevels, level, func(t *check.T, level string) {
+		check.Each(t, logLevels, level, func(t *check.T, level string) {
 			r := t.Send(s, setLevelMethod, check.M{"level": level}, check.AllowSilence)
 			protocol.SkipUnlessObject(t, r)
 			t.Expect(r).To(check.BeResult())
@@ -53,13 +53,13 @@ var levelChecks = check.Suite{
 	"logging/level-respected": check.Probe(func(t *check.T) {
 		for _, c := range callAtLevels(t).levels {
 			for _, m := range c.logs {
-				if toolcall.LogLevelIndex(m) < 0 {
+				if logLevelIndex(m) < 0 {
 					t.Yield("it has no known level")
 				}
-				t.DecidedBy(m).Expect(toolcall.LogLevelIndex(m) >= c.level).
-					To(check.BeTrue(toolcall.LogLevels[c.level]+" or above",
+				t.DecidedBy(m).Expect(logLevelIndex(m) >= c.level).
+					To(check.BeTrue(logLevels[c.level]+" or above",
 						"%s",
-						toolcall.LogLevels[toolcall.LogLevelIndex(m)]))
+						logLevels[logLevelIndex(m)]))
 			}
 		}
 	}),
@@ -96,7 +96,7 @@ type logsByLevel struct {
 
 // levelLogs holds what was logged at a requested level.
 type levelLogs struct {
-	// level is an index into toolcall.LogLevels.
+	// level is an index into logLevels.
 	level int
 	logs  []*driver.Frame
 }
@@ -108,7 +108,7 @@ func findLogger(t *check.T) logsByLevel {
 		t.Skip(check.NotOffered, noSessionsReason)
 	}
 	return check.Step(t, "a tool that logs", func(t *check.T) (all logsByLevel) {
-		loggers, s := toolcall.LoggingCalls(t), t.Session()
+		loggers, s := loggingCalls(t), t.Session()
 		for _, all.logger = range loggers {
 			all.before = nil
 			if t.IsModern() {
@@ -162,7 +162,7 @@ const (
 // other, then all others, since a server may have any two of them the other way round.
 func levelsToTry() []string {
 	first := []string{"error", "emergency"}
-	others := slices.DeleteFunc(slices.Clone(toolcall.LogLevels[1:]), func(level string) bool {
+	others := slices.DeleteFunc(slices.Clone(logLevels[1:]), func(level string) bool {
 		return slices.Contains(first, level)
 	})
 	return append(first, others...)
@@ -171,7 +171,7 @@ func levelsToTry() []string {
 // hasLowerLevel reports whether log messages include one below the highest level.
 func hasLowerLevel(logs []*driver.Frame) bool {
 	for _, m := range logs {
-		if level := toolcall.LogLevelIndex(m); 0 <= level && level < len(toolcall.LogLevels)-1 {
+		if level := logLevelIndex(m); 0 <= level && level < len(logLevels)-1 {
 			return true
 		}
 	}
@@ -180,7 +180,7 @@ func hasLowerLevel(logs []*driver.Frame) bool {
 
 // logsAt returns the log messages of a call for which the client has requested a level.
 func logsAt(t *check.T, s *driver.Session, logger toolcall.ToolCall, level string) (c levelLogs) {
-	for toolcall.LogLevels[c.level] != level {
+	for logLevels[c.level] != level {
 		c.level++
 	}
 	meta := check.M{driver.MetaLogLevel: level}
@@ -209,7 +209,7 @@ func logsOf(t *check.T, s *driver.Session, c toolcall.ToolCall, meta check.M) (l
 		t.Retry(check.Undecided, "%s, which was served before, was answered with %s", c.Tool.Name, check.Got(r))
 	}
 	for _, f := range s.ReceivedSince(mark) {
-		if toolcall.IsLogMessage(f) && !transcript.IsOnOtherStream(f, r.Request) {
+		if isLogMessage(f) && !transcript.IsOnOtherStream(f, r.Request) {
 			logs = append(logs, f)
 		}
 	}

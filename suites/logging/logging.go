@@ -75,7 +75,7 @@ func floodSubject(m check.Message) check.Subject { return check.Subject{Value: m
 // logMessages returns the log messages of the run. Without any, it ends the check as skip.
 func logMessages(t *check.T, w check.Wire) check.Messages {
 	all := w.Notifications().Negotiated(t.Revision).Filter("log message", func(m check.Message) bool {
-		return toolcall.IsLogMessage(m.Frame)
+		return isLogMessage(m.Frame)
 	})
 	if len(all.List) == 0 {
 		toolcall.SkipNotObserved(t, "log message came", toolcall.ValidCalls(t).Uncalled, toolcall.AnyTool)

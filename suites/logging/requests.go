@@ -67,7 +67,7 @@ func (l requestLog) level() any {
 	if l.request == nil {
 		return nil
 	}
-	return toolcall.RequestedLogLevel(l.request.Request)
+	return requestedLogLevel(l.request.Request)
 }
 
 // levelIn returns the level of a log message.
@@ -87,7 +87,7 @@ func (l requestLog) subject() check.Subject {
 func requestLogs(t *check.T, w check.Wire) (all []requestLog) {
 	for _, s := range transcript.EstablishedSessions(t, check.Wire{Sessions: w.CompleteSessions()}) {
 		transcript.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, asked []*transcript.TrackedRequest) {
-			if toolcall.IsLogMessage(m) {
+			if isLogMessage(m) {
 				l := requestLog{Message: check.Message{Frame: m, Session: s}}
 				l.request, l.isLate = requestOf(m, asked)
 				all = append(all, l)
@@ -102,7 +102,7 @@ func requestLogs(t *check.T, w check.Wire) (all []requestLog) {
 func requestOf(m *driver.Frame, asked []*transcript.TrackedRequest) (of *transcript.TrackedRequest, late bool) {
 	var done *transcript.TrackedRequest
 	for _, a := range slices.Backward(asked) {
-		wants := toolcall.RequestedLogLevel(a.Request) != nil
+		wants := requestedLogLevel(a.Request) != nil
 		switch {
 		case m.RoundTrip != nil && m.RoundTrip == a.Request.RoundTrip:
 			return a, a.Response != nil

@@ -68,7 +68,7 @@ func eachResult(t *check.T, run func(*check.T, check.M)) {
 // eachPromptResult is eachResult for checks that need the prompt and its arguments, too. Other arguments than required
 // ones may be refused.
 func eachPromptResult(t *check.T, run func(*check.T, *toolcall.FetchedPrompt, check.M)) {
-	all := toolcall.GetPrompts(t).RequireAny(t).List
+	all := requireFetched(t)
 	served := slices.DeleteFunc(slices.Clone(toolcall.GetPromptVariants(t)), func(got *toolcall.FetchedPrompt) bool {
 		return got.LastReply.Result() == nil || toolcall.ResultType(got.LastReply.Result()) != "complete"
 	})

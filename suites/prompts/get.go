@@ -17,7 +17,7 @@ import (
 // getChecks are the checks of requests for listed prompts.
 var getChecks = check.Suite{
 	"prompts/get-works": check.Probe(func(t *check.T) {
-		check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
+		check.Each(t, requireFetched(t), (*toolcall.FetchedPrompt).Subject,
 			func(t *check.T, got *toolcall.FetchedPrompt) {
 				if got.Result(t) != nil {
 					return
@@ -111,7 +111,7 @@ var clientErrorPattern = regexp.MustCompile(
 // eachPrompt runs a check on the prompts that were requested within the time limit.
 func eachPrompt(t *check.T, run func(*check.T, *toolcall.FetchedPrompt)) {
 	allowance := toolcall.NewCallBudget()
-	check.Each(t, toolcall.GetPrompts(t).RequireAny(t).List, (*toolcall.FetchedPrompt).Subject,
+	check.Each(t, requireFetched(t), (*toolcall.FetchedPrompt).Subject,
 		func(t *check.T, got *toolcall.FetchedPrompt) {
 			if got.Result(t) == nil {
 				t.Yield("no prompt was got")
@@ -184,4 +184,21 @@ func withArgument(params check.M, name string, value any) check.M {
 	arguments[name] = value
 	params["arguments"] = arguments
 	return params
+}
+
+// requireFetched returns the prompts of the run. It ends a check when none was requested. Otherwise it adds a caveat
+// for
+// what was left out.
+func requireFetched(t *check.T) []*toolcall.FetchedPrompt {
+	all := toolcall.GetPrompts(t)
+	switch {
+	case len(all.List) == 0 && all.IncompleteReason != "":
+		t.NoVerdict(check.Undecided, "%s", all.IncompleteReason)
+	case len(all.List) == 0:
+		t.Skip(check.NotOffered, "the server lists no prompt with a name")
+	}
+	if all.IncompleteReason != "" {
+		t.Caveat("%d of %d prompts were got: %s", len(all.List), len(t.Server.Prompts), all.IncompleteReason)
+	}
+	return all.List
 }

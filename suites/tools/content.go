@@ -159,7 +159,7 @@ var contentChecks = check.Suite{
 // names.
 func toolResults(t *check.T) (results []check.Subject) {
 	name, unknown := invalid.CallUnknownTool(t)
-	calls := slices.Concat(toolcall.AllValidCalls(t), toolcall.InvalidCalls(t).List)
+	calls := slices.Concat(allValidCalls(t), toolcall.InvalidCalls(t).List)
 	calls = append(calls, toolcall.ToolCall{Tool: check.Subject{Name: name}, Reply: unknown})
 	for _, c := range calls {
 		if result := c.Reply.Result(); result != nil && !isUnfinished(result) && !invalid.AcceptsAnything(t, c.Reply) {
@@ -217,7 +217,7 @@ func eachBlock(t *check.T, kind string, run func(*check.T, check.M)) {
 // eachStructured runs a check on the results of successful calls of tools with an outputSchema.
 func eachStructured(t *check.T, run func(t *check.T, schema, result check.M)) {
 	uncalled := toolcall.ValidCalls(t).Uncalled
-	seen := slices.DeleteFunc(toolcall.AllValidCalls(t), func(c toolcall.ToolCall) bool {
+	seen := slices.DeleteFunc(allValidCalls(t), func(c toolcall.ToolCall) bool {
 		result := c.Reply.Result()
 		return outputSchemaOf(c.Tool.Value) == nil || result == nil || isUnfinished(result) || isError(result)
 	})
@@ -260,4 +260,9 @@ func sameJSON(a, b any) bool {
 		return a == b
 	}
 	return driver.SameNumber(x, y)
+}
+
+// allValidCalls returns the valid calls of tools, varied ones included.
+func allValidCalls(t *check.T) []toolcall.ToolCall {
+	return slices.Concat(toolcall.ValidCalls(t).List, toolcall.VariedCalls(t).List)
 }

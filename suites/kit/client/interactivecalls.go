@@ -259,8 +259,3 @@ func RequireInteractiveCalls(t *check.T, method string) []*InteractiveCall {
 	}
 	return all
 }
-
-// EachInteractiveCall runs a check on each call. Failures are reported under the name of the tool.
-func EachInteractiveCall(t *check.T, all []*InteractiveCall, run func(*check.T, *InteractiveCall)) {
-	check.Each(t, all, (*InteractiveCall).Subject, run)
-}

@@ -162,28 +162,3 @@ func inputRequestsIn(s *driver.Session, request, f *driver.Frame) (all []ServerR
 	}
 	return all
 }
-
-// EndedAfterDecline reports whether the session ended with the call unanswered after the last message of the client was
-// a decline of, or an error to, a server request.
-func EndedAfterDecline(x *transcript.Call) bool {
-	var last *driver.Frame
-	asked := map[string]bool{} // ids of server requests
-	for _, f := range x.Session.FramesSince(0) {
-		switch {
-		case f == x.EndFrame:
-			return last != nil && last.IsResponse() && asked[driver.IDKey(last.ID)] && isDecline(last)
-		case f.Side == driver.FromClient:
-			last = f
-		case f.Side == driver.FromServer && f.IsRequest() && CapabilityOfRequest[f.Method] != "":
-			asked[driver.IDKey(f.ID)] = true
-		}
-	}
-	return false
-}
-
-// isDecline reports whether a response to a server request is an error, or a result in which the user does not accept.
-func isDecline(answer *driver.Frame) bool {
-	message := answer.JSON()
-	result, _ := message["result"].(check.M)
-	return message["error"] != nil || check.HasMember(result, "action") && result["action"] != "accept"
-}

@@ -7,7 +7,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
-	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // EarlyRequests are ordinary requests that were sent while only ping is allowed, and the same requests after the
@@ -84,45 +83,4 @@ func (g *EarlyRequests) callUnknownTool(t *check.T, s *driver.Session) (r driver
 		r = invalid.AwaitInvalid(t, s, sent, func() driver.Reply { return s.Await(sent) })
 	}
 	return r
-}
-
-// RequireLateAnswer ends a check whose late list has no response when it has none in an ordinary session either.
-func (g *EarlyRequests) RequireLateAnswer(t *check.T) {
-	if !g.LateList.Answered() {
-		t.Send(t.Session(check.Exclusive), g.ListMethod, nil)
-	}
-}
-
-// SkipIfServerExits ends a check when the early call ended the server, and such a call ends it at any time.
-func (g *EarlyRequests) SkipIfServerExits(t *check.T) {
-	if !g.CallSent || !protocol.IsServerExit(g.EarlyCall) {
-		return
-	}
-	if _, unknown := invalid.CallUnknownTool(t); protocol.IsServerExit(unknown) {
-		t.Yield("a call of an unknown tool ends the server at any time")
-	}
-}
-
-// ExpectErrors expects errors for the early requests. A request that has the same error after the handshake proves
-// nothing, nor does a call that is left unanswered then, too. Messages
-// say that the requests came before event.
-func (g *EarlyRequests) ExpectErrors(t *check.T, event string) {
-	listProves := !sameError(g.EarlyList, g.LateList)
-	callProves := g.CallSent && (g.EarlyCall.Answered() || g.LateCall.Answered()) && !sameError(g.EarlyCall, g.LateCall)
-	if listProves {
-		invalid.SkipUnlessServerRejects(t, g.EarlyList)
-		t.Expect(g.EarlyList).To(check.BeError(), "%s before %s", g.ListMethod, event)
-	}
-	if callProves {
-		invalid.SkipUnlessServerRejects(t, g.EarlyCall)
-		t.Expect(g.EarlyCall).To(check.BeError(), "tools/call before %s", event)
-	}
-	if !listProves && !callProves {
-		t.NoVerdict(check.Undecided, "the same requests are refused after the handshake as well")
-	}
-}
-
-func sameError(a, b driver.Reply) bool {
-	return a.Error() != nil && b.Error() != nil &&
-		string(text.CompactJSON(a.Error())) == string(text.CompactJSON(b.Error()))
 }

@@ -1,20 +1,17 @@
 package roundtrip
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/text"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // AwaitResponse waits for the response to a manual request: for all of it or, of an event stream, for the headers.
@@ -23,35 +20,6 @@ func AwaitResponse(x *driver.RoundTrip) driver.HTTPResponse {
 		return a
 	}
 	return x.AwaitEnd()
-}
-
-// IsAccepted reports whether a response has status 202, as the response to a notification has.
-func IsAccepted(a driver.HTTPResponse) bool { return a.StatusCode == http.StatusAccepted }
-
-// IsClientError reports whether a response has a 4xx status.
-func IsClientError(a driver.HTTPResponse) bool { return a.StatusCode >= 400 && a.StatusCode < 500 }
-
-// IsAcceptedOrError reports whether a response is one that a notification or response may get: 202, or any error
-// status.
-func IsAcceptedOrError(a driver.HTTPResponse) bool { return IsAccepted(a) || a.StatusCode >= 400 }
-
-// HasEmptyBody reports whether a response has no body and is not an event stream.
-func HasEmptyBody(a driver.HTTPResponse) bool {
-	return !a.IsStream && len(bytes.TrimSpace(a.Body.Bytes())) == 0
-}
-
-// IsStreamOr405 reports whether a response to GET is one of the two that the specification allows.
-func IsStreamOr405(a driver.HTTPResponse) bool {
-	return a.IsStream || a.StatusCode == http.StatusMethodNotAllowed
-}
-
-// Bodies are the parts of a response that may hold messages: its body and the data of its events.
-func Bodies(a driver.HTTPResponse) [][]byte {
-	all := [][]byte{a.Body.Bytes()}
-	for _, e := range a.Events {
-		all = append(all, e.Data.Bytes())
-	}
-	return all
 }
 
 // DecodeObject decodes a body; nil when it is not a JSON object.
@@ -79,13 +47,6 @@ func RequireNotFromIntermediary(t *check.T, a driver.HTTPResponse) {
 
 // IsFromServer reports whether there is a response and the server itself sent it.
 func IsFromServer(a driver.HTTPResponse) bool { return a.StatusCode != 0 && !a.IsFromIntermediary() }
-
-// SkipIfUnauthorized ends a check whose request was refused for lack of authorization.
-func SkipIfUnauthorized(t *check.T, a driver.HTTPResponse) {
-	if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
-		t.Skip(check.NotGiven, "it wants authorization: %s", a)
-	}
-}
 
 // ListeningResponse is the response to the GET with which a session opens its stream for server messages.
 func ListeningResponse(t *check.T, s *driver.Session) driver.HTTPResponse {
@@ -116,22 +77,6 @@ func IsNotFound(a driver.HTTPResponse) bool { return a.StatusCode == http.Status
 
 // FormatStatus formats the status of a response for messages.
 func FormatStatus(a driver.HTTPResponse) string { return fmt.Sprintf("HTTP %d", a.StatusCode) }
-
-// AwaitHeaders waits for the response and closes it: an event stream is closed after its headers.
-func AwaitHeaders(x *driver.RoundTrip) driver.HTTPResponse {
-	defer x.Abort()
-	return AwaitResponse(x)
-}
-
-// AwaitCondition waits until enough reports true for the response, or the response has ended, for at most d.
-func AwaitCondition(x *driver.RoundTrip, d time.Duration, enough func(driver.HTTPResponse) bool) driver.HTTPResponse {
-	for begin := time.Now(); ; {
-		a := x.AwaitEndFor(timing.ConditionPoll)
-		if a.Ended || enough(a) || time.Since(begin) >= d {
-			return a
-		}
-	}
-}
 
 // ResponseInEvents is the response to a request among events, even if its id has another type. The reply is not
 // answered when there is none.

@@ -78,11 +78,6 @@ func PostInitialized(s *driver.Session, header http.Header) *driver.RoundTrip {
 	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: text.CompactJSON(note)})
 }
 
-// Post posts a body by hand, valid or not.
-func Post(s *driver.Session, body string) *driver.RoundTrip {
-	return s.HTTP().Do(driver.HTTPRequest{Body: []byte(body)})
-}
-
 // NamedRoundTrip is one of several HTTP requests that a check judges, with its name.
 type NamedRoundTrip struct {
 	*driver.RoundTrip
@@ -98,26 +93,6 @@ func NewNamedRoundTrip(s *driver.Session, name string, x *driver.RoundTrip) Name
 		}
 	}
 	return a
-}
-
-// EachNamedRoundTrip runs a check on each request. Failures are reported under its name.
-func EachNamedRoundTrip(t *check.T, attempts []NamedRoundTrip, run func(*check.T, NamedRoundTrip)) {
-	check.Each(t, attempts, func(a NamedRoundTrip) check.Subject { return a.Subject }, run)
-}
-
-// NewManualSession begins a session by hand, without a GET stream. It returns the headers of requests in the session.
-// They have no session id when the server issues none.
-func NewManualSession(t *check.T, s *driver.Session) http.Header {
-	connect := PostConnect(t, s, Header(SessionIDHeader))
-	if r := connect.AwaitReply(); r.Result() == nil {
-		t.Retry(check.Undecided, "no session: initialize was answered with %s", connect.Response())
-	}
-	h := Header(VersionHeader, t.Revision)
-	if id := connect.Response().Header.Get(SessionIDHeader); id != "" {
-		h.Set(SessionIDHeader, id)
-	}
-	PostInitialized(s, h).AwaitEnd()
-	return h
 }
 
 // ConnectRequest is the request that a client begins with: initialize, or server/discover in a modern revision.

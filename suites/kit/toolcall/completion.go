@@ -220,39 +220,6 @@ func (c Completions) unservedReason(t *check.T) string {
 	return ""
 }
 
-// RequireAny ends a check when there is nothing to complete, or the server lacks the method in a revision that does not
-// require it. Otherwise it adds a caveat for what was left out.
-func (c Completions) RequireAny(t *check.T) Completions {
-	served := func(c Completion) bool { code, _ := c.Reply.Code(); return code != errcode.MethodNotFound }
-	switch {
-	case len(c.List) == 0 && c.IncompleteReason != "":
-		t.NoVerdict(check.Undecided, "%s", c.IncompleteReason)
-	case len(c.List) == 0:
-		t.Skip(check.NotOffered, "the server lists no prompt with arguments and no template: nothing to complete")
-	case !t.Server.Declares("completions") && !slices.ContainsFunc(c.List, served):
-		t.Skip(check.NotOffered, "the server does not complete, which %s has no capability for", t.Revision)
-	}
-	if c.IncompleteReason != "" {
-		t.Caveat("%d of %d arguments were completed: %s", len(c.List), 2*len(CompletionArguments(t)),
-			c.IncompleteReason)
-	}
-	return c
-}
-
-// RequireServed are the completions of the empty value with a result. It ends a check when there is none.
-func (c Completions) RequireServed(t *check.T) (served []Completion) {
-	c.RequireAny(t)
-	for _, one := range c.List {
-		if one.Value == "" && one.Context == nil && one.Reply.Result() != nil {
-			served = append(served, one)
-		}
-	}
-	if len(served) == 0 {
-		t.Yield("nothing is completed")
-	}
-	return served
-}
-
 // ContextFor are values for the other arguments of the same reference, as the server completed them; it may be empty.
 // The server may not know them together.
 func (c Completions) ContextFor(b CompletionArgument) check.M {

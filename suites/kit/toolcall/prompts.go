@@ -208,17 +208,3 @@ func RequiredArguments(prompt check.Subject) (names []string) {
 	}
 	return names
 }
-
-// RequireAny ends a check when no prompt was requested. Otherwise it adds a caveat for what was left out.
-func (all FetchedPrompts) RequireAny(t *check.T) FetchedPrompts {
-	switch {
-	case len(all.List) == 0 && all.IncompleteReason != "":
-		t.NoVerdict(check.Undecided, "%s", all.IncompleteReason)
-	case len(all.List) == 0:
-		t.Skip(check.NotOffered, "the server lists no prompt with a name")
-	}
-	if all.IncompleteReason != "" {
-		t.Caveat("%d of %d prompts were got: %s", len(all.List), len(t.Server.Prompts), all.IncompleteReason)
-	}
-	return all
-}

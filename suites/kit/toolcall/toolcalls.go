@@ -298,6 +298,14 @@ func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Sessi
 	return s, mark
 }
 
+// enableLogging asks for all log messages in a legacy session.
+func enableLogging(t *check.T, s *driver.Session) {
+	const method = "logging/setLevel"
+	if !t.IsModern() && s.Capabilities["logging"] != nil && check.KnownUnanswered(t, method) == nil {
+		t.Send(s, method, check.M{"level": "debug"}, check.AllowSilence)
+	}
+}
+
 // Params are the params of the call in a session. Valid calls ask for progress and log messages, as clients do, with a
 // token for each tool in each session. In modern revisions the server may ask for input.
 func (c ToolCall) Params(s *driver.Session) check.M {

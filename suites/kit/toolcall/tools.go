@@ -11,24 +11,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
-	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
-
-// SkipUnlessAnyAnswer ends a check whose call timed out or ended the server, when no call of a listed tool was answered
-// either.
-func SkipUnlessAnyAnswer(t *check.T, r driver.Reply) {
-	if !invalid.IsTimeout(r) && !protocol.IsConnectionLost(r) {
-		return
-	}
-	check.RequireNotLate(t, r)
-	if calls := slices.Concat(ValidCalls(t).List,
-		InvalidCalls(t).List); len(calls) > 0 && len(AnsweredCalls(calls)) == 0 {
-		t.Yield("no call of a tool has an answer")
-	}
-}
 
 // ValidArguments are valid arguments for a tool that may be called with such; not says why there are none.
 func ValidArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled) {
@@ -215,10 +200,4 @@ func SortForCalls(t *check.T, tools []check.Subject) []check.Subject {
 var BoundKeywords = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength", "maxLength", "pattern", "minItems", "maxItems",
-}
-
-// MayRunAsTask reports whether by its definition a call of a tool may run as a task (2025-11-25).
-func MayRunAsTask(t *check.T, tool check.M) bool {
-	execution, _ := tool["execution"].(check.M)
-	return !t.IsModern() && t.Server.Declares("tasks") && execution["taskSupport"] == "optional"
 }

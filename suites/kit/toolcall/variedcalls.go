@@ -30,11 +30,6 @@ func VariedCalls(t *check.T) ToolCalls {
 	})
 }
 
-// AllValidCalls are ValidCalls and VariedCalls.
-func AllValidCalls(t *check.T) []ToolCall {
-	return slices.Concat(ValidCalls(t).List, VariedCalls(t).List)
-}
-
 func newVariedCalls(t *check.T, valid ToolCalls) []*ToolCall {
 	var rounds [][]*ToolCall
 	for _, call := range valid.List {

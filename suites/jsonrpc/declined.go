@@ -1,0 +1,33 @@
+package jsonrpc
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+)
+
+// endedAfterDecline reports whether the session ended with the call unanswered after the last message of the client was
+// a decline of, or an error to, a server request.
+func endedAfterDecline(x *transcript.Call) bool {
+	var last *driver.Frame
+	asked := map[string]bool{} // ids of server requests
+	for _, f := range x.Session.FramesSince(0) {
+		switch {
+		case f == x.EndFrame:
+			return last != nil && last.IsResponse() && asked[driver.IDKey(last.ID)] && isDecline(last)
+		case f.Side == driver.FromClient:
+			last = f
+		case f.Side == driver.FromServer && f.IsRequest() && client.CapabilityOfRequest[f.Method] != "":
+			asked[driver.IDKey(f.ID)] = true
+		}
+	}
+	return false
+}
+
+// isDecline reports whether a response to a server request is an error, or a result in which the user does not accept.
+func isDecline(answer *driver.Frame) bool {
+	message := answer.JSON()
+	result, _ := message["result"].(check.M)
+	return message["error"] != nil || check.HasMember(result, "action") && result["action"] != "accept"
+}
