@@ -27,14 +27,14 @@ var errorChecks = check.Suite{
 		}
 	}, func(t *check.T, w check.Wire) {
 		errors := func(r *transcript.Response) bool { return r.HasError }
-		transcript.JudgeResponses(t, "error response", transcript.Transcripts(w), errors,
+		judgeResponses(t, "error response", transcript.Transcripts(w), errors,
 			func(t *check.T, r *transcript.Response) {
 				if r.Call == nil && (r.GuessedCall == nil || r.GuessedCall.Cancelled ||
 					isNoOp(r.Session, r.GuessedCall.Request)) ||
 					r.Request != nil && invalid.IsProbeID(r.Request.ID) {
 					t.Skip(check.NotApplicable, "it answers no request, or one whose id another check judges")
 				}
-				if r.HasWrongID() && !areIDsRepeated(t, check.FrameID(r.Request)) {
+				if hasWrongID(r) && !areIDsRepeated(t, check.FrameID(r.Request)) {
 					t.Yield("results have other ids, too")
 				}
 				t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID))

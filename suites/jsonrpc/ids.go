@@ -43,9 +43,9 @@ var idChecks = check.Suite{
 		}
 		valid := requests.Valid(t)
 		expectIDs(t, invalid.StringIDs(t))
-		expectIDs(t, invalid.OtherIDProbes(t, t.Session(), "string")...)
+		expectIDs(t, otherIDProbes(t, t.Session(), "string")...)
 		expectIDs(t, idProbesOfEachMethod(t, t.Session(), valid, "string")...)
-		expectIDs(t, invalid.ManyIDs(t, "string"))
+		expectIDs(t, manyIDs(t, "string"))
 	}),
 
 	"jsonrpc/response-id-falsy-values": check.Probe(func(t *check.T) {
@@ -66,7 +66,7 @@ var idChecks = check.Suite{
 		}))
 		if len(ids) == 2 {
 			// An id may be used only once in a session.
-			expectIDs(t, invalid.OtherIDProbes(t, t.Session(check.ForInvalidInput), "falsy")...)
+			expectIDs(t, otherIDProbes(t, t.Session(check.ForInvalidInput), "falsy")...)
 		}
 		expectReusedIDs(t, valid, ids)
 	}),
@@ -82,7 +82,7 @@ var idChecks = check.Suite{
 		p, _ := protocol.NewNoOp(s, "escaped é✓😀")
 		s.Send([]byte(protocol.ExpandLine(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
 		expectID(t, usual, invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait))
-		expectIDs(t, invalid.OtherIDProbes(t, s, "unicode")...)
+		expectIDs(t, otherIDProbes(t, s, "unicode")...)
 	}),
 
 	"jsonrpc/pipelined-requests": check.Probe(func(t *check.T) {
@@ -97,7 +97,7 @@ var idChecks = check.Suite{
 		var queries []invalid.ReadOnlyRequest
 		var all []driver.Pending
 		for i := range requests.Affordable(t, make([]struct{}, 12), 1) {
-			q := kinds[i%len(kinds)].Variant(i)
+			q := variantOf(kinds[i%len(kinds)], i)
 			queries = append(queries, q)
 			if named && i%2 == 1 {
 				id := fmt.Sprintf("%s%d-%d", invalid.PipelinedIDPrefix, mark, i)
@@ -109,8 +109,8 @@ var idChecks = check.Suite{
 		for i, e := range awaitOutcomes(t, s, mark, all) {
 			e.RequireNotBlocked(t)
 			yieldIfStreamEnded(t, e)
-			expectID(t, queries[i].UsualReplyDuring(t, s, e), e)
-			mistaken := queries[i].MismatchReason(e.Reply, queries)
+			expectID(t, usualReplyDuring(t, s, queries[i], e), e)
+			mistaken := mismatchReason(e.Reply, queries[i], queries)
 			t.DecidedBy(e).Expect(mistaken == "").To(check.BeTrue("the answer to "+queries[i].Method, "%s", mistaken))
 		}
 		expectOwnResults(t, valid, named)
@@ -160,9 +160,9 @@ func integerIDProbes(t *check.T) []invalid.IDProbeResults {
 	valid := requests.Valid(t)
 	all = append(all, check.Step(t, "integer ids of other requests", func(t *check.T) []invalid.IDProbeResults {
 		s := t.Session()
-		return append(invalid.OtherIDProbes(t, s, "integer"), idProbesOfEachMethod(t, s, valid, "integer")...)
+		return append(otherIDProbes(t, s, "integer"), idProbesOfEachMethod(t, s, valid, "integer")...)
 	})...)
-	return append(all, invalid.ManyIDs(t, "integer"))
+	return append(all, manyIDs(t, "integer"))
 }
 
 // idProbesOfEachMethod sends a request of each method that the server serves, with ids of a kind.
@@ -173,7 +173,7 @@ func idProbesOfEachMethod(t *check.T, s *driver.Session, valid []requests.Reques
 			continue
 		}
 		q := invalid.ReadOnlyRequest{Method: request.Method, Params: request.Params, UsualReply: request.Reply}
-		all = append(all, q.ProbeIDsOfKind(t, s, kind, invalid.OtherProbeCount+n))
+		all = append(all, probeIDsOfKind(t, s, q, kind, otherProbeCount+n))
 	}
 	return all
 }
@@ -257,7 +257,7 @@ func expectResultIDs(t *check.T, w check.Wire, kind func(id any) bool) {
 	results := func(r *transcript.Response) bool {
 		return r.HasResult && r.Call != nil && kind(check.FrameID(r.Request))
 	}
-	transcript.JudgeResponses(t, "result", transcript.Transcripts(w), results,
+	judgeResponses(t, "result", transcript.Transcripts(w), results,
 		func(t *check.T, r *transcript.Response) {
 			t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID), "the result of %s", r.Request.Method)
 		})

@@ -17,7 +17,7 @@ import (
 
 // isLost reports whether a request was lost together with its connection or its server.
 func isLost(w check.Wire, x *transcript.Call) bool {
-	return x.Response == nil && (x.IsConnectionClosed() || x.SessionEnded() && x.OtherSessionActive(w))
+	return x.Response == nil && (x.IsConnectionClosed() || x.SessionEnded() && isOtherSessionActive(w, x))
 }
 
 // waitReason returns that a request without a response has waited for other ones; empty if it has not.

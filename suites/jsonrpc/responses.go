@@ -20,7 +20,7 @@ var responseChecks = check.Suite{
 	"jsonrpc/single-response-per-request": check.WatchWithSetup(handshake.NotifyAndIdle,
 		func(t *check.T, w check.Wire) {
 			answers := func(r *transcript.Response) bool { return r.Call != nil || r.DuplicateOf != nil }
-			transcript.JudgeResponses(t, "response to a request", transcript.Transcripts(w), answers,
+			judgeResponses(t, "response to a request", transcript.Transcripts(w), answers,
 				func(t *check.T, r *transcript.Response) {
 					switch {
 					case r.DuplicateOf == nil:
@@ -41,12 +41,12 @@ var responseChecks = check.Suite{
 		once := func(r *transcript.Response) bool { return r.DuplicateOf == nil }
 		all := transcript.Transcripts(w)
 		hasWrongIDs := slices.ContainsFunc(all, func(d *transcript.Transcript) bool {
-			return slices.ContainsFunc(d.Responses, (*transcript.Response).HasWrongID)
+			return slices.ContainsFunc(d.Responses, hasWrongID)
 		})
-		transcript.JudgeResponses(t, "response", all, once,
+		judgeResponses(t, "response", all, once,
 			func(t *check.T, r *transcript.Response) {
 				switch {
-				case r.HasWrongID():
+				case hasWrongID(r):
 					t.Yield("it answers %s", r.Request.Method)
 				case r.Call == nil && hasWrongIDs:
 					t.Yield("other responses do not have the id of their request")
@@ -70,12 +70,12 @@ var responseChecks = check.Suite{
 
 	"jsonrpc/no-response-without-id": check.WatchWithSetup(handshake.NotifyAndIdle, func(t *check.T, w check.Wire) {
 		all := func(*transcript.Response) bool { return true }
-		transcript.JudgeResponses(t, "response", transcript.Transcripts(w), all,
+		judgeResponses(t, "response", transcript.Transcripts(w), all,
 			func(t *check.T, r *transcript.Response) {
 				if r.Call == nil && transcript.IsOnGETStream(t, r.WireFrame) {
 					t.Yield("it came on a GET stream")
 				}
-				t.Expect(!r.IsUnsolicited()).To(check.BeTrue("the id of a request in each response",
+				t.Expect(!isUnsolicited(r)).To(check.BeTrue("the id of a request in each response",
 					"one without, though everything that was sent could be read: %s", r.Frame))
 			})
 	}).InOwnSession(),
@@ -84,16 +84,16 @@ var responseChecks = check.Suite{
 		all := runCallsIn(t, w)
 		hung := unansweredCallsIn(all.calls)
 		check.Judge(t, "answer", all.calls, all.subject, func(t *check.T, x *transcript.Call) {
-			if excess := x.LimitErr(); excess != nil {
+			if excess := limitErr(x); excess != nil {
 				t.NoVerdict(check.Undecided, "%v", excess)
 			}
 			if slices.Contains(hung.blocking, x) && all.waitReason(t, w, x) == "" {
-				t.Fail("an answer to the call of "+toolName(x), "%s, nor to ping meanwhile", x.NoAnswerReason())
+				t.Fail("an answer to the call of "+toolName(x), "%s, nor to ping meanwhile", noAnswerReason(x))
 			}
 			if why := exemptReason(t, w, x, all); why != "" {
 				t.Skip(check.NotApplicable, "%s", why)
 			}
-			t.Expect(x.Response != nil).To(check.BeTrue("an answer to "+x.Request.Method, "%s", x.NoAnswerReason()))
+			t.Expect(x.Response != nil).To(check.BeTrue("an answer to "+x.Request.Method, "%s", noAnswerReason(x)))
 		})
 		if len(all.pendingMethods) > 0 {
 			t.NoVerdict(check.Silent, "the server was still answering when the --timeout had passed: %s",
@@ -142,7 +142,7 @@ func runCallsIn(t *check.T, w check.Wire) *runCalls {
 	}
 	answered := false
 	for _, x := range all.calls {
-		if method := x.Request.Method; x.IsReceiving() && !slices.Contains(all.pendingMethods, method) {
+		if method := x.Request.Method; isReceiving(x) && !slices.Contains(all.pendingMethods, method) {
 			all.pendingMethods = append(all.pendingMethods, method)
 		}
 		all.hasOtherIDs = all.hasOtherIDs || x.Response != nil && x.Response.HasResult && !driver.SameID(x.Response.ID,
@@ -169,7 +169,7 @@ func (all *runCalls) callsListedTool(x *transcript.Call) bool {
 // subject returns a request as a subject. The subject of a call without a known tool also refers to a call of a listed
 // tool: if there were none, another check would judge the response.
 func (all *runCalls) subject(x *transcript.Call) check.Subject {
-	subject := x.Subject()
+	subject := callSubject(x)
 	if x.Request.Method == "tools/call" && !all.callsListedTool(x) && all.firstToolCall != nil {
 		subject.SourceFrames = append(subject.SourceFrames, all.firstToolCall.Request)
 	}
@@ -184,7 +184,7 @@ func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) s
 	switch {
 	case x.Response != nil:
 		return ""
-	case x.IsReceiving():
+	case isReceiving(x):
 		return "it was still coming"
 	case !x.Ready:
 		return "the handshake was not complete"
@@ -201,13 +201,13 @@ func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) s
 		return "results do not have the id of their request: jsonrpc/response-id-echo-integer"
 	case x.ErrorWithoutID:
 		return "an error without its id came: jsonrpc/error-echoes-request-id"
-	case x.StreamOpen():
+	case isStreamOpen(x):
 		return "its event stream is open without a response: http/sse-response-eventually"
 	case t.Site().IsCrowded():
 		return "the server handles few requests at a time, and open streams were among them"
-	case x.Session.StderrDiscarded && (x.SessionEnded() || x.NothingAnsweredAfter()):
+	case x.Session.StderrDiscarded && (x.SessionEnded() || isNothingAnsweredAfter(x)):
 		return "nobody read its stderr: stdio/responsive-without-stderr-reader"
-	case x.ExitedZero():
+	case hasExitedZero(x):
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
 	case x.SessionEnded() && endedAfterDecline(x):
 		return "the client did not agree to what it was asked for: elicitation/decline-handled, " +
@@ -217,15 +217,15 @@ func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) s
 			return why
 		}
 		return all.retryReason(t, x)
-	case x.Session == control, x.Crashed() && (other == "" || isAnyAnswered(t, other, all)):
+	case x.Session == control, hasCrashed(x) && (other == "" || isAnyAnswered(t, other, all)):
 		return ""
 	case other != "":
 		return other
-	case down && control == nil && x.NothingAnsweredAfter():
+	case down && control == nil && isNothingAnsweredAfter(x):
 		return "the server has stopped to answer anything"
 	case undeclaredReason(x) != "":
 		return undeclaredReason(x)
-	case !x.SessionEnded() && x.WaitTime() < x.Session.ReplyTimeout():
+	case !x.SessionEnded() && waitTime(x) < x.Session.ReplyTimeout():
 		return "the session was over before an answer was due"
 	case all.waitReason(t, w, x) != "":
 		return all.waitReason(t, w, x)
@@ -269,7 +269,7 @@ func (all *runCalls) hasAnswered(method string) bool {
 // isBlocked reports whether a request may have had to wait for an earlier one in its session. The earlier one is judged
 // by another check and of a kind that is never answered, and nothing was answered after it.
 func isBlocked(t *check.T, x *transcript.Call, all *runCalls) bool {
-	return x.NothingAnsweredAfter() && slices.ContainsFunc(all.calls, func(y *transcript.Call) bool {
+	return isNothingAnsweredAfter(x) && slices.ContainsFunc(all.calls, func(y *transcript.Call) bool {
 		if y.Session != x.Session || y.Response != nil || y.Request.At >= x.Request.At {
 			return false
 		}

@@ -23,9 +23,9 @@ func unansweredCallsIn(all []*transcript.Call) (h unansweredCalls) {
 	held := map[*driver.Session]bool{}
 	for i, x := range all {
 		switch {
-		case !x.TimedOut || x.OpensStream || held[x.Session], x.IsReceiving():
+		case !x.TimedOut || x.OpensStream || held[x.Session], isReceiving(x):
 			continue
-		case x.NothingAnsweredAfter() && slices.ContainsFunc(all[i+1:],
+		case isNothingAnsweredAfter(x) && slices.ContainsFunc(all[i+1:],
 			func(y *transcript.Call) bool { return y.Session == x.Session }):
 			held[x.Session] = true // otherwise nothing was sent after the call
 		}

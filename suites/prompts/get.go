@@ -187,8 +187,7 @@ func withArgument(params check.M, name string, value any) check.M {
 }
 
 // requireFetched returns the prompts of the run. It ends a check when none was requested. Otherwise it adds a caveat
-// for
-// what was left out.
+// for what was left out.
 func requireFetched(t *check.T) []*toolcall.FetchedPrompt {
 	all := toolcall.GetPrompts(t)
 	switch {

@@ -3,7 +3,6 @@ package invalid
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -82,36 +81,6 @@ func StringIDs(t *check.T) IDProbeResults {
 		strings.Repeat("mcpcheck-x", longID/len("mcpcheck-x")), "~")
 }
 
-// manyIDsPrefix is the prefix of the string ids of ManyIDs.
-const manyIDsPrefix = "mcpcheck-many-"
-
-// ManyIDs are the outcomes of fifty requests with strings, or with integers, as ids: what goes wrong with some ids only
-// shows in them. A server that takes its time is not asked for that.
-func ManyIDs(t *check.T, kind string) IDProbeResults {
-	const many = 50
-	if check.SavesRequests(t) {
-		return IDProbeResults{}
-	}
-	return check.Step(t, "many "+kind+" ids", func(t *check.T) (all IDProbeResults) {
-		s := t.Session()
-		all.UsualReply = check.RequestNoOp(t, s)
-		for n := range many {
-			id := any(s.NextID())
-			if kind == "string" {
-				id = fmt.Sprint(manyIDsPrefix, n)
-			}
-			e := ProbeID(s, id)
-			if e.Reply.IsBusy() {
-				break
-			}
-			if all.List = append(all.List, e); !e.Reply.Answered() {
-				break
-			}
-		}
-		return all
-	})
-}
-
 func stepOfIDProbes(t *check.T, name string, ids ...any) IDProbeResults {
 	return check.Step(t, name, func(t *check.T) (all IDProbeResults) {
 		s := t.Session()
@@ -125,12 +94,12 @@ func stepOfIDProbes(t *check.T, name string, ids ...any) IDProbeResults {
 // concurrently, it sends all of them.
 func ProbeEachID(t *check.T, s *driver.Session, ids []any) []IDProbeResult {
 	ask := func(id any) driver.Pending { return protocol.SendNoOp(s, id) }
-	return probeIDsWith(t, s, ids, ask, timing.ShortWait)
+	return ProbeIDsWith(t, s, ids, ask, timing.ShortWait)
 }
 
-// probeIDsWith sends a request with each id and awaits the outcomes. Patience is how much longer than for a later
+// ProbeIDsWith sends a request with each id and awaits the outcomes. Patience is how much longer than for a later
 // request it waits for a response.
-func probeIDsWith(
+func ProbeIDsWith(
 	t *check.T, s *driver.Session, ids []any, ask func(id any) driver.Pending, patience time.Duration,
 ) (all []IDProbeResult) {
 	mark, sent := s.Mark(), map[any]driver.Pending{}

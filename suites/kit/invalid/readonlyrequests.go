@@ -1,7 +1,6 @@
 package invalid
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -57,56 +56,6 @@ func ReadOnlyRequests(t *check.T, s *driver.Session) (all []ReadOnlyRequest) {
 	return all
 }
 
-// Variant is another request of the same kind: a call has the name of another unknown tool.
-func (q ReadOnlyRequest) Variant(nth int) ReadOnlyRequest {
-	if name, isCall := q.Params["name"]; isCall {
-		q.Params = check.M{"name": fmt.Sprintf("%s_%02d", name, nth), "arguments": check.M{}}
-	}
-	return q
-}
-
-// maxPipelined is how many calls jsonrpc/pipelined-requests and OtherIDProbes have pending at a time.
-const maxPipelined = 4
-
-// UsualReplyDuring is the usual reply at the time of a probe. Where the probe has an error and the usual reply a
-// result, it sends the request again with an ordinary id. It sends as many calls of tools at once as the probes do,
-// since servers MUST limit the rate of these.
-func (q ReadOnlyRequest) UsualReplyDuring(t *check.T, s *driver.Session, e IDProbeResult) driver.Reply {
-	if q.UsualReply.Result() == nil || e.Reply.Error() == nil {
-		return q.UsualReply
-	}
-	times := 1
-	if q.Method == "tools/call" {
-		times = maxPipelined
-	}
-	for _, again := range protocol.RepeatConcurrently(t, s, times, q.Method, q.Params) {
-		if again.Error() != nil {
-			return again
-		}
-	}
-	return q.UsualReply
-}
-
-// MismatchReason says why a reply must be the one to another request, one of others; empty when nothing shows that.
-func (q ReadOnlyRequest) MismatchReason(r driver.Reply, others []ReadOnlyRequest) string {
-	family, verb, _ := strings.Cut(q.Method, "/")
-	isList := func(r driver.Reply) bool { _, is := r.Result()[family].([]any); return is }
-	if verb == "list" && isList(q.UsualReply) && !isList(r) {
-		return "no list: " + check.Got(r)
-	}
-	own, isCall := q.Params["name"].(string)
-	content := text.CompactJSON(r.Message())
-	if !isCall || bytes.Contains(content, []byte(own)) {
-		return ""
-	}
-	for _, other := range others {
-		if name, _ := other.Params["name"].(string); name != "" && bytes.Contains(content, []byte(name)) {
-			return "an answer about " + name + ": " + check.Got(r)
-		}
-	}
-	return ""
-}
-
 // maxProbedRequests is the number of requests for which idsByKind has ids.
 const maxProbedRequests = 20
 
@@ -130,45 +79,20 @@ var idsByKind = map[string]func(n int) []any{
 	"falsy":   func(n int) []any { return []any{0, ""}[n%2 : n%2+1] },
 }
 
-// OtherIDProbes are the outcomes of a list and of a call of an unknown tool, with ids of a kind.
-func OtherIDProbes(t *check.T, s *driver.Session, kind string) (all []IDProbeResults) {
-	for n, q := range ReadOnlyRequests(t, s)[1:] {
-		all = append(all, q.ProbeIDs(t, s, idsByKind[kind](n)))
-	}
-	return all
-}
+// Prefixes of ids that checks of ids use: of requests that are sent concurrently, and of many in a row.
+const (
+	PipelinedIDPrefix = "mcpcheck-pipelined-"
+	ManyIDsPrefix     = "mcpcheck-many-"
+)
 
-// OtherProbeCount is the number of requests in OtherIDProbes: the ids of further ones begin with it.
-const OtherProbeCount = 2
+// IDsOfKind are the ids of a kind for the nth request besides the no-op.
+func IDsOfKind(kind string, n int) []any { return idsByKind[kind](min(n, maxProbedRequests-1)) }
 
-// ProbeIDsOfKind are the outcomes of the nth request, counted from those of OtherIDProbes on, with ids of a kind. Of a
-// server that takes its time, each request tries one of these ids, and so does a request that takes long.
-func (q ReadOnlyRequest) ProbeIDsOfKind(t *check.T, s *driver.Session, kind string, n int) IDProbeResults {
-	ids := idsByKind[kind](min(n, maxProbedRequests-1))
-	if check.SavesRequests(t, q.UsualReply) {
-		ids = ids[n%len(ids):][:1]
-	}
-	return q.ProbeIDs(t, s, ids)
-}
-
-// ProbeIDs are the outcomes of the request with these ids.
-func (q ReadOnlyRequest) ProbeIDs(t *check.T, s *driver.Session, ids []any) IDProbeResults {
-	ask := func(id any) driver.Pending { return s.RequestWithID(id, q.Method, q.Params) }
-	came := probeIDsWith(t, s, ids, ask, s.ReplyTimeout())
-	for _, e := range came {
-		q.UsualReply = q.UsualReplyDuring(t, s, e)
-	}
-	return IDProbeResults{UsualReply: q.UsualReply, List: came}
-}
-
-// PipelinedIDPrefix is the prefix of the ids that jsonrpc/pipelined-requests uses.
-const PipelinedIDPrefix = "mcpcheck-pipelined-"
-
-// IsProbeID reports whether an id is one that OtherIDProbes or jsonrpc/pipelined-requests uses. The checks of ids judge
-// the responses to these.
+// IsProbeID reports whether an id is one of IDsOfKind, or begins with one of the prefixes. The checks of ids judge the
+// responses to these.
 func IsProbeID(id json.RawMessage) bool {
 	content, _ := driver.Decode(id).(string)
-	if strings.HasPrefix(content, PipelinedIDPrefix) || strings.HasPrefix(content, manyIDsPrefix) {
+	if strings.HasPrefix(content, PipelinedIDPrefix) || strings.HasPrefix(content, ManyIDsPrefix) {
 		return true
 	}
 	for _, ids := range idsByKind {

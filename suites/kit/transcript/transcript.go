@@ -2,17 +2,13 @@ package transcript
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // Call is a request of the client with its response and the circumstances in which it has none.
@@ -43,13 +39,14 @@ type Call struct {
 	// EndFrame is the event that ended the wait for a response; nil when nothing did.
 	EndFrame *driver.Frame
 
-	// httpStatus is how the HTTP round trip ended without a message; nil when it did not.
-	httpStatus *driver.Frame
-	transcript *Transcript
+	// HTTPStatus is how the HTTP round trip ended without a message; nil when it did not.
+	HTTPStatus *driver.Frame
+	// Transcript is the one that the call is part of.
+	Transcript *Transcript
 	// index is the position of the request in the transcript.
 	index int
-	// afterNotification reports whether a notification preceded the request whose effect might still be to come.
-	afterNotification bool
+	// AfterNotification reports whether a notification preceded the request whose effect might still be to come.
+	AfterNotification bool
 }
 
 // Response is a message of the server that looks like a response.
@@ -138,7 +135,7 @@ func correlate(s *driver.Session, frames []*driver.Frame) *Transcript {
 			d.addHTTPError(s, f)
 		case f.Side == driver.StatusOnly:
 			if x := d.pending[driver.IDKey(f.RoundTrip.RequestID())]; x != nil && !f.RoundTrip.IsAnsweredOnStream() {
-				x.httpStatus = f
+				x.HTTPStatus = f
 				x.NoResponseInBody = f.RoundTrip.Response().OK() && !f.AfterShutdown && !f.RoundTrip.IsCancelled()
 			}
 		default:
@@ -173,7 +170,7 @@ func (d *Transcript) addSent(s *driver.Session, m *driver.Frame, batched bool) {
 		x := &Call{
 			Request: m, Session: s, Batched: batched, Ready: d.initialized ||
 				namesRevision(m), OpensStream: m.OpensStream(),
-			transcript: d, index: d.index, afterNotification: d.notificationIndex > 0,
+			Transcript: d, index: d.index, AfterNotification: d.notificationIndex > 0,
 		}
 		d.Calls = append(d.Calls, x)
 		d.pending[driver.IDKey(m.ID)], d.latest[driver.IDKey(m.ID)] = x, x
@@ -301,27 +298,6 @@ func (d *Transcript) matchRoundTrip(r *Response) bool {
 	return true
 }
 
-// HasWrongID reports whether the response has another id than the request that it answers.
-func (r *Response) HasWrongID() bool {
-	return r.Call != nil && !driver.SameID(r.ID, r.Call.Request.ID) && !protocol.MayLackID(r.Frame)
-}
-
-// JudgeResponses runs a check on the responses for which keep returns true; what names them in the reason when there
-// are none.
-func JudgeResponses(
-	t *check.T, what string, all []*Transcript, keep func(*Response) bool, run func(*check.T, *Response),
-) {
-	var kept []*Response
-	for _, d := range all {
-		for _, r := range d.Responses {
-			if keep(r) {
-				kept = append(kept, r)
-			}
-		}
-	}
-	check.Judge(t, what, kept, (*Response).Subject, run)
-}
-
 // UnmatchedResponse is the first response since the mark that answers no request; nil when there is none.
 func UnmatchedResponse(s *driver.Session, mark int) *driver.Frame {
 	for _, r := range WholeTranscript(s).responsesIn(s.ReceivedSince(mark)) {
@@ -353,13 +329,13 @@ func NotificationReplies(t *check.T, s *driver.Session, mark int) (replies []*dr
 	d := WholeTranscript(s)
 	withoutID, doubles := 0, d.hasDuplicates(t)
 	for _, r := range d.Responses {
-		if r.lacksID() {
+		if r.LacksID() {
 			withoutID++
 		}
 	}
 	noisy = withoutID > d.notificationCount
 	for _, r := range d.responsesIn(s.ReceivedSince(mark)) {
-		if r.answersNotification() && !(noisy && r.lacksID()) && !(doubles && r.DuplicateOf != nil) {
+		if r.answersNotification() && !(noisy && r.LacksID()) && !(doubles && r.DuplicateOf != nil) {
 			replies = append(replies, r.Frame)
 		}
 	}
@@ -400,14 +376,8 @@ func (r *Response) answersNotification() bool {
 	return r.MaybeForNotification && r.Call == nil && unwanted(r.DuplicateOf) && unwanted(r.GuessedCall)
 }
 
-// IsUnsolicited reports whether a response has no id and belongs to nothing that was sent: to no request and, as far as
-// timing tells, to no notification.
-func (r *Response) IsUnsolicited() bool {
-	return r.lacksID() && r.GuessedCall == nil && !r.MaybeForNotification
-}
-
-// lacksID reports whether a response has no id and is not known to answer a request.
-func (r *Response) lacksID() bool { return r.Call == nil && protocol.IsMissingID(r.ID) }
+// LacksID reports whether a response has no id and is not known to answer a request.
+func (r *Response) LacksID() bool { return r.Call == nil && protocol.IsMissingID(r.ID) }
 
 // SessionEnded reports whether the server ended the session on its own before it answered the request.
 func (x *Call) SessionEnded() bool {
@@ -423,135 +393,9 @@ func isSessionEnd(s *driver.Session, f *driver.Frame) bool {
 	return endErr != nil && endErr.Error() == f.Raw.String()
 }
 
-// LimitErr is the limit of mcpcheck that cut off the response; nil when none did.
-func (x *Call) LimitErr() *driver.LimitError {
-	switch {
-	case x.Response != nil:
-	case x.SessionEnded():
-		return driver.AsLimitError(x.Session.EndErr())
-	case x.Request.RoundTrip != nil:
-		return x.Request.RoundTrip.Response().LimitErr()
-	}
-	return nil
-}
-
 // IsConnectionClosed reports whether the server closed the HTTP connection instead of answering the request.
 func (x *Call) IsConnectionClosed() bool {
-	return x.Response == nil && x.httpStatus != nil && !x.SessionEnded() && x.httpStatus.RoundTrip.IsConnectionClosed()
-}
-
-// StreamOpen reports whether the server answered the request with an event stream over HTTP that was still open when
-// the wait for the response ended.
-func (x *Call) StreamOpen() bool {
-	if x.Response != nil || x.Request.RoundTrip == nil || x.Request.RoundTrip.IsAnsweredOnStream() {
-		return false
-	}
-	a := x.Request.RoundTrip.Response()
-	return a.IsStream && a.OK() && !x.SessionEnded()
-}
-
-// IsReceiving reports whether a part of the response had arrived when the time was up: the server is slow, not silent.
-func (x *Call) IsReceiving() bool {
-	return x.Response == nil && !x.SessionEnded() && x.Session.IsReceiving(x.Request)
-}
-
-// ExitedZero reports whether the server exited with status 0 before it answered. Over stdio it may: the request and the
-// exit may have crossed.
-func (x *Call) ExitedZero() bool {
-	return x.SessionEnded() && x.Session.HTTP() == nil && x.EndFrame.Raw.String() == driver.CleanExit
-}
-
-// Crashed reports whether the process ended on its own, other than by ExitedZero, before it answered. A process that
-// was killed does not count, since somebody else may have killed it.
-func (x *Call) Crashed() bool {
-	if !x.SessionEnded() || x.ExitedZero() || x.afterNotification || !x.followsRequest() {
-		return false
-	}
-	end := x.EndFrame.Raw.String()
-	return strings.HasPrefix(end, "the server exited") || strings.Contains(end, "by a signal") &&
-		!strings.Contains(end, "(killed)") && !strings.Contains(end, "(terminated)")
-}
-
-// OtherSessionActive reports whether another session was in use when the server ended. Over HTTP all sessions share a
-// process, so that one may have been the cause.
-func (x *Call) OtherSessionActive(w check.Wire) bool {
-	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
-		return s != x.Session && s.HTTP() != nil && s.SentWithin(x.Session.TimeOf(x.EndFrame), timing.Recent)
-	})
-}
-
-// followsRequest reports whether the frame before the request was a request. After a notification or a batch, the
-// checks of those judge what becomes of the session.
-func (x *Call) followsRequest() bool {
-	follows := true
-	for _, f := range x.Session.FramesSince(0) {
-		switch {
-		case f == x.Request:
-			return follows
-		case f.Side == driver.FromClient:
-			follows = f.IsRequest()
-		}
-	}
-	return false
-}
-
-// NothingAnsweredAfter reports whether the server answered nothing any more after the request was sent, until the
-// session was ended.
-func (x *Call) NothingAnsweredAfter() bool {
-	return !slices.ContainsFunc(x.Session.ReceivedSince(0), func(f *driver.Frame) bool {
-		return f.At > x.Request.At && f.IsResponse() && !f.AfterShutdown
-	})
-}
-
-// WaitTime is how long the server had for a response: until the wait ended, or until now. For a server that answers one
-// request after the other, the time begins when the earlier ones are answered.
-func (x *Call) WaitTime() time.Duration {
-	begin, end := x.Request.SentAt(), x.Session.ShutdownAt()
-	if x.EndFrame != nil {
-		end = min(end, x.EndFrame.At)
-	}
-	for _, y := range x.transcript.Calls {
-		if y == x {
-			break
-		}
-		if y.Response != nil {
-			begin = max(begin, y.Response.At)
-		}
-	}
-	return end - begin
-}
-
-// Subject shows the request, a response that seems to be meant for it and, if there is no response, how the session
-// ended.
-func (x *Call) Subject() check.Subject {
-	frames := []*driver.Frame{x.Request}
-	if x.Response == nil && x.WrongIDResponse != nil {
-		frames = append(frames, x.WrongIDResponse)
-	}
-	switch {
-	case x.Response != nil:
-	case x.SessionEnded():
-		frames = append(frames, x.EndFrame)
-	case x.IsConnectionClosed():
-		frames = append(frames, x.httpStatus)
-	}
-	return check.Subject{Frames: frames}
-}
-
-// NoAnswerReason is why the request has no response, for messages.
-func (x *Call) NoAnswerReason() string {
-	switch {
-	case x.SessionEnded():
-		return x.EndFrame.Raw.String()
-	case x.IsConnectionClosed():
-		return x.httpStatus.Raw.String()
-	}
-	reason := fmt.Sprintf("none within %v (--timeout)", x.Session.ReplyTimeout())
-	if x.WrongIDResponse != nil {
-		reason += fmt.Sprintf(", but a response under the id %s, which no request has",
-			check.Show(check.FrameID(x.WrongIDResponse)))
-	}
-	return reason
+	return x.Response == nil && x.HTTPStatus != nil && !x.SessionEnded() && x.HTTPStatus.RoundTrip.IsConnectionClosed()
 }
 
 // EstablishedSessions are the sessions that negotiated the tested revision, after the client requested that or a
