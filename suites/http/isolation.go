@@ -226,7 +226,7 @@ func leakedQuestions(t *check.T) []leak {
 	}
 	return check.Step(t, "questions with another session", func(t *check.T) (all []leak) {
 		for _, call := range tools {
-			a := client.NewClient(t, protocol.AllCapabilities(t.Revision))
+			a := client.NewClient(t, protocol.AllCapabilities(t.Revision), client.AcceptAll(t))
 			roundtrip.ListeningResponse(t, a.Session)
 			b := t.Session(check.Exclusive)
 			roundtrip.ListeningResponse(t, b)

@@ -219,7 +219,7 @@ type rootsClient struct {
 // roots.
 func newRootsClient(t *check.T, answer client.ClientResponse) *rootsClient {
 	c := &rootsClient{response: answer}
-	c.Client = client.NewRespondingClient(t, protocol.AllCapabilities(t.Revision), c.responder(t))
+	c.Client = client.NewClient(t, protocol.AllCapabilities(t.Revision), c.responder(t))
 	handshake.AwaitServerRequests(t, c.Session)
 	return c
 }

@@ -74,7 +74,8 @@ func callAsClientWithoutRoots(t *check.T) {
 	if !t.IsModern() {
 		return
 	}
-	c := client.NewClient(t, protocol.WithoutMember(protocol.AllCapabilities(t.Revision), "roots"))
+	others := protocol.WithoutMember(protocol.AllCapabilities(t.Revision), "roots")
+	c := client.NewClient(t, others, client.AcceptAll(t))
 	all := client.RequireInteractiveCalls(t, listMethod)
 	for _, i := range all[:min(len(all), maxTools)] {
 		if c.CallTool(t, i.Tool, i.Arguments, client.AcceptAll(t)).IsSilent() {

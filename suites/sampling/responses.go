@@ -110,7 +110,7 @@ func samplingTools(t *check.T) []*samplingTool {
 		c.MaxRounds = maxTurns + toolcall.MaxInputRounds
 		call := func(i *client.InteractiveCall, answering client.Responder) *client.InteractiveCall {
 			if !c.Session.IsUsable() {
-				c = client.NewClient(t, c.Capabilities)
+				c = client.NewClient(t, c.Capabilities, client.AcceptAll(t))
 			}
 			return c.CallTool(t, i.Tool, i.Arguments, answering)
 		}
@@ -168,7 +168,7 @@ func callAsPlainClient(t *check.T) {
 		return
 	}
 	check.Step(t, "client that samples, and no more", func(t *check.T) bool {
-		c := client.NewClient(t, handshake.BasicCapabilities)
+		c := client.NewClient(t, handshake.BasicCapabilities, client.AcceptAll(t))
 		for _, i := range all {
 			if c.CallTool(t, i.Tool, i.Arguments, client.AcceptAll(t)).IsSilent() || !c.Session.IsUsable() {
 				break

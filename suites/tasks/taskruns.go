@@ -84,7 +84,7 @@ func clientSession(t *check.T) *driver.Session {
 		return t.Session(check.ExclusiveUnlessQuick)
 	}
 	// Tasks take their time, so that the session is used in parallel with all others.
-	return client.NewClient(t, protocol.AllCapabilities(t.Revision)).Session
+	return client.NewClient(t, protocol.AllCapabilities(t.Revision), client.AcceptAll(t)).Session
 }
 
 // unpromptedMethods returns the methods that the server requests before any tool call. Later requests with these need

@@ -84,18 +84,12 @@ type Client struct {
 	responder Responder
 }
 
-// NewClient is a client with these capabilities that accepts everything.
-func NewClient(t *check.T, capabilities check.M) *Client {
-	return NewRespondingClient(t, capabilities, AcceptAll(t))
-}
-
-// NewRespondingClient is a client with these capabilities that answers by a responder, which CallTool may replace for a
-// call.
-func NewRespondingClient(t *check.T, capabilities check.M, answering Responder) *Client {
+// NewClient is a client with these capabilities that answers by a responder, which CallTool may replace for a call.
+func NewClient(t *check.T, capabilities check.M, answering Responder) *Client {
 	return newClient(t, capabilities, answering, check.Exclusive)
 }
 
-// ReusedClient is NewRespondingClient for a check that needs no new session, but can use that of an earlier client with
+// ReusedClient is NewClient for a check that needs no new session, but can use that of an earlier client with
 // the same capabilities.
 func ReusedClient(t *check.T, capabilities check.M, answering Responder) *Client {
 	return newClient(t, capabilities, answering)

@@ -89,7 +89,7 @@ func (r *interactiveCaller) callTools(tools []check.Subject) (all []*Interactive
 // ensureSession begins another session when the last one did not survive a call.
 func (r *interactiveCaller) ensureSession() {
 	if !r.client.Session.IsUsable() {
-		r.client = NewClient(r.t, r.client.Capabilities)
+		r.client = NewClient(r.t, r.client.Capabilities, AcceptAll(r.t))
 		r.mark = r.client.Session.Mark()
 	}
 }

@@ -47,20 +47,13 @@ func ServerRequests(t *check.T, w check.Wire, method string) (all []ServerReques
 	return slices.DeleteFunc(all, func(q ServerRequest) bool { return q.Method != method })
 }
 
-// maxJudgedRequests is how many server requests a check judges. No run has as many unless the server floods the client.
-const maxJudgedRequests = 5000
-
 // JudgeServerRequests runs a check on each server request, named by the tool. Without any it ends the check by
 // SkipNotObserved.
 func JudgeServerRequests(t *check.T, what string, all []ServerRequest, run func(*check.T, ServerRequest)) {
 	if len(all) == 0 {
 		toolcall.SkipNotObserved(t, what, CallInteractively(t).Uncalled, toolcall.AnyTool)
 	}
-	if left := len(all) - maxJudgedRequests; left > 0 {
-		t.Caveat("%d of %d were not judged: it is a flood", left, len(all))
-		all = all[:maxJudgedRequests]
-	}
-	check.Each(t, all, ServerRequest.Subject, run)
+	check.Each(t, check.Cap(t, all), ServerRequest.Subject, run)
 }
 
 // Subject shows the request. It is named by the tool that was being called, and by its key.

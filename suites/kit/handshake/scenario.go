@@ -3,6 +3,7 @@ package handshake
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
@@ -119,30 +120,13 @@ func scenariosFor(judged string) []Scenario {
 
 // includes reports whether a scenario does everything that another one does.
 func (o Scenario) includes(other Scenario) bool {
-	for _, pair := range [][2]bool{
-		{o.NewerFields, other.NewerFields},
-		{o.RefuseRequests, other.RefuseRequests},
-		{o.UnknownCapabilities, other.UnknownCapabilities},
-		{o.NoStderrReader, other.NoStderrReader},
-		{o.IgnoreRequests, other.IgnoreRequests},
-		{o.SilentStart, other.SilentStart},
-		{o.IncompleteInitialize, other.IncompleteInitialize},
-		{o.PingFirst, other.PingFirst},
-		{o.ListFirst, other.ListFirst},
-		{o.CancelInitialize, other.CancelInitialize},
-		{o.CloseStdin, other.CloseStdin},
-		{o.DelayInitialized, other.DelayInitialized},
-		{o.PingBeforeInitialized, other.PingBeforeInitialized},
-		{o.ListBeforeInitialized, other.ListBeforeInitialized},
-		{o.NotifyAtEnd, other.NotifyAtEnd},
-		{o.DeclareTasks, other.DeclareTasks},
-	} {
-		if does, wanted := pair[0], pair[1]; wanted && !does {
+	does, wanted := reflect.ValueOf(o), reflect.ValueOf(other)
+	for i := range wanted.NumField() {
+		if !wanted.Field(i).IsZero() && !wanted.Field(i).Equal(does.Field(i)) {
 			return false
 		}
 	}
-	return (other.version == "" || o.version == other.version) &&
-		(other.InitializedForm == "" || o.InitializedForm == other.InitializedForm)
+	return true
 }
 
 // RunScenario begins a session by a scenario and returns the outcome. Unless the check is being confirmed, it may use
@@ -255,8 +239,12 @@ func (p *scenarioRun) sendInitialized() {
 
 // finish does what follows once the session is established.
 func (p *scenarioRun) finish() {
-	if p.IgnoreRequests {
-		p.awaitRequests()
+	switch {
+	case !p.IgnoreRequests:
+	case p.t.IsConfirmation():
+		AwaitServerRequests(p.t, p.s)
+	default: // others wait for the session
+		p.s.Wait(0, timing.ServerRequest, isServerRequest)
 	}
 	if p.RefuseRequests {
 		p.recordRefusals()
@@ -344,15 +332,6 @@ func cancelInitialize(s *driver.Session, p driver.Pending, params check.M) drive
 func AwaitServerRequests(t *check.T, s *driver.Session) {
 	if !t.Server.Sessionless {
 		s.Wait(0, timing.LateWindow, isServerRequest)
-	}
-}
-
-// awaitRequests is AwaitServerRequests with a shorter wait in a session that others wait for.
-func (p *scenarioRun) awaitRequests() {
-	if p.t.IsConfirmation() {
-		AwaitServerRequests(p.t, p.s)
-	} else {
-		p.s.Wait(0, timing.ServerRequest, isServerRequest)
 	}
 }
 

@@ -156,7 +156,7 @@ type askedMethod struct{ method, tool string }
 // newTaskClient is a task client with these capabilities and a new session.
 func newTaskClient(t *check.T, capabilities check.M) *taskClient {
 	r := &taskClient{t: t, asked: map[askedMethod]bool{}}
-	r.s = client.NewClient(t, capabilities).Session
+	r.s = client.NewClient(t, capabilities, client.AcceptAll(t)).Session
 	r.s.HandleServerRequests(r.answer)
 	return r
 }
