@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/onsi/gomega/types"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
@@ -27,10 +29,10 @@ import (
 var Checks = check.Suite{
 	"batch/receive-requests": check.Probe(func(t *check.T) {
 		for _, e := range batchOfTwo(t) {
-			t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
+			t.Expect(e).To(beAnsweredUnder(e.ID))
 		}
 		for _, e := range slices.Concat(batchOfOne(t), batchOfAllKinds(t)) {
-			t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
+			t.Expect(e).To(beAnsweredUnder(e.ID))
 		}
 		expectOwnAnswers(t)
 	}),
@@ -59,7 +61,7 @@ var Checks = check.Suite{
 		s.SendJSON([]check.M{request, cancellation})
 		e := invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait)
 		e.RequireNotBlocked(t)
-		t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
+		t.Expect(e).To(beAnsweredUnder(e.ID))
 		check.Barrier(t, s, mark)
 		invalid.ExpectIgnored(t, s, mark)
 		// Over stdio, batch/response-is-array reports it if no array is used at all; over HTTP a single JSON object is
@@ -278,7 +280,7 @@ func expectOwnAnswers(t *check.T) {
 		members = append(members, invalid.ReadOnlyRequest{Method: request.Method, Params: request.Params})
 	}
 	for i, e := range sendBatch(s, firstMemberID, members) {
-		t.Expect(e).To(invalid.BeAnsweredUnder(e.ID))
+		t.Expect(e).To(beAnsweredUnder(e.ID))
 		result := string(text.CompactJSON(e.Reply.Result()))
 		other, known := toolOf[result]
 		if known && all[i].Method == "tools/call" && other != all[i].Name {
@@ -315,4 +317,10 @@ func expectAccepted(t *check.T, a driver.HTTPResponse) {
 // isEmptyResponse reports whether a line is an empty response: null or an empty array.
 func isEmptyResponse(f *driver.Frame) bool {
 	return f.Kind == driver.Scalar || f.Kind == driver.Array && len(f.Messages()) == 0
+}
+
+// beAnsweredUnder matches probes with a response; id is the id of the request, for the message.
+func beAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
+	return check.Satisfy("an answer with id "+driver.Brief(id),
+		func(e invalid.IDProbeResult) bool { return e.Reply.Answered() })
 }

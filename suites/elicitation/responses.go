@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -189,7 +190,7 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 	}
 	accept := func(content check.M) *client.InteractiveCall {
 		answer := client.ClientResponse{Result: check.M{"action": "accept", "content": content}}
-		return c.call(a.accepted, client.RespondOnce(c.t, createMethod, answer))
+		return c.call(a.accepted, respondOnce(c.t, createMethod, answer))
 	}
 	add := func(s sampleField, what, bad, missing string, invalidContent check.M) {
 		good := maps.Clone(content)
@@ -328,4 +329,16 @@ func resultText(i *client.InteractiveCall) string {
 		all.Write(text.CompactJSON(result["structuredContent"]))
 	}
 	return strings.NewReplacer(`"`, "", `\`, "").Replace(all.String())
+}
+
+// respondOnce gives a response to the first request of a method, and accepts all others.
+func respondOnce(t *check.T, method string, answer client.ClientResponse) client.Responder {
+	var asked atomic.Bool
+	others := client.AcceptAll(t)
+	return func(q client.ServerRequest) client.ClientResponse {
+		if q.Method != method || asked.Swap(true) {
+			return others(q)
+		}
+		return answer
+	}
 }

@@ -62,7 +62,7 @@ func sendMismatched(t *check.T, s *driver.Session, mismatched roundtrip.ManualRe
 // skipUnlessRejected is the reply to a request that may be refused. It ends a check where the server leaves such
 // requests unanswered.
 func skipUnlessRejected(t *check.T, s *driver.Session, x *driver.RoundTrip) driver.Reply {
-	r := invalid.AwaitInvalidRoundTrip(t, s, x)
+	r := invalid.AwaitInvalid(t, s, x.Pending(), x.AwaitReply)
 	if !r.Answered() {
 		invalid.SkipUnlessServerRejects(t, r)
 	}

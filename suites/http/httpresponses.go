@@ -87,3 +87,9 @@ func newManualSession(t *check.T, s *driver.Session) http.Header {
 	roundtrip.PostInitialized(s, h).AwaitEnd()
 	return h
 }
+
+// decodeObject decodes a body; nil when it is not a JSON object.
+func decodeObject(body []byte) check.M {
+	m, _ := driver.Decode(body).(check.M)
+	return m
+}

@@ -109,7 +109,7 @@ func acceptsPOST(a driver.HTTPResponse) bool {
 
 // isMessageBody reports whether the body of a response is a JSON-RPC message.
 func isMessageBody(a driver.HTTPResponse) bool {
-	return check.HasMember(roundtrip.DecodeObject(a.Body.Bytes()), "jsonrpc")
+	return check.HasMember(decodeObject(a.Body.Bytes()), "jsonrpc")
 }
 
 // sendOtherMethods sends requests with all methods that may be answered with 405.

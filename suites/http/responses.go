@@ -84,7 +84,7 @@ var responseChecks = check.Suite{
 			// The area jsonrpc judges what was sent in ordinary sessions.
 			looksLike := func(r RoundTripRecord) bool {
 				return r.Request.Manual && isClientError(r.Response) &&
-					check.HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()), "jsonrpc")
+					check.HasMember(decodeObject(r.Response.Body.Bytes()), "jsonrpc")
 			}
 			const what = "JSON-RPC message in the body of an HTTP error"
 			JudgeRoundTrips(t, what, RoundTrips(w), looksLike, func(t *check.T, r RoundTripRecord) {
@@ -192,14 +192,14 @@ func unknownMethods(t *check.T) []unknownMethod {
 // isParseError reports whether a response is the JSON-RPC error for invalid JSON.
 func isParseError(a driver.HTTPResponse) bool {
 	return slices.ContainsFunc(bodies(a), func(body []byte) bool {
-		e, _ := roundtrip.DecodeObject(body)["error"].(check.M)
+		e, _ := decodeObject(body)["error"].(check.M)
 		return e["code"] == json.Number("-32700")
 	})
 }
 
 // isOneResponse reports whether a body is a JSON-RPC response and nothing else.
 func isOneResponse(body string) bool {
-	m := roundtrip.DecodeObject([]byte(body))
+	m := decodeObject([]byte(body))
 	return driver.IsJSON([]byte(body)) && !check.HasMember(m, "method") && (check.HasMember(m, "result") ||
 		check.HasMember(m, "error") ||
 		check.HasMember(m, "id"))
@@ -207,7 +207,7 @@ func isOneResponse(body string) bool {
 
 // errorProblem is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
 func errorProblem(r RoundTripRecord) string {
-	m := roundtrip.DecodeObject(r.Response.Body.Bytes())
+	m := decodeObject(r.Response.Body.Bytes())
 	e, _ := m["error"].(check.M)
 	code, _ := e["code"].(json.Number)
 	_, hasMessage := e["message"].(string)
@@ -227,7 +227,7 @@ func errorProblem(r RoundTripRecord) string {
 // hasOtherID reports whether the body of an HTTP error has an id that is not the one of the request. That of a request
 // that cannot be read is judged by jsonrpc/parse-error-id.
 func hasOtherID(r RoundTripRecord) bool {
-	id := roundtrip.DecodeObject(r.Response.Body.Bytes())["id"]
+	id := decodeObject(r.Response.Body.Bytes())["id"]
 	return id != nil && r.Request.Kind != driver.NotJSON &&
 		!driver.SameID(text.CompactJSON(id), r.Request.RoundTrip.RequestID())
 }

@@ -190,7 +190,7 @@ func (r resumption) isForeign(e driver.StreamEvent) bool {
 
 // isResponse reports whether an event holds a JSON-RPC response.
 func isResponse(e driver.StreamEvent) bool {
-	m := roundtrip.DecodeObject(e.Data.Bytes())
+	m := decodeObject(e.Data.Bytes())
 	return m != nil && !check.HasMember(m, "method") && (check.HasMember(m, "result") || check.HasMember(m, "error"))
 }
 

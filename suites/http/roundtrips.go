@@ -5,7 +5,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
@@ -24,7 +23,7 @@ func (r RoundTripRecord) IsOrdinary() bool { return !r.Request.Manual && !r.Requ
 // HasResult reports whether a result came, even with an error status.
 func (r RoundTripRecord) HasResult() bool {
 	result := func(f *driver.Frame) bool { return f.HasResult }
-	return slices.ContainsFunc(r.Received, result) || check.HasMember(roundtrip.DecodeObject(r.Response.Body.Bytes()),
+	return slices.ContainsFunc(r.Received, result) || check.HasMember(decodeObject(r.Response.Body.Bytes()),
 		"result")
 }
 

@@ -37,7 +37,7 @@ var errorChecks = check.Suite{
 				if hasWrongID(r) && !areIDsRepeated(t, check.FrameID(r.Request)) {
 					t.Yield("results have other ids, too")
 				}
-				t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID))
+				t.Expect(r.Frame).To(haveID(r.Request.ID))
 			})
 	}),
 

@@ -259,7 +259,7 @@ func expectResultIDs(t *check.T, w check.Wire, kind func(id any) bool) {
 	}
 	judgeResponses(t, "result", transcript.Transcripts(w), results,
 		func(t *check.T, r *transcript.Response) {
-			t.Expect(r.Frame).To(invalid.HaveID(r.Request.ID), "the result of %s", r.Request.Method)
+			t.Expect(r.Frame).To(haveID(r.Request.ID), "the result of %s", r.Request.Method)
 		})
 }
 

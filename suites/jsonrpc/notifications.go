@@ -68,7 +68,7 @@ var notificationChecks = check.Suite{
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeAnswered())
 		requireRepeatedIDs(t)
-		t.Expect(r.Frame).To(invalid.HaveID(id))
+		t.Expect(r.Frame).To(haveID(id))
 		t.ExpectAdvice(r).To(check.BeError())
 	}),
 

@@ -27,7 +27,7 @@ var versionChecks = check.Suite{
 	}),
 
 	"lifecycle/version-fallback": check.ProcessProbe(func(t *check.T) {
-		handshake.InitializeAll(t, protocol.UnpublishedVersions)
+		initializeAll(t, protocol.UnpublishedVersions)
 		check.Each(t, protocol.Sorted(protocol.UnpublishedVersions), check.NamedSubject,
 			func(t *check.T, version string) {
 				r := handshake.ConnectReplyFor(t, version)
@@ -124,7 +124,7 @@ func initializeModern(t *check.T, version string) (r driver.Reply, served bool) 
 // versions are left out: lifecycle/version-known-date and lifecycle/version-fallback judge them.
 func returnedVersions(t *check.T) map[string]string {
 	all := slices.Concat(catalogue.LegacyRevisions, protocol.UnpublishedVersions)
-	handshake.InitializeAll(t, all)
+	initializeAll(t, all)
 	offered := map[string]string{}
 	for _, version := range all {
 		got, _ := versionOf(handshake.ConnectReplyFor(t, version)).(string)
@@ -154,4 +154,9 @@ func isPreview(version string) bool {
 func isDate(version string) bool {
 	_, err := time.Parse(time.DateOnly, version)
 	return err == nil
+}
+
+// initializeAll sends initialize with several versions at a time. handshake.ConnectReplyFor returns the replies.
+func initializeAll(t *check.T, versions []string) {
+	check.Parallel(t, len(versions), func(t *check.T, i int) { handshake.ConnectReplyFor(t, versions[i]) })
 }

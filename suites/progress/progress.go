@@ -47,7 +47,7 @@ var Checks = check.MergeSuites(tokenChecks, check.Suite{
 					t.Yield("it is of no request")
 				case r.EarlierResponse == nil:
 					return
-				case r.ForRequest.BecameTask():
+				case becameTask(r.ForRequest):
 					t.Skip(check.NotApplicable, "the request goes on as a task")
 				case r.RoundTrip == r.EarlierResponse.RoundTrip:
 					t.Fail("none after the answer", "progress %s", check.Show(r.Params()["progress"]))
@@ -240,4 +240,24 @@ func isTokenInUse(m check.Message) bool {
 		}
 	}
 	return false
+}
+
+// callWithProgress is the quickest call for which the server reported progress.
+func callWithProgress(t *check.T) toolcall.ToolCall {
+	calls := toolcall.ValidCalls(t)
+	return toolcall.QuickestCall(t, calls, "progress was reported", func(c toolcall.ToolCall) bool {
+		return slices.ContainsFunc(transcript.ProgressIn(c.Session, c.Session.FramesSince(0)),
+			func(r *transcript.ProgressNotification) bool {
+				return r.ForRequest != nil && driver.SameID(r.ForRequest.Request.ID, c.Reply.Request.ID)
+			})
+	})
+}
+
+// becameTask reports whether the response to the request is a task, which may go on to report progress.
+func becameTask(a *transcript.TrackedRequest) bool {
+	if a.Response == nil {
+		return false
+	}
+	result, _ := a.Response.JSON()["result"].(check.M)
+	return check.HasMember(result, "task") || result["resultType"] == "task"
 }

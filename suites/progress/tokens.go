@@ -108,7 +108,7 @@ func tokensIn(s *driver.Session, mark int) (seen tokensSeen) {
 // reportedTokens calls a tool that reports its progress with tokens of both types in parallel.
 func reportedTokens(t *check.T) tokensSeen {
 	return check.Step(t, "calls with tokens of both types", func(t *check.T) tokensSeen {
-		call, s := toolcall.CallWithProgress(t), t.Session()
+		call, s := callWithProgress(t), t.Session()
 		mark := s.Mark()
 		var sent []driver.Pending
 		for _, token := range []any{0, 70102, "70103"} {
@@ -123,7 +123,7 @@ func reportedTokens(t *check.T) tokensSeen {
 
 // callWithToken calls the tool that reports its progress with a token.
 func callWithToken(t *check.T, s *driver.Session, token any) driver.Reply {
-	sent := toolcall.CallWithProgress(t).Repeat(s, check.M{"progressToken": token})
+	sent := callWithProgress(t).Repeat(s, check.M{"progressToken": token})
 	return check.RequireServerReply(t, s.AwaitLongRunning(sent))
 }
 
@@ -157,7 +157,7 @@ func reportEach(t *check.T) {
 // callWithoutToken calls a tool that reports its progress, without a token.
 func callWithoutToken(t *check.T) {
 	check.Step(t, "a call without a token", func(t *check.T) driver.Reply {
-		call, s := toolcall.CallWithProgress(t), t.Session()
+		call, s := callWithProgress(t), t.Session()
 		r := check.RequireServerReply(t, s.AwaitLongRunning(call.Repeat(s, nil)))
 		if !r.Answered() {
 			t.Retry(check.Undecided, "%v", check.Explain(r.Err))

@@ -60,18 +60,6 @@ func RespondTo(t *check.T, method string, answer ClientResponse) Responder {
 	}
 }
 
-// RespondOnce gives a response to the first request of a method, and accepts all others.
-func RespondOnce(t *check.T, method string, answer ClientResponse) Responder {
-	var asked atomic.Bool
-	others := AcceptAll(t)
-	return func(q ServerRequest) ClientResponse {
-		if q.Method != method || asked.Swap(true) {
-			return others(q)
-		}
-		return answer
-	}
-}
-
 // Client is a client with declared capabilities, which answers as a check needs it. In legacy revisions it has a
 // session of its own; in modern ones its capabilities are declared in each request.
 type Client struct {

@@ -482,8 +482,3 @@ func ConnectReplyFor(t *check.T, version string) driver.Reply {
 	}
 	return RunScenario(t, Scenario{version: version}).ConnectReply
 }
-
-// InitializeAll sends initialize with several versions at a time. ConnectReplyFor returns the replies.
-func InitializeAll(t *check.T, versions []string) {
-	check.Parallel(t, len(versions), func(t *check.T, i int) { ConnectReplyFor(t, versions[i]) })
-}

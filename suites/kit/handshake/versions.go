@@ -49,9 +49,6 @@ func sendInitialize(t *check.T) driver.Reply {
 	return r
 }
 
-// SupportsBothEras reports whether a server whose modern revision is tested also serves clients with a handshake.
-func SupportsBothEras(t *check.T) bool { return InitializeReply(t).Result() != nil }
-
 // Versions that no server supports.
 const (
 	NewerVersion   = "2099-01-01"

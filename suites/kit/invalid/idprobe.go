@@ -170,12 +170,6 @@ func (e IDProbeResult) HasRequestID() bool {
 		(driver.SameID(text.CompactJSON(e.Reply.Message()["id"]), e.ID) || protocol.MayLackID(e.Reply.Frame))
 }
 
-// BeAnsweredUnder matches probes with a response; id is the id of the request, for the message.
-func BeAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
-	return check.Satisfy("an answer with id "+driver.Brief(id),
-		func(e IDProbeResult) bool { return e.Reply.Answered() })
-}
-
 // HaveRequestID matches probes whose response has the id of the request.
 func HaveRequestID(id json.RawMessage) types.GomegaMatcher {
 	return check.Satisfy("an answer with id "+driver.Brief(id), IDProbeResult.HasRequestID)

@@ -46,11 +46,6 @@ func SendInvalid(t *check.T, s *driver.Session, method string, params check.M) (
 	return r
 }
 
-// AwaitInvalidRoundTrip is the response to a manual request that may be refused.
-func AwaitInvalidRoundTrip(t *check.T, s *driver.Session, x *driver.RoundTrip) driver.Reply {
-	return AwaitInvalid(t, s, x.Pending(), x.AwaitReply)
-}
-
 // AwaitInvalid is the response to a request that may be refused: what wait returns, unless the server is known to leave
 // such requests unanswered.
 func AwaitInvalid(t *check.T, s *driver.Session, p driver.Pending, wait func() driver.Reply) driver.Reply {

@@ -113,12 +113,6 @@ func IDInLine(line string) json.RawMessage {
 	return text.CompactJSON(m["id"])
 }
 
-// HaveID matches frames with this id. The body of an HTTP error need not have it.
-func HaveID(id json.RawMessage) types.GomegaMatcher {
-	return check.Satisfy("id "+driver.Brief(id),
-		func(f *driver.Frame) bool { return driver.SameID(f.ID, id) || protocol.MayLackID(f) })
-}
-
 // HaveNoID matches frames whose id is absent or null.
 func HaveNoID() types.GomegaMatcher {
 	return check.Satisfy("no id, or null", func(f *driver.Frame) bool { return protocol.IsMissingID(f.ID) })

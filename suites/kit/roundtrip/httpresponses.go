@@ -22,12 +22,6 @@ func AwaitResponse(x *driver.RoundTrip) driver.HTTPResponse {
 	return x.AwaitEnd()
 }
 
-// DecodeObject decodes a body; nil when it is not a JSON object.
-func DecodeObject(body []byte) check.M {
-	m, _ := driver.Decode(body).(check.M)
-	return m
-}
-
 // RequireHTTPResponse returns the response to a manual request. It ends a check that has nothing to judge: there is no
 // HTTP response, or an intermediary sent it (driver.HTTPResponse.IsFromIntermediary).
 func RequireHTTPResponse(t *check.T, a driver.HTTPResponse) driver.HTTPResponse {

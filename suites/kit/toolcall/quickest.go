@@ -8,20 +8,8 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
-
-// CallWithProgress is the QuickestCall for which the server reported progress.
-func CallWithProgress(t *check.T) ToolCall {
-	calls := ValidCalls(t)
-	return QuickestCall(t, calls, "progress was reported", func(c ToolCall) bool {
-		return slices.ContainsFunc(transcript.ProgressIn(c.Session, c.Session.FramesSince(0)),
-			func(r *transcript.ProgressNotification) bool {
-				return r.ForRequest != nil && driver.SameID(r.ForRequest.Request.ID, c.Reply.Request.ID)
-			})
-	})
-}
 
 // CompareBySpeed orders calls in the same way in each run. On a busy machine any call may be somewhat slower, so only a
 // call that takes twice as long comes later; otherwise the name of the tool decides.

@@ -275,15 +275,6 @@ func (r *ProgressNotification) Subject() check.Subject {
 	return check.Subject{Frames: []*driver.Frame{r.Frame}}
 }
 
-// BecameTask reports whether the response to the request is a task, which may go on to report progress.
-func (a *TrackedRequest) BecameTask() bool {
-	if a.Response == nil {
-		return false
-	}
-	result, _ := a.Response.JSON()["result"].(check.M)
-	return check.HasMember(result, "task") || result["resultType"] == "task"
-}
-
 // IsProgress reports whether a frame is a progress notification.
 func IsProgress(f *driver.Frame) bool { return f.Method == "notifications/progress" }
 
