@@ -27,7 +27,7 @@ var initializeChecks = check.Suite{
 			t.Yield("the POST was not accepted")
 		case t.Server.Transport == "http" && r.Answered() &&
 			roundtrip.MayRequireSession(r.Frame.RoundTrip.Response()) &&
-			len(roundtrip.RequiredConnectHeaders(t, t.Session(check.Process))) > 0:
+			roundtrip.IsServedWithHeaders(t, t.Session(check.Process)):
 			t.Yield("it is served with further headers")
 		}
 		if needsCapabilities(t, r) {

@@ -2,6 +2,7 @@ package roundtrip
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -110,30 +111,13 @@ func PostConnect(t *check.T, s *driver.Session, header http.Header) *driver.Roun
 	return PostRequest(s, ManualRequest{Method: method, Params: params, Header: header})
 }
 
-// RequiredConnectHeaders names the headers with which the server serves an initialize request that it refuses without
-// them.
-func RequiredConnectHeaders(t *check.T, s *driver.Session) (with []string) {
-	const made = "mcpcheck-0f8fad5b-d9cb-469f-a165-70867728950e"
-	both := Header(VersionHeader, t.Revision)
-	both.Set(SessionIDHeader, made)
-	tries := []struct {
-		with   string
-		header http.Header
-	}{
-		{"with Mcp-Protocol-Version", http.Header{VersionHeader: {t.Revision}, SessionIDHeader: nil}},
-		{"with Mcp-Session-Id", Header(SessionIDHeader, made)},
-		{"with both", both},
-	}
-	var sent []*driver.RoundTrip
-	for _, try := range tries {
-		sent = append(sent, PostConnect(t, s, try.header))
-	}
-	for i, x := range sent {
-		if x.AwaitReply().Result() != nil {
-			with = append(with, "served "+tries[i].with)
-		}
-	}
-	return with
+// IsServedWithHeaders reports whether the server serves an initialize request that names its version, or that and a
+// session.
+func IsServedWithHeaders(t *check.T, s *driver.Session) bool {
+	version := http.Header{VersionHeader: {t.Revision}, SessionIDHeader: nil}
+	both := http.Header{VersionHeader: {t.Revision}, SessionIDHeader: {"mcpcheck-0f8fad5b-d9cb-469f-a165-70867728950e"}}
+	return slices.ContainsFunc([]http.Header{version, both},
+		func(header http.Header) bool { return PostConnect(t, s, header).AwaitReply().Result() != nil })
 }
 
 // MayRequireSession reports whether a response may mean that the session id is missing.
