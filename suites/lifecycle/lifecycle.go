@@ -3,7 +3,8 @@
 // stdio.
 //
 // Checks of the handshake run scenarios of package handshake, which begin a session in deviating but legal ways. The
-// others watch the sessions of the run.
+// others watch the sessions of the run. Those of timeoutChecks leave requests of the server unanswered, for as long as
+// the operator has declared.
 package lifecycle
 
 import (
@@ -12,4 +13,4 @@ import (
 
 // Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(initializeChecks, versionChecks, earlyRequestChecks, earlyMessageChecks, operationChecks,
-	shutdownChecks)
+	timeoutChecks, shutdownChecks)

@@ -153,6 +153,10 @@ const (
 	TaskRequests = 100 * time.Millisecond
 	// StateExpiry is how long after the declared time a requestState is presented: the server may count whole seconds.
 	StateExpiry = 2 * time.Second
+	// RequestTimeout is how long after the declared time the server may cancel its request: it may count whole seconds.
+	RequestTimeout = 2 * time.Second
+	// RequestProgress is the longest pause between progress notifications for a request of the server.
+	RequestProgress = time.Second
 	// ClosedStream is how long a server over HTTP+SSE has to notice that the stream was closed.
 	ClosedStream = time.Second
 	// ClosedStreamRetry is the pause between requests that find out whether it has.

@@ -118,6 +118,13 @@ var keys = []key{
 		doc: "How long the server accepts a requestState after it has made it. One that is older has to be rejected, " +
 			"which is tried if the run lasts as long (budget).",
 		members: duration, example: `"30s"`},
+	{name: "server-request-timeout", field: func(f *File) any { return &f.ServerRequestTimeout },
+		doc: "How long the server waits for the response to a request that it sends (sampling, elicitation, roots; " +
+			"up to 2025-11-25): it has to cancel one that is not answered. Where it depends, the longest time.",
+		members: duration, example: `"10s"`},
+	{name: "server-request-max", field: func(f *File) any { return &f.ServerRequestMax },
+		doc:     "How long the server waits for such a response at most, whatever progress the client reports.",
+		members: duration, example: `"1m"`},
 	{name: "scopes", field: func(f *File) any { return &f.Scopes },
 		doc: "The scopes that the narrow token (--token-env narrow=VARIABLE) lacks for a tool, by the tool's name: " +
 			"one challenge has to name all of them.",

@@ -162,6 +162,7 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 func (j *serverRun) declarations() check.Declarations {
 	return check.Declarations{
 		ProtectedState: j.ProtectedState, StateOnce: j.StateOnce, StateTTL: j.StateTTL, Scopes: j.Scopes,
+		ServerRequestTimeout: j.ServerRequestTimeout, ServerRequestMax: j.ServerRequestMax,
 	}
 }
 

@@ -79,6 +79,9 @@ type Declarations struct {
 	Scopes map[string][]string
 	// StateTTL is how long the server accepts a requestState after it has made it.
 	StateTTL time.Duration
+	// ServerRequestTimeout is how long the server waits for the response to a request of its own, and ServerRequestMax
+	// how long in spite of progress.
+	ServerRequestTimeout, ServerRequestMax time.Duration
 }
 
 // AwaitSessionEnds waits until all closed sessions have ended, if only one may be open at a time. It does nothing in

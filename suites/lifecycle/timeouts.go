@@ -1,0 +1,155 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
+)
+
+// timeoutChecks are the checks of requests of the server that the client leaves unanswered.
+var timeoutChecks = check.Suite{
+	"lifecycle/request-timeouts": check.ProcessProbe(func(t *check.T) {
+		timeout := check.DeclarationsOf(t).ServerRequestTimeout
+		requireDeclared(t, "server-request-timeout", timeout)
+		x := leaveUnanswered(t, "server-request-timeout", timeout)
+		x.expectCancelled(t, x.requests, func() {})
+	}),
+
+	"lifecycle/maximum-timeout": check.ProcessProbe(func(t *check.T) {
+		maximum := check.DeclarationsOf(t).ServerRequestMax
+		requireDeclared(t, "server-request-max", maximum)
+		x := leaveUnanswered(t, "server-request-max", maximum)
+		withProgress := slices.DeleteFunc(slices.Clone(x.requests),
+			func(q client.ServerRequest) bool { return progressToken(q) == nil })
+		if len(withProgress) == 0 {
+			t.Skip(check.NotObserved, "no request of the server has a progress token")
+		}
+		var progress int
+		x.expectCancelled(t, withProgress, func() {
+			progress++
+			for _, q := range withProgress {
+				if !x.isCancelled(q) {
+					x.session.Notify("notifications/progress",
+						check.M{"progressToken": progressToken(q), "progress": progress})
+				}
+			}
+		})
+	}),
+}
+
+// requireDeclared ends the check where the operator has not declared a time.
+func requireDeclared(t *check.T, key string, d time.Duration) {
+	if d == 0 {
+		t.Skip(check.NotGiven, "how long the server waits for responses is not declared (%s in mcpcheck.yaml)", key)
+	}
+}
+
+// unansweredRequests are requests of the server that the client leaves unanswered.
+type unansweredRequests struct {
+	session  *driver.Session
+	requests []client.ServerRequest
+	// key declares within, in which the server cancels each of them.
+	key    string
+	within time.Duration
+}
+
+// leaveUnanswered has tools request something of a client that does not answer: one tool for each method, all at once.
+func leaveUnanswered(t *check.T, key string, within time.Duration) unansweredRequests {
+	calls := firstCallsByMethod(client.CallInteractively(t))
+	if len(calls) == 0 {
+		toolcall.SkipNotObserved(t, "tool that asks for something was called", client.CallInteractively(t).Uncalled,
+			toolcall.AnyTool)
+	}
+	var isSilent atomic.Bool
+	accept := client.AcceptAll(t)
+	s := client.NewClient(t, protocol.AllCapabilities(t.Revision),
+		func(q client.ServerRequest) client.ClientResponse {
+			if isSilent.Load() {
+				return client.ClientResponse{}
+			}
+			return accept(q)
+		}).Session
+	check.RequireTimeFor(t, s, key, within+timing.RequestTimeout)
+	s.MarkUnusable()
+	check.RequestNoOp(t, s) // what the server does after the handshake is done once this is answered
+	mark, count := s.Mark(), 0
+	isSilent.Store(true)
+	for _, call := range calls {
+		s.Request("tools/call", check.M{"name": call.Tool.Name, "arguments": call.Arguments})
+	}
+	s.Wait(mark, s.ReplyTimeout(), func(f *driver.Frame) bool {
+		count += len(client.ServerRequestsIn(s, []*driver.Frame{f}))
+		return count >= len(calls)
+	})
+	isSilent.Store(false) // to what the server asks for later
+	x := unansweredRequests{session: s, key: key, within: within}
+	x.requests = slices.DeleteFunc(client.ServerRequestsIn(s, s.FramesSince(mark)), func(q client.ServerRequest) bool {
+		return client.CapabilityOfRequest[q.Method] == "" || q.Response != nil
+	})
+	if len(x.requests) == 0 {
+		t.Retry(check.Undecided, "%s and the other tools that asked before ask for nothing now", calls[0].Tool.Name)
+	}
+	return x
+}
+
+// firstCallsByMethod returns the first call of each method that begins with a request of it.
+func firstCallsByMethod(a client.InteractiveCalls) (calls []*client.InteractiveCall) {
+	seen := map[string]bool{}
+	for _, i := range a.List {
+		method := i.ServerRequests[0].Method
+		if client.CapabilityOfRequest[method] != "" && !seen[method] {
+			seen[method] = true
+			calls = append(calls, i)
+		}
+	}
+	return calls
+}
+
+// expectCancelled requires the server to cancel each request in time. Meanwhile, it calls a function now and then.
+func (x unansweredRequests) expectCancelled(t *check.T, requests []client.ServerRequest, meanwhile func()) {
+	check.Each(t, requests, client.ServerRequest.Subject, func(t *check.T, q client.ServerRequest) {
+		until := x.session.TimeOf(q.Frame).Add(x.within + timing.RequestTimeout)
+		for !x.isCancelled(q) && time.Now().Before(until) {
+			x.awaitCancellation(t, q, min(timing.RequestProgress, x.within/4, time.Until(until)))
+			meanwhile()
+		}
+		t.DecidedBy(q.Frame).Expect(x.isCancelled(q)).To(check.BeTrue(fmt.Sprintf(
+			"notifications/cancelled for it within %v (%s) and %v", x.within, x.key, timing.RequestTimeout), "none"))
+	})
+}
+
+// awaitCancellation waits for d until a request is cancelled. It ends the check if the session ends.
+func (x unansweredRequests) awaitCancellation(t *check.T, q client.ServerRequest, d time.Duration) {
+	end := time.Now().Add(d)
+	_, err := x.session.Wait(0, d, func(f *driver.Frame) bool { return isCancellation(f, q) })
+	if err != nil && time.Now().Before(end) {
+		t.Retry(check.Undecided, "the session was over before the time: %v", check.Explain(err))
+	}
+}
+
+// isCancelled reports whether the server has cancelled a request.
+func (x unansweredRequests) isCancelled(q client.ServerRequest) bool {
+	return slices.ContainsFunc(x.session.ReceivedSince(0),
+		func(f *driver.Frame) bool { return isCancellation(f, q) })
+}
+
+// isCancellation reports whether a frame of the server has a cancellation of its request.
+func isCancellation(f *driver.Frame, q client.ServerRequest) bool {
+	return f.Side == driver.FromServer && slices.ContainsFunc(f.Messages(), func(m *driver.Frame) bool {
+		params, _ := m.JSON()["params"].(check.M)
+		return m.Method == "notifications/cancelled" &&
+			driver.SameID(text.CompactJSON(params["requestId"]), q.Frame.ID)
+	})
+}
+
+// progressToken returns the progress token of a request; nil if it has none.
+func progressToken(q client.ServerRequest) any { return protocol.MetaOf(q.Params)["progressToken"] }
