@@ -2,13 +2,18 @@ package tools
 
 import (
 	"maps"
+	"net/http"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
-// handleChecks holds the check of handles for state that tools create.
+// handleChecks holds the checks of handles for state that tools create.
 var handleChecks = check.Suite{
 	"tools/unknown-handle-is-tool-error": check.Probe(func(t *check.T) {
 		handles := toolcall.Handles(t)
@@ -28,6 +33,72 @@ var handleChecks = check.Suite{
 			t.Expect(c.Reply).To(check.BeToolError())
 		})
 	}),
+
+	"tools/handle-bound-to-user": check.Probe(func(t *check.T) {
+		if t.Credentials.Bearer == "" || t.Credentials.SecondPrincipal == "" {
+			t.Skip(check.NotGiven, "it takes the tokens of two users (--bearer-env, --token-env second=VARIABLE)")
+		}
+		calls, uncalled := callsWithIssuedHandles(t)
+		toolcall.RequireObserved(t, len(calls), "tool has served a handle that another tool has returned", uncalled,
+			toolcall.AnyTool)
+		toolcall.EachToolCall(t, calls, func(t *check.T, c toolcall.ToolCall) { expectHandleRejected(t, c) })
+	}),
+}
+
+// callsWithIssuedHandles calls each tool that takes a handle with one that the user was given in the valid calls, and
+// returns the calls that were served.
+func callsWithIssuedHandles(t *check.T) (calls []toolcall.ToolCall, uncalled []toolcall.Uncalled) {
+	created := toolcall.ValidCalls(t)
+	uncalled = created.Uncalled
+	for _, h := range toolcall.Handles(t) {
+		i := slices.IndexFunc(created.List, func(c toolcall.ToolCall) bool { return c.Tool.Name == h.Creator.Name })
+		if i < 0 || isError(created.List[i].Reply.Result()) {
+			continue
+		}
+		content, _ := created.List[i].Reply.Result()["structuredContent"].(check.M)
+		handle, _ := content[h.Name].(string)
+		for _, tool := range h.Users {
+			arguments, not := toolcall.ArgumentsToVary(t, tool)
+			if not != nil {
+				uncalled = append(uncalled, *not)
+				continue
+			}
+			arguments = maps.Clone(arguments)
+			arguments[h.Name] = handle
+			c := toolcall.ToolCall{Tool: tool, Arguments: arguments}
+			c.Reply = t.Send(t.Session(), "tools/call", callParams(t, c))
+			if handle != "" && isServed(c.Reply) {
+				calls = append(calls, c)
+			}
+		}
+	}
+	return calls, uncalled
+}
+
+// isServed reports whether a call had a result that is not an error of the tool.
+func isServed(r driver.Reply) bool {
+	result := r.Result()
+	return result != nil && !isUnfinished(result) && !isError(result)
+}
+
+// expectHandleRejected repeats a call as another user, to whom the handle does not belong.
+func expectHandleRejected(t *check.T, c toolcall.ToolCall) {
+	x := roundtrip.PostRequest(t.Session(), roundtrip.ManualRequest{Method: "tools/call", Params: callParams(t, c),
+		Header: roundtrip.BearerHeader(t.Credentials.SecondPrincipal)})
+	a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
+	if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
+		t.NoVerdict(check.NotGiven, "the second token may not call it at all: %s", a)
+	}
+	r := check.RequireServerReply(t, x.AwaitReply())
+	if !isServed(r) {
+		return
+	}
+	invalid.SkipUnlessServerRejects(t, r)
+	if !slices.Contains(check.DeclarationsOf(t).ProtectedState, c.Tool.Name) {
+		t.NoVerdict(check.NotGiven, "the handle of another user was taken, which is legal where users share what it "+
+			"stands for; if they do not, name %s in protected-state of mcpcheck.yaml", c.Tool.Name)
+	}
+	t.Fail("an error for the handle of another user", "%s", r)
 }
 
 // unknownHandles are handles that no server has issued, in the forms that schemas demand.
@@ -49,12 +120,17 @@ func callsWithUnknownHandles(
 				uncalled = append(uncalled, toolcall.Uncalled{Tool: tool, Detail: "no made-up handle fits the schema"})
 				continue
 			}
-			params := toolcall.WithAllCapabilities(t, check.M{"name": tool.Name, "arguments": arguments})
-			calls = append(calls, toolcall.ToolCall{Tool: tool, Arguments: arguments,
-				Reply: t.Send(t.Session(), "tools/call", params)})
+			c := toolcall.ToolCall{Tool: tool, Arguments: arguments}
+			c.Reply = t.Send(t.Session(), "tools/call", callParams(t, c))
+			calls = append(calls, c)
 		}
 	}
 	return calls, uncalled
+}
+
+// callParams returns the params of a call.
+func callParams(t *check.T, c toolcall.ToolCall) check.M {
+	return toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments})
 }
 
 // withHandle returns arguments with a handle that the server has not issued; nil if the schema of the tool accepts

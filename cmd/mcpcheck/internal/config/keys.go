@@ -105,8 +105,9 @@ var keys = []key{
 		example: `{ "search": { "query": "weather" } }`},
 	{name: "protected-state", field: func(f *File) any { return &f.ProtectedState },
 		doc: "Tools, prompts (by name) and resources (by URI) whose requestState must not be forged, since that " +
-			"could do harm: one that was changed, or belongs to another request or user, has to be rejected. " +
-			"mcpcheck cannot know whether others may accept it.",
+			"could do harm: one that was changed, or belongs to another request or user, has to be rejected. Also " +
+			"tools that take a handle of another tool's result, if it belongs to its user. mcpcheck cannot know " +
+			"whether others may accept it.",
 		members: []string{`"type": "array"`, `"items": { "type": "string", "minLength": 1 }`},
 		example: `["checkout"]`},
 	{name: "state-once", field: func(f *File) any { return &f.StateOnce },
