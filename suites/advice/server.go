@@ -1,12 +1,18 @@
 package advice
 
 import (
+	"net/http"
 	"regexp"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
+
+// openAIChallengePath is where the directory of OpenAI looks for the token of a submission.
+const openAIChallengePath = "/.well-known/openai-apps-challenge"
 
 // serverChecks are the checks of how a server describes itself.
 var serverChecks = check.Suite{
@@ -41,6 +47,19 @@ var serverChecks = check.Suite{
 		}
 		t.Expect(t.Send(s, "tools/list", nil, check.AllowSilence)).To(check.BeResult(), "without a configuration")
 	}),
+
+	"advice/openai-challenge-served": check.Probe(func(t *check.T) {
+		token := check.DeclarationsOf(t).OpenAIChallenge
+		if token == "" {
+			t.Skip(check.NotGiven, "there is no token of a submission (openai-challenge in mcpcheck.yaml)")
+		}
+		x := t.Session(check.Process).HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: openAIChallengePath,
+			Header: http.Header{"Authorization": nil}})
+		a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
+		served := strings.TrimSpace(a.Body.String())
+		t.DecidedBy(a).Expect(a.StatusCode == http.StatusOK && served == token).To(check.BeTrue(
+			"the token of openai-challenge at "+openAIChallengePath, "%s", a))
+	}).WhenProtected(),
 
 	"advice/instructions-stable": check.WatchWithSetup(rereadTexts, func(t *check.T, w check.Wire) {
 		again := textComparisons(t, w)

@@ -59,6 +59,7 @@ type File struct {
 	ServerRequestTimeout time.Duration       `yaml:"server-request-timeout"`
 	ServerRequestMax     time.Duration       `yaml:"server-request-max"`
 	Scopes               map[string][]string `yaml:"scopes"`
+	OpenAIChallenge      string              `yaml:"openai-challenge"`
 	Only                 []string            `yaml:"only"`
 	Skip                 []SkipEntry         `yaml:"skip"`
 	Timeout              time.Duration       `yaml:"timeout"`

@@ -132,6 +132,10 @@ var keys = []key{
 		members: []string{`"type": "object"`, `"additionalProperties": ` +
 			`{ "type": "array", "minItems": 1, "items": { "type": "string", "minLength": 1 } }`},
 		example: `{ "publish": ["pages:write", "pages:publish"] }`},
+	{name: "openai-challenge", field: func(f *File) any { return &f.OpenAIChallenge },
+		doc: "The token that OpenAI gives for a submission, which the server has to serve at " +
+			"/.well-known/openai-apps-challenge of its host. Leave it out if a parent domain serves it.",
+		members: []string{`"type": "string"`, `"minLength": 1`}, example: `"kJ3v…"`},
 	{name: "only", field: func(f *File) any { return &f.Only }, validate: File.validateOnly,
 		help:    "run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)",
 		doc:     "Checks to run; without it, all.",

@@ -163,6 +163,7 @@ func (j *serverRun) declarations() check.Declarations {
 	return check.Declarations{
 		ProtectedState: j.ProtectedState, StateOnce: j.StateOnce, StateTTL: j.StateTTL, Scopes: j.Scopes,
 		ServerRequestTimeout: j.ServerRequestTimeout, ServerRequestMax: j.ServerRequestMax,
+		OpenAIChallenge: j.OpenAIChallenge,
 	}
 }
 

@@ -79,6 +79,8 @@ type Declarations struct {
 	Scopes map[string][]string
 	// StateTTL is how long the server accepts a requestState after it has made it.
 	StateTTL time.Duration
+	// OpenAIChallenge is the token with which OpenAI verifies who a submitted server belongs to.
+	OpenAIChallenge string
 	// ServerRequestTimeout is how long the server waits for the response to a request of its own, and ServerRequestMax
 	// how long in spite of progress.
 	ServerRequestTimeout, ServerRequestMax time.Duration
