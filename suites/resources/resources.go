@@ -14,9 +14,8 @@ import (
 )
 
 // Checks holds the checks of the area by the ids of their entries.
-var Checks = check.MergeSuites(listChecks, definitionChecks, templateChecks, contentChecks, refusalChecks,
-	traversalChecks,
-	subscriptionChecks, updateChecks)
+var Checks = check.MergeSuites(listChecks, definitionChecks, templateChecks, mimeTypeCheck, contentChecks,
+	refusalChecks, traversalChecks, subscriptionChecks, updateChecks)
 
 const (
 	listMethod      = "resources/list"

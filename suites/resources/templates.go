@@ -7,6 +7,7 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
@@ -47,6 +48,57 @@ var templateChecks = check.Suite{
 			expectReadable(t, x)
 		})
 	}),
+}
+
+// mimeTypeCheck is the check of templates with a mimeType: all resources that match have it.
+var mimeTypeCheck = check.Suite{
+	"resources/template-mime-type-uniform": check.Probe(func(t *check.T) {
+		all := templatesWithMIMEType(t)
+		if len(all) == 0 {
+			t.Skip(check.NotOffered, "no template of one variable that can be expanded has a mimeType")
+		}
+		check.Each(t, all, toolcall.TemplateRead.Subject, func(t *check.T, x toolcall.TemplateRead) {
+			first := expansionType(x)
+			others := 0
+			for _, r := range x.ReadMore(t) {
+				if other := expansionType(r); first != "" && other != "" {
+					others++
+					t.DecidedBy(x.LastReply, r.LastReply).Expect(other == first).To(check.BeTrue(
+						"one type for all that matches a template with a mimeType", "%s of %s, and %s of %s", first,
+						x.URI, other, r.URI))
+				}
+			}
+			if others == 0 {
+				t.Skip(check.NotGiven, "the server completes no two values whose resources have a mimeType")
+			}
+		})
+	}),
+}
+
+// maxMIMETypeTemplates is of how many templates more is read, to compare the types.
+const maxMIMETypeTemplates = 3
+
+// templatesWithMIMEType returns the first templates of one variable that have a mimeType and were read.
+func templatesWithMIMEType(t *check.T) (all []toolcall.TemplateRead) {
+	for _, x := range toolcall.ReadTemplates(t) {
+		hasType := slices.ContainsFunc(t.Server.Templates, func(item check.M) bool {
+			return item["uriTemplate"] == x.Template.Raw() && mediaType(item) != ""
+		})
+		if hasType && len(x.Template.Varnames()) == 1 && len(all) < maxMIMETypeTemplates {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// expansionType returns the media type of what was read of an expansion; empty if none was given.
+func expansionType(x toolcall.TemplateRead) string {
+	for _, content := range protocol.ObjectsIn(x.LastReply.Result()["contents"]) {
+		if content["uri"] == x.URI {
+			return mediaType(content)
+		}
+	}
+	return ""
 }
 
 // matchesTemplate reports whether a URI is an expansion of a listed template.

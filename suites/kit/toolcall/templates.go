@@ -104,6 +104,23 @@ func (x *TemplateRead) read(t *check.T, values map[string]string, budget *CallBu
 	return !IsNotFound(x.LastReply)
 }
 
+// ReadMore reads further expansions of a template of one variable, with other values that the server completes, and
+// returns them.
+func (x *TemplateRead) ReadMore(t *check.T) (more []TemplateRead) {
+	const most = 3
+	names := x.Template.Varnames()
+	values := completions(t).templateValues(x.Template.Raw(), names[0])
+	for _, value := range values[:min(len(values), most)] {
+		uri, err := ExpandTemplate(x.Template, map[string]string{names[0]: value})
+		if err != nil || uri == x.URI || len(names) > 1 {
+			continue
+		}
+		loop := RunInputLoop(t, t.Session(), "resources/read", WithAllCapabilities(t, check.M{"uri": uri}))
+		more = append(more, TemplateRead{InputLoop: loop, Template: x.Template, URI: uri})
+	}
+	return more
+}
+
 // IsCombined reports whether a URI takes values of several variables, which the server may not know together. Those of
 // a query may be left out.
 func (x *TemplateRead) IsCombined() bool {
