@@ -59,7 +59,7 @@ var serverChecks = check.Suite{
 		served := strings.TrimSpace(a.Body.String())
 		t.DecidedBy(a).Expect(a.StatusCode == http.StatusOK && served == token).To(check.BeTrue(
 			"the token of openai-challenge at "+openAIChallengePath, "%s", a))
-	}).WhenProtected(),
+	}),
 
 	"advice/instructions-stable": check.WatchWithSetup(rereadTexts, func(t *check.T, w check.Wire) {
 		again := textComparisons(t, w)

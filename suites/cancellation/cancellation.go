@@ -6,6 +6,7 @@
 package cancellation
 
 import (
+	"net/http"
 	"slices"
 	"time"
 
@@ -85,10 +86,15 @@ func findRequest(m check.Message, id []byte) (asked, answered *driver.Frame) {
 			case !driver.SameID(x.ID, id):
 			case f.Side == driver.FromServer && x.IsRequest():
 				asked, answered = x, nil
-			case f.Side == driver.FromClient && x.IsResponse():
+			case f.Side == driver.FromClient && x.IsResponse() && !isLost(f):
 				answered = f
 			}
 		}
 	}
 	return asked, answered
+}
+
+// isLost reports whether a message of the client was not accepted, so that the server may not have it.
+func isLost(f *driver.Frame) bool {
+	return f.RoundTrip != nil && f.RoundTrip.Response().StatusCode >= http.StatusBadRequest
 }
