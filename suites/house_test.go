@@ -99,7 +99,7 @@ var allowedImports = map[string][]string{
 	"cmd/mcpcheck/internal/target": append(internalImports("hosts", "config", "redact", "process", "exit"),
 		"reporters/files", "suites/discovery", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
 		"suites/text"),
-	"cmd/mcpcheck/internal/load": append(internalImports("target", "hosts", "config", "runner", "process", "terminal",
+	"cmd/mcpcheck/internal/load": append(internalImports("target", "config", "runner", "process", "terminal",
 		"exit", "build"),
 		"schemas", "reporters", "reporters/files", "suites/check", "suites/check/engine", "suites/report",
 		"suites/catalogue", "suites/driver"),

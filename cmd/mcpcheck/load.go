@@ -36,7 +36,8 @@ so that a slow server cannot slow down the load.
 The load fails where a request is not answered, a response has another id, is not
 valid by the schema, is of another kind than the quiet one, or has an argument of
 another client; and where a budget is not met (--p99, --errors, --throughput). It
-stops at once on Ctrl-C, and when the server answers 429 or 503 with Retry-After.`,
+stops at once on Ctrl-C, and when the server answers 429 or 503 with Retry-After,
+which is not a failure: the exit code is 3 then.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Mix, err = load.ParseMix(mix); err != nil {
 				return exit.Usagef("--mix: %w", err)
@@ -63,7 +64,8 @@ stops at once on Ctrl-C, and when the server answers 429 or 503 with Retry-After
 		"fail if more than this `SHARE` of the requests has no response, from 0 to 1")
 	flags.Float64Var(&o.Budgets.Throughput, "throughput", 0, "fail if fewer than `N` requests a second are answered")
 	flags.StringVar(&remote, "allow-remote", "", "`HOST` of the URL, if it is not this machine")
-	flags.BoolVar(&o.IgnoreRefusals, "ignore-refusals", false, "go on after 429 or 503 with Retry-After")
+	flags.BoolVar(&o.IgnoreRefusals, "ignore-refusals", false,
+		"go on after 429 or 503 with Retry-After, as after other errors")
 	flags.StringVar(&json, "json", "", "write the report as JSON to `FILE`")
 	flags.BoolVar(&f.NoColor, "no-color", false, "disable colour (NO_COLOR works too; FORCE_COLOR enables it in pipes)")
 	return cmd

@@ -48,13 +48,5 @@ func (site *Site) NewClient(connections int) *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: site.client.CheckRedirect}
 }
 
-// Usage is what the process of the site has used, once it has ended; zero where this run has not started it.
-func (site *Site) Usage() Usage {
-	if host := site.proc.Load(); host != nil && host.hasExited() {
-		return host.usage
-	}
-	return Usage{}
-}
-
 // Hostname is the host of the URL, without the port.
 func (site *Site) Hostname() string { return site.url.Load().Hostname() }

@@ -10,8 +10,9 @@ import (
 
 // connection carries the messages of clients to the server.
 type connection interface {
-	// call sends a request and returns its response. The bytes are valid until the next call of the same client.
-	call(ctx context.Context, m *message, text []byte, id int64) (raw []byte, err error)
+	// call sends a request and returns its response, which has to arrive within a time. The bytes are valid until the
+	// next call of the same client.
+	call(ctx context.Context, timeout time.Duration, m *message, text []byte, id int64) (raw []byte, err error)
 	// notify sends a notification.
 	notify(ctx context.Context, m *message, text []byte) error
 	// close ends the session.
@@ -55,8 +56,8 @@ func newClient(number int, conn connection, w *Workload, sharesIDs bool) *client
 	return c
 }
 
-// connect begins the session of the client.
-func (c *client) connect(ctx context.Context) error {
+// connect begins the session of the client. Each response has to arrive within a time.
+func (c *client) connect(ctx context.Context, timeout time.Duration) error {
 	for _, m := range c.w.connect {
 		if m.after == nil {
 			if err := c.conn.notify(ctx, m, m.text(nil, 0, "")); err != nil {
@@ -65,7 +66,7 @@ func (c *client) connect(ctx context.Context) error {
 			continue
 		}
 		c.lastID++
-		if _, err := c.conn.call(ctx, m, m.text(nil, c.lastID, ""), c.lastID); err != nil {
+		if _, err := c.conn.call(ctx, timeout, m, m.text(nil, c.lastID, ""), c.lastID); err != nil {
 			return fmt.Errorf("no session: %w", err)
 		}
 	}
@@ -82,10 +83,8 @@ func (c *client) send(ctx context.Context, r *request, revision string, timeout 
 		mark = markerOf(c.number)
 	}
 	c.text = r.text(c.text, c.lastID, mark)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	begin := time.Now()
-	raw, err := c.conn.call(ctx, &r.message, c.text, c.lastID)
+	raw, err := c.conn.call(ctx, timeout, &r.message, c.text, c.lastID)
 	if took = time.Since(begin); err != nil {
 		return took, nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/build"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
-	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/hosts"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/process"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/runner"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
@@ -24,15 +23,7 @@ import (
 // Command is mcpcheck load: it loads the server that the flags name, and writes the report to the console and, unless
 // json is empty, to a file. remote is the host that the operator allows besides this machine.
 func Command(cmd *cobra.Command, f config.Flags, o Options, remote, json string) error {
-	file, err := hosts.ReadConfig(f)
-	if err != nil {
-		return err
-	}
-	v, err := config.Resolve(f, file)
-	if err != nil {
-		return err
-	}
-	t, err := target.Resolve(v, cmd.ErrOrStderr())
+	v, t, err := runner.Resolve(f, false, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}

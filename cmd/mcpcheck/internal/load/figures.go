@@ -62,7 +62,7 @@ func (l *latencies) figures(method string, within time.Duration) report.LoadFigu
 	defer l.mu.Unlock()
 	ms := func(v int64) float64 { return float64(v) / 1000 }
 	f := report.LoadFigures{
-		Method: method, Count: l.times.TotalCount(), PerSecond: float64(l.times.TotalCount()) / within.Seconds(),
+		Method: method, Count: l.times.TotalCount(), PerSecond: rate(l.times.TotalCount(), within),
 		P50: ms(l.times.ValueAtQuantile(50)), P90: ms(l.times.ValueAtQuantile(90)),
 		P99: ms(l.times.ValueAtQuantile(99)), P999: ms(l.times.ValueAtQuantile(99.9)), Max: ms(l.times.Max()),
 	}
@@ -73,6 +73,13 @@ func (l *latencies) figures(method string, within time.Duration) report.LoadFigu
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
 	})
 	return f
+}
+
+func rate(n int64, within time.Duration) float64 {
+	if within <= 0 {
+		return 0
+	}
+	return float64(n) / within.Seconds()
 }
 
 // recorder collects what the clients of a load see.
@@ -116,6 +123,15 @@ func (r *recorder) add(q *request, due time.Time, took time.Duration, wrong *fin
 	if err != nil {
 		r.note(finding{Answered, q.String() + ": " + errorKind(err)})
 	}
+}
+
+// passed is how long requests were counted: to the end or, if it has come early, until now.
+func (r *recorder) passed(early bool) time.Duration {
+	end := r.end
+	if now := time.Now(); early && now.Before(end) {
+		end = now
+	}
+	return max(0, end.Sub(r.start))
 }
 
 // note adds a finding.

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -21,13 +22,16 @@ type generator struct {
 	stop context.CancelCauseFunc
 }
 
+// errBehind ends a load at whose end requests are due that nobody could send yet.
+var errBehind = errors.New("the server did not keep up: not all requests that were due could be sent in time")
+
 // run connects the clients, and lets them send until the end of the duration. The error is why it ended before.
 func (g *generator) run(ctx context.Context, clients []*client) error {
-	ctx, g.stop = context.WithCancelCause(ctx)
-	defer g.stop(nil)
 	if err := g.connect(ctx, clients); err != nil {
 		return err
 	}
+	bound := time.AfterFunc(g.Warmup+g.Duration+2*g.Timeout, func() { g.stop(errBehind) })
+	defer bound.Stop()
 	begin := time.Now()
 	g.rec.start = begin.Add(g.Warmup)
 	g.rec.end = g.rec.start.Add(g.Duration)
@@ -53,10 +57,8 @@ func (g *generator) connect(ctx context.Context, clients []*client) error {
 	var running sync.WaitGroup
 	for _, c := range clients {
 		running.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, g.Timeout)
-			defer cancel()
 			begin := time.Now()
-			err := c.connect(ctx)
+			err := c.connect(ctx, g.Timeout)
 			if g.rec.connect.add(time.Since(begin), err); err != nil {
 				g.stop(err)
 			}
@@ -82,17 +84,17 @@ func (g *generator) sendAll(ctx context.Context, c *client, begin time.Time) {
 		late := max(0, time.Since(due))
 		q := g.w.draw(random.Float64())
 		took, wrong, err := c.send(ctx, q, g.revision, g.Timeout)
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		if err != nil && ctx.Err() != nil {
 			return
 		}
 		if g.PerSecond > 0 {
 			took += late
 		}
-		g.rec.add(q, due, took, wrong, err)
 		if refused := (*refusedError)(nil); errors.As(err, &refused) && !g.IgnoreRefusals {
-			g.rec.note(finding{NotRefused, q.String() + ": " + refused.Error()})
-			g.stop(refused)
+			g.stop(fmt.Errorf("%s: %w", q, refused))
+			return
 		}
+		g.rec.add(q, due, took, wrong, err)
 		if errors.Is(err, errEnded) {
 			g.stop(err)
 		}

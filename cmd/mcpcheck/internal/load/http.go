@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -21,20 +22,31 @@ type httpConnection struct {
 	limit     int
 }
 
-func (c *httpConnection) call(ctx context.Context, m *message, text []byte, id int64) ([]byte, error) {
+func (c *httpConnection) call(
+	ctx context.Context, timeout time.Duration, m *message, text []byte, _ int64,
+) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	resp, err := c.post(ctx, m, text)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	defer resp.Body.Close()
 	if issued := resp.Header.Get(sessionHeader); issued != "" && c.sessionID == "" {
 		c.sessionID = issued
 	}
-	c.body.Reset()
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		defer func() { go drain(resp.Body, cancel) }()
 		return c.readStream(resp.Body)
 	}
-	if _, err = c.body.ReadFrom(io.LimitReader(resp.Body, int64(c.limit)+1)); err != nil {
+	defer cancel()
+	defer resp.Body.Close()
+	return c.readBody(resp)
+}
+
+// readBody reads a body that is the response.
+func (c *httpConnection) readBody(resp *http.Response) ([]byte, error) {
+	c.body.Reset()
+	if _, err := c.body.ReadFrom(io.LimitReader(resp.Body, int64(c.limit)+1)); err != nil {
 		return nil, err
 	}
 	raw := c.body.Bytes()
@@ -50,18 +62,42 @@ func (c *httpConnection) call(ctx context.Context, m *message, text []byte, id i
 	return raw, nil
 }
 
-// readStream reads an event stream up to the response, and then to its end, so that the connection can be used again.
+// drainTime is how long the end of an event stream is awaited after the response.
+const drainTime = 100 * time.Millisecond
+
+// drain reads an event stream to its end, so that its connection can be used again. A server may leave the stream open:
+// then the connection is closed.
+func drain(body io.ReadCloser, cancel context.CancelFunc) {
+	timer := time.AfterFunc(drainTime, cancel)
+	defer timer.Stop()
+	io.Copy(io.Discard, body)
+	body.Close()
+	cancel()
+}
+
+// readStream reads an event stream up to the response.
 func (c *httpConnection) readStream(body io.Reader) (raw []byte, err error) {
 	parser := driver.NewEventStreamParser(c.limit, func(e driver.StreamEvent) {
 		if data := e.Data.Bytes(); raw == nil && isResponse(data) {
 			raw = bytes.Clone(data)
 		}
 	})
-	if _, err = io.Copy(parser, io.LimitReader(body, int64(c.limit)+1)); err != nil {
-		return nil, err
-	}
-	if raw == nil {
-		return nil, errNoResponse
+	buffer := make([]byte, 4<<10)
+	for read := 0; raw == nil; {
+		n, err := body.Read(buffer)
+		if read += n; read > c.limit {
+			return nil, errTooLarge
+		}
+		if _, wrong := parser.Write(buffer[:n]); wrong != nil {
+			return nil, wrong
+		}
+		switch {
+		case raw != nil:
+		case err == io.EOF:
+			return nil, errNoResponse
+		case err != nil:
+			return nil, err
+		}
 	}
 	return raw, nil
 }

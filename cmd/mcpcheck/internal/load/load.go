@@ -16,6 +16,9 @@ import (
 // endTimeout is how long the end of a session may take.
 const endTimeout = 5 * time.Second
 
+// startTimeout is how long a process may take until it has answered its first request.
+const startTimeout = 30 * time.Second
+
 // Run loads the server of a target. The session is one in which discovery has found the server; it is used for the
 // quiet requests, and is open afterwards. An error means that there was no load.
 func Run(ctx context.Context, t driver.Target, server *check.Server, quiet *driver.Session, o Options) (
@@ -26,25 +29,28 @@ func Run(ctx context.Context, t driver.Target, server *check.Server, quiet *driv
 		return out, err
 	}
 	g := &generator{Options: o, w: w, revision: server.Revision, rec: newRecorder(w)}
+	ctx, g.stop = context.WithCancelCause(ctx)
+	defer g.stop(nil)
 	clients, processes, err := g.open(ctx, t)
 	if err != nil {
 		return out, err
 	}
 	ended := g.run(ctx, clients)
+	passed := g.rec.passed(ended != nil)
 	out = report.Load{
 		Clients: o.Clients, Processes: len(processes), PerSecond: o.PerSecond, Revision: server.Revision,
-		Connect: g.rec.connect.figures(server.ConnectMethod(), o.Duration),
-		All:     g.rec.all.figures("all", o.Duration), Seconds: o.Duration.Seconds(),
+		Connect: g.rec.connect.figures(server.ConnectMethod(), passed),
+		All:     g.rec.all.figures("all", passed), Seconds: passed.Seconds(),
 	}
 	for _, method := range slices.Sorted(maps.Keys(g.rec.methods)) {
-		out.Methods = append(out.Methods, g.rec.methods[method].figures(method, o.Duration))
+		out.Methods = append(out.Methods, g.rec.methods[method].figures(method, passed))
 	}
 	if ended != nil {
 		out.Problem = ended.Error()
 	}
 	for _, p := range processes {
-		if p.stray != nil {
-			g.rec.note(finding{Matched, "a response to no request: " + driver.Brief(p.stray)})
+		if stray := p.firstStray(); stray != nil {
+			g.rec.note(finding{Matched, "a response to no request: " + driver.Brief(stray)})
 		}
 		out.Process = addUsage(out.Process, p.process.Close())
 	}
@@ -74,10 +80,8 @@ func (g *generator) open(ctx context.Context, t driver.Target) (
 		c := newProcessConnection(p, g.MaxMessageBytes)
 		all = append(all, c)
 		first := newClient(g.Clients+n, c, &Workload{connect: connect}, true)
-		start, cancel := context.WithTimeout(ctx, g.Timeout)
 		begin := time.Now()
-		err = first.connect(start)
-		if cancel(); err != nil {
+		if err := first.connect(ctx, startTimeout); err != nil {
 			return nil, nil, err
 		}
 		if len(connect) > 0 {
@@ -110,7 +114,10 @@ func (g *generator) results(l report.Load) (all []report.LoadResult) {
 	if share <= b.Errors {
 		delete(g.rec.findings, Answered)
 	}
-	for _, name := range []string{Answered, Matched, Valid, SameKind, OwnSession, NotRefused} {
+	if l.All.Count+l.All.ErrorCount() == 0 {
+		return nil
+	}
+	for _, name := range []string{Answered, Matched, Valid, SameKind, OwnSession} {
 		r := report.LoadResult{Name: name, Verdict: catalogue.Pass}
 		if found := g.rec.findings[name]; found != nil {
 			r.Verdict, r.Count, r.Findings = catalogue.Fail, found.count, found.first

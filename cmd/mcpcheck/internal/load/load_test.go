@@ -1,10 +1,15 @@
 package load
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -23,12 +28,20 @@ import (
 // it take.
 func loadFixture(t *testing.T, w proof.Deployment, f fixtures.Fault, revision string, o Options) (out report.Load) {
 	t.Helper()
+	return loadServer(t, func(t *testing.T) driver.Target { target, _ := w.Target(t, f); return target }, revision, o)
+}
+
+// loadServer loads a server inside this process.
+func loadServer(
+	t *testing.T, serve func(*testing.T) driver.Target, revision string, o Options,
+) (out report.Load) {
+	t.Helper()
 	o.Calls, o.Timeout, o.MaxMessageBytes = report.CallsSafe, time.Second, 1<<20
 	synctest.Test(t, func(t *testing.T) {
 		defer time.Sleep(10 * time.Second) // what the fixture still writes
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		target, _ := w.Target(t, f)
+		target := serve(t)
 		if target.Site != nil {
 			defer target.Site.Close(driver.Limits{})
 		}
@@ -123,7 +136,6 @@ func TestFindings(t *testing.T) {
 		{"the argument of another client", later(func(reply map[string]any) {
 			result(reply)["content"] = []any{map[string]any{"type": "text", "text": "for mcpcheck-load-000099"}}
 		}), OwnSession, "mcpcheck-load-000099"},
-		{"429", fixtures.Fault{Middleware: refuseLater}, NotRefused, "429 Too Many Requests with Retry-After"},
 		{"503 without Retry-After", fixtures.Fault{Middleware: breakLater}, Answered, "HTTP 503"},
 		{"a time without a response", fixtures.Fault{Middleware: hangLater}, Answered, "no response within --timeout"},
 	} {
@@ -176,6 +188,132 @@ func breakLater(next http.Handler) http.Handler {
 
 func hangLater(next http.Handler) http.Handler {
 	return laterCalls(next, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+}
+
+// TestRefusalEndsTheLoad checks that 429 with Retry-After ends a load before its time, and is no failure, unless it is
+// ignored: then it is a request without a response.
+func TestRefusalEndsTheLoad(t *testing.T) {
+	fault := fixtures.Fault{Middleware: chain(take(time.Millisecond), refuseLater)}
+	o := Options{Clients: 4, Duration: time.Second, Mix: Mix{"tools/call": 3, "ping": 1}}
+	l := loadFixture(t, proof.Deployments[1], fault, "2025-11-25", o)
+	if got := failing(l); got != nil || !strings.HasSuffix(l.Problem, ": 429 Too Many Requests with Retry-After") {
+		t.Errorf("%v fail, and the problem is %q", got, l.Problem)
+	}
+	if l.Seconds > 0.1 || l.All.PerSecond < 1000 {
+		t.Errorf("%g a second in %g s", l.All.PerSecond, l.Seconds)
+	}
+	o.IgnoreRefusals = true
+	l = loadFixture(t, proof.Deployments[1], fault, "2025-11-25", o)
+	if got := failing(l); !slices.Equal(got, []string{Answered}) || l.Problem != "" || l.Seconds != 1 {
+		t.Errorf("%v fail, and the problem is %q after %g s", got, l.Problem, l.Seconds)
+	}
+}
+
+// TestOpenStreams checks that a response counts when it arrives, although the server leaves its stream open.
+func TestOpenStreams(t *testing.T) {
+	leaveOpen := func(next http.Handler) http.Handler {
+		isCall := hooks.ByMessageMethod("tools/call")
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !isCall(r) {
+				next.ServeHTTP(w, r)
+				return
+			}
+			answer := httptest.NewRecorder()
+			next.ServeHTTP(answer, r)
+			w.Header().Set("Content-Type", "text/event-stream")
+			text := bytes.TrimPrefix(bytes.TrimSpace(answer.Body.Bytes()), []byte("data: "))
+			fmt.Fprintf(w, ": soon\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n")
+			fmt.Fprintf(w, "data: %s\n\n", text)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+	}
+	fault := fixtures.Fault{Middleware: chain(take(10*time.Millisecond), leaveOpen)}
+	l := loadFixture(t, proof.Deployments[1], fault, "2025-11-25",
+		Options{Clients: 2, Duration: time.Second, Mix: Mix{"tools/call": 1}})
+	if got := failing(l); got != nil || l.Problem != "" || l.All.Max > 11 || l.All.Count != 200 {
+		t.Errorf("%v fail, problem %q, %+v", got, l.Problem, l.All)
+	}
+}
+
+// TestBehind checks that a load ends two timeouts after its time at the latest, although requests are due.
+func TestBehind(t *testing.T) {
+	over := func(d proof.Deployment, f fixtures.Fault) func(*testing.T) driver.Target {
+		return func(t *testing.T) driver.Target { target, _ := d.Target(t, f); return target }
+	}
+	for _, tt := range []struct {
+		name  string
+		serve func(*testing.T) driver.Target
+	}{
+		{"a slow server", over(proof.Deployments[1], fixtures.Fault{Middleware: take(100 * time.Millisecond)})},
+		{"a process that stops to read", func(t *testing.T) driver.Target {
+			target, _ := proof.Deployments[0].Target(t, fixtures.Fault{})
+			serve, processes := target.Serve, 0
+			target.Serve = func(ctx context.Context, in io.Reader, out, err io.Writer, term <-chan struct{}) int {
+				if processes++; processes > 1 { // the first one is that of the quiet session
+					in = &stuckReader{in: in, lines: 10, ctx: ctx}
+				}
+				return serve(ctx, in, out, err, term)
+			}
+			return target
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := loadServer(t, tt.serve, "2025-11-25",
+				Options{Clients: 2, PerSecond: 1000, Duration: time.Second, Mix: Mix{"ping": 1}})
+			if l.Problem != errBehind.Error() || l.All.Count == 0 {
+				t.Errorf("problem %q after %d requests", l.Problem, l.All.Count)
+			}
+		})
+	}
+}
+
+// stuckReader reads some lines, and then nothing for as long as the process runs.
+type stuckReader struct {
+	in    io.Reader
+	lines int
+	ctx   context.Context
+}
+
+func (r *stuckReader) Read(p []byte) (n int, err error) {
+	if r.lines <= 0 {
+		<-r.ctx.Done()
+		return 0, io.EOF
+	}
+	n, err = r.in.Read(p)
+	r.lines -= bytes.Count(p[:n], []byte("\n"))
+	return n, err
+}
+
+// TestMarkersInHeaders checks that a marker stays as it is where a header repeats the argument: the server refuses a
+// body that says something else.
+func TestMarkersInHeaders(t *testing.T) {
+	var regions sync.Map
+	repeatRegion := fixtures.Fault{Reply: func(_ *fixtures.Conn, req, reply map[string]any) {
+		result, _ := reply["result"].(map[string]any)
+		params, _ := req["params"].(map[string]any)
+		tools, _ := result["tools"].([]any)
+		if tools != nil { // no more than eight tools are called
+			tools = slices.DeleteFunc(tools, func(t any) bool { return t.(map[string]any)["name"] != "route" })
+			result["tools"] = tools
+		}
+		for _, t := range tools {
+			t.(map[string]any)["inputSchema"].(map[string]any)["required"] = []any{"region"}
+		}
+		if args, _ := params["arguments"].(map[string]any); params["name"] == "route" && result != nil {
+			regions.Store(args["region"], true)
+			result["content"] = []any{map[string]any{"type": "text", "text": args["region"]}}
+		}
+	}}
+	repeatRegion.Middleware = take(time.Millisecond)
+	l := loadFixture(t, proof.Deployments[3], repeatRegion, "2026-07-28",
+		Options{Clients: 4, Duration: 100 * time.Millisecond, Mix: Mix{"tools/call": 1}})
+	if got := failing(l); got != nil || l.Problem != "" {
+		t.Errorf("%v fail: %+v %s", got, l.Results, l.Problem)
+	}
+	if _, sent := regions.Load(marker); !sent {
+		t.Error("no call had a marker in a header")
+	}
 }
 
 // TestCoordinatedOmission checks that a server that stands still for a while shows in the latencies at a constant rate,

@@ -29,7 +29,8 @@ type Options struct {
 	Seed     int64
 	// MaxMessageBytes is the size limit of a response.
 	MaxMessageBytes int
-	// IgnoreRefusals goes on when the server answers 429 or 503 with Retry-After.
+	// IgnoreRefusals goes on when the server answers 429 or 503 with Retry-After, which is then a request without a
+	// response.
 	IgnoreRefusals bool
 	Budgets        Budgets
 }

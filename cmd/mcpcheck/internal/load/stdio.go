@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -15,7 +16,9 @@ import (
 // processConnection is a process that several clients share: its requests are in flight at the same time.
 type processConnection struct {
 	process *driver.RawProcess
-	write   sync.Mutex
+	// writing has an entry while a message is written. It is no mutex, since a process that does not read can keep a
+	// writer for as long as the load lasts.
+	writing chan struct{}
 
 	mu sync.Mutex
 	// waiting has the clients that wait for a response, by its id; nil for one that waits no longer.
@@ -29,7 +32,8 @@ type processConnection struct {
 var errEnded = errors.New("the server has closed its stdout")
 
 func newProcessConnection(p *driver.RawProcess, limit int) *processConnection {
-	c := &processConnection{process: p, waiting: map[string]chan []byte{}, ended: make(chan struct{})}
+	c := &processConnection{process: p, writing: make(chan struct{}, 1), waiting: map[string]chan []byte{},
+		ended: make(chan struct{})}
 	go c.read(limit)
 	return c
 }
@@ -71,22 +75,33 @@ func (c *processConnection) refuse(id json.RawMessage, method string) {
 	} else {
 		reply = append(reply, `,"error":{"code":-32601,"message":"Method not found"}}`...)
 	}
-	c.writeLine(reply)
+	go c.writeLine(context.Background(), reply) // the reader must not wait for a process that does not read
 }
 
-func (c *processConnection) writeLine(text []byte) error {
-	c.write.Lock()
-	defer c.write.Unlock()
+// writeLine writes a message, once no other one is being written.
+func (c *processConnection) writeLine(ctx context.Context, text []byte) error {
+	select {
+	case c.writing <- struct{}{}:
+	case <-c.ended:
+		return errEnded
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.writing }()
 	_, err := c.process.Stdin.Write(append(text, '\n'))
 	return err
 }
 
-func (c *processConnection) call(ctx context.Context, _ *message, text []byte, id int64) ([]byte, error) {
+func (c *processConnection) call(
+	ctx context.Context, timeout time.Duration, _ *message, text []byte, id int64,
+) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	key, waits := strconv.FormatInt(id, 10), make(chan []byte, 1)
 	c.mu.Lock()
 	c.waiting[key] = waits
 	c.mu.Unlock()
-	if err := c.writeLine(text); err != nil {
+	if err := c.writeLine(ctx, text); err != nil {
 		return nil, err
 	}
 	select {
@@ -102,8 +117,15 @@ func (c *processConnection) call(ctx context.Context, _ *message, text []byte, i
 	}
 }
 
-func (c *processConnection) notify(_ context.Context, _ *message, text []byte) error {
-	return c.writeLine(text)
+func (c *processConnection) notify(ctx context.Context, _ *message, text []byte) error {
+	return c.writeLine(ctx, text)
+}
+
+// firstStray is the first response that nobody waits for; nil if there was none.
+func (c *processConnection) firstStray() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stray
 }
 
 // close leaves the process running: others use it.

@@ -108,7 +108,6 @@ const (
 	AfterLoad   = "the server serves as before afterwards"
 	WithinP99   = "the 99th percentile is within --p99"
 	Throughput  = "the throughput is within --throughput"
-	NotRefused  = "no request is refused for the rate of requests"
 	maxFindings = 3
 )
 
@@ -135,7 +134,7 @@ func (r *request) verify(revision string, raw, id []byte, mark string) *finding 
 		return &finding{SameKind, fmt.Sprintf("%s: error %s %s, where the quiet server had a result", r, m.Error.Code,
 			driver.Brief([]byte(m.Error.Message)))}
 	}
-	if r.quiet.marked && !bytes.Contains(raw, []byte(mark)) {
+	if r.isMarked() && !bytes.Contains(raw, []byte(mark)) {
 		return &finding{OwnSession, fmt.Sprintf("%s: the response lacks the argument %s, and the quiet one repeats it",
 			r, mark)}
 	}

@@ -40,6 +40,9 @@ type request struct {
 	// weight is the share of the requests that are of its kind.
 	weight float64
 	quiet  answer
+	// hasMarkedHeader says that the marker is in a header too, such as Mcp-Param-Name. It has to be what the body says,
+	// so that clients send both as they are.
+	hasMarkedHeader bool
 }
 
 // marker is a text in the arguments of a call that the server's answer repeats. Each client sends one of its own, of
@@ -49,8 +52,8 @@ const marker = "mcpcheck-load-000000"
 // markerOf is the marker of a client.
 func markerOf(client int) string { return fmt.Sprintf("mcpcheck-load-%06d", client+1) }
 
-// isMarked reports whether the request has a marker that its answer repeats.
-func (r *request) isMarked() bool { return r.quiet.marked }
+// isMarked reports whether each client sends a marker of its own, which the answer repeats.
+func (r *request) isMarked() bool { return r.quiet.marked && !r.hasMarkedHeader }
 
 // text returns the message with an id, and with the marker of a client.
 func (m *message) text(dst []byte, id int64, mark string) []byte {
@@ -118,6 +121,9 @@ func (w *Workload) of(method string) (all []*request) {
 func newRequest(c candidate, weight float64, r driver.Reply) *request {
 	out := &request{message: *newMessage(r.Request), method: c.method, name: c.name, weight: weight}
 	out.quiet = newAnswer(r.Frame.Raw.Bytes(), r.Request.ID)
+	for _, values := range out.header {
+		out.hasMarkedHeader = out.hasMarkedHeader || strings.Contains(strings.Join(values, "\n"), marker)
+	}
 	return out
 }
 

@@ -12,27 +12,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/baseline"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
-	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/hosts"
-	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // UpdateBaseline tests a server as Run does, and writes its failures to the baseline in place of reports.
 func UpdateBaseline(cmd *cobra.Command, f config.Flags) error {
-	file, err := hosts.ReadConfig(f)
+	v, t, err := Resolve(f, false, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	file.Reports = config.ReportFiles{}
-	v, err := config.Resolve(f, file)
-	if err != nil {
-		return err
-	}
-	t, err := target.Resolve(v, cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	known, err := baseline.Open(cmp.Or(v.Baseline, filepath.Join(filepath.Dir(file.Name), config.DefaultBaseline)))
+	known, err := baseline.Open(cmp.Or(v.Baseline, filepath.Join(filepath.Dir(v.Name), config.DefaultBaseline)))
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/baseline"
@@ -23,22 +25,28 @@ func Run(cmd *cobra.Command, f config.Flags) error {
 	return err
 }
 
+// Resolve returns the options of flags and of the configuration file, and the server that they name. Without
+// writesReports, the reports of the file are left out.
+func Resolve(f config.Flags, writesReports bool, stderr io.Writer) (v config.Options, t *target.Target, err error) {
+	file, err := hosts.ReadConfig(f)
+	if err != nil {
+		return v, nil, err
+	}
+	if !writesReports {
+		file.Reports = config.ReportFiles{}
+	}
+	if v, err = config.Resolve(f, file); err != nil {
+		return v, nil, err
+	}
+	t, err = target.Resolve(v, stderr)
+	return v, t, err
+}
+
 // prepare makes a run, for Run and the commands that share its steps: it resolves the options (package config) and the
 // server (package target), and opens the reports (sinks.go). It finds errors of usage before anything is started.
 // alter, unless it is nil, may change the options.
 func prepare(cmd *cobra.Command, f config.Flags, alter func(*config.Options) error) (*serverRun, error) {
-	file, err := hosts.ReadConfig(f)
-	if err != nil {
-		return nil, err
-	}
-	if f.ParentPipe != nil {
-		file.Reports = config.ReportFiles{} // the fleet writes its own reports
-	}
-	v, err := config.Resolve(f, file)
-	if err != nil {
-		return nil, err
-	}
-	t, err := target.Resolve(v, cmd.ErrOrStderr())
+	v, t, err := Resolve(f, f.ParentPipe == nil, cmd.ErrOrStderr()) // the fleet writes its own reports
 	if err != nil {
 		return nil, err
 	}
