@@ -20,6 +20,8 @@ type process struct {
 	stdout io.Reader
 	stderr io.Reader
 
+	// pid is its id, which is that of its group; 0 for a server inside this process.
+	pid int
 	// terminate sends SIGTERM to the process group.
 	terminate func()
 	// kill sends SIGKILL to the process group.
@@ -98,7 +100,7 @@ func launchCommand(ctx context.Context, t Target, o Options) (*process, error) {
 		closeFiles(ours)
 		return nil, err
 	}
-	p := &process{stdin: ours[0], stdout: ours[1], stderr: ours[2], exited: make(chan struct{})}
+	p := &process{stdin: ours[0], stdout: ours[1], stderr: ours[2], pid: cmd.Process.Pid, exited: make(chan struct{})}
 	if err := group.attach(cmd); err != nil {
 		cmd.Process.Kill()
 		cmd.Wait()

@@ -12,3 +12,6 @@ func endWithParent(*syscall.SysProcAttr) {}
 
 // usageOf returns nothing: systems differ in the unit.
 func usageOf(*os.ProcessState) (none Usage) { return none }
+
+// usageOfGroup returns nothing: the system does not tell it in one way.
+func usageOfGroup(int) (none Usage) { return none }

@@ -51,3 +51,6 @@ const HasSIGTERM = false
 
 // usageOf returns nothing: the system does not tell it here.
 func usageOf(*os.ProcessState) (none Usage) { return none }
+
+// usageOfGroup returns nothing: the system does not tell it in one way.
+func usageOfGroup(int) (none Usage) { return none }

@@ -37,6 +37,26 @@ func (r *RawProcess) Close() Usage {
 type Usage struct {
 	MaxResident int64
 	CPU         time.Duration
+	// Resident is the memory that is resident now; 0 for a process that has ended.
+	Resident int64
+}
+
+// Since returns the usage with the CPU time since an earlier one.
+func (u Usage) Since(before Usage) Usage {
+	u.CPU -= before.CPU
+	return u
+}
+
+// Usage is what the process of the site and those of its group have used until now, on Linux; zero elsewhere, and where
+// this run has not started the process, also for a nil Site.
+func (site *Site) Usage() Usage {
+	if site == nil {
+		return Usage{}
+	}
+	if host := site.proc.Load(); host != nil && host.pid != 0 && !host.hasExited() {
+		return usageOfGroup(host.pid)
+	}
+	return Usage{}
 }
 
 // NewClient returns an HTTP client for many requests at a time to the site, which follows no redirects. Its requests

@@ -71,6 +71,7 @@ type File struct {
 	Seed                 int64               `yaml:"seed"`
 	Reports              ReportFiles         `yaml:"reports"`
 	Baseline             string              `yaml:"baseline"`
+	Load                 LoadSettings        `yaml:"load"`
 
 	// IgnoredFile is a file in the same directory that looks like a configuration file and is not read.
 	IgnoredFile string `yaml:"-" json:"-"`

@@ -186,6 +186,11 @@ var keys = []key{
 		doc: "File of known failures, which do not block. Without it, " + DefaultBaseline + " in the directory of " +
 			"this file, if it exists.",
 		members: path, example: `"mcpcheck-baseline.yaml"`},
+	{name: "load", field: func(f *File) any { return &f.Load }, validate: File.validateLoad,
+		doc: "Settings of mcpcheck load, under the names of its flags, and budgets of single methods. A flag takes " +
+			"precedence.",
+		members: []string{`"type": "object"`, `"additionalProperties": false`, `"properties": ` + loadSchema},
+		example: `{ "clients": 50, "p99": "250ms", "methods": { "tools/call": { "p99": "1s" } } }`},
 }
 
 // ProfilesText says what blocks in each profile.

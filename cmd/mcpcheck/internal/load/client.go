@@ -15,6 +15,8 @@ type connection interface {
 	call(ctx context.Context, timeout time.Duration, m *message, text []byte, id int64) (raw []byte, err error)
 	// notify sends a notification.
 	notify(ctx context.Context, m *message, text []byte) error
+	// cancel sends a request, and cancels it. A response may come or not.
+	cancel(ctx context.Context, timeout time.Duration, m *message, text []byte, id int64) error
 	// close ends the session.
 	close()
 }
@@ -23,10 +25,14 @@ type connection interface {
 type client struct {
 	number int
 	conn   connection
-	w      *Workload
-	lastID int64
+	// connects are the messages that its session begins with; none over stdio, where it shares a process.
+	connects []*message
+	lastID   int64
 	// text is the request that is being sent.
 	text []byte
+	// sent counts its requests. hasCancelled says that it has cancelled one since.
+	sent         int
+	hasCancelled bool
 }
 
 // A refusedError says that the server wants fewer requests.
@@ -48,17 +54,9 @@ var (
 // belong to their sessions.
 const idsPerClient = 1_000_000_000
 
-func newClient(number int, conn connection, w *Workload, sharesIDs bool) *client {
-	c := &client{number: number, conn: conn, w: w}
-	if sharesIDs {
-		c.lastID = int64(number) * idsPerClient
-	}
-	return c
-}
-
 // connect begins the session of the client. Each response has to arrive within a time.
 func (c *client) connect(ctx context.Context, timeout time.Duration) error {
-	for _, m := range c.w.connect {
+	for _, m := range c.connects {
 		if m.after == nil {
 			if err := c.conn.notify(ctx, m, m.text(nil, 0, "")); err != nil {
 				return err
@@ -86,7 +84,19 @@ func (c *client) send(ctx context.Context, r *request, revision string, timeout 
 	begin := time.Now()
 	raw, err := c.conn.call(ctx, timeout, &r.message, c.text, c.lastID)
 	if took = time.Since(begin); err != nil {
+		c.text = nil // what sends it may still read it
 		return took, nil, err
 	}
 	return took, r.verify(revision, raw, strconv.AppendInt(nil, c.lastID, 10), mark), nil
+}
+
+// cancel sends a request, and cancels it.
+func (c *client) cancel(ctx context.Context, r *request, timeout time.Duration) error {
+	c.lastID++
+	return c.conn.cancel(ctx, timeout, &r.message, r.text(nil, c.lastID, ""), c.lastID)
+}
+
+// cancelledText is the notification that cancels a request.
+func cancelledText(id int64) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id)
 }

@@ -1,9 +1,11 @@
 package load
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -20,34 +22,59 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// Command is mcpcheck load: it loads the server that the flags name, and writes the report to the console and, unless
-// json is empty, to a file. remote is the host that the operator allows besides this machine.
-func Command(cmd *cobra.Command, f config.Flags, o Options, remote, json string) error {
+// Command is mcpcheck load: it loads the server that the flags name, and writes the report to the console and to files,
+// whose paths are by format. remote is the host that the operator allows besides this machine.
+func Command(cmd *cobra.Command, f config.Flags, o Options, remote string, paths map[string]*string) error {
 	v, t, err := runner.Resolve(f, false, cmd.ErrOrStderr())
 	if err != nil {
+		return err
+	}
+	if err := o.apply(v); err != nil {
 		return err
 	}
 	if err := requireAllowed(t, remote); err != nil {
 		return err
 	}
-	o.Timeout, o.Seed, o.Calls, o.Examples = v.Timeout, v.Seed, v.CallPolicy, v.Arguments
-	o.MaxMessageBytes, o.PerSecond = v.MaxMessageBytes, float64(v.Rate)
-	out, err := loadTarget(v, t, o, runner.NewConsoleSinks(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+	console := cmd.OutOrStdout()
+	for _, format := range reporters.LoadFormats {
+		switch path := *paths[format.Name]; path {
+		case "":
+		case "-":
+			console = cmd.ErrOrStderr()
+		default:
+			if err := files.CheckWritable(path); err != nil {
+				return exit.Usagef("--%s: %w", format.Name, err)
+			}
+		}
+	}
+	out, err := loadTarget(v, t, o, runner.NewConsoleSinks(v, t, console, cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
-	onTerminal, _ := terminal.Info(cmd.OutOrStdout())
-	reporters.WriteLoad(cmd.OutOrStdout(), out, terminal.UsesColor(onTerminal, v.Flags.NoColor))
-	if json != "" {
-		text, err := reporters.LoadJSON(out)
-		if err == nil {
-			err = files.Replace(json, text)
-		}
-		if err != nil {
-			return exit.Usagef("--json: %w", err)
+	onTerminal, _ := terminal.Info(console)
+	reporters.WriteLoad(console, out, terminal.UsesColor(onTerminal, v.Flags.NoColor))
+	for _, format := range reporters.LoadFormats {
+		if err := writeFile(format, *paths[format.Name], cmd.OutOrStdout(), out); err != nil {
+			return exit.With(report.ExitInternal, fmt.Errorf("--%s: %w", format.Name, err))
 		}
 	}
 	return exitOf(out)
+}
+
+// writeFile writes the report in a format to a file; - is stdout, and no path none.
+func writeFile(format reporters.LoadFormat, path string, stdout io.Writer, l report.Load) error {
+	if path == "" {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := format.Write(&text, l); err != nil {
+		return err
+	}
+	if path == "-" {
+		_, err := stdout.Write(text.Bytes())
+		return err
+	}
+	return files.Replace(path, text.Bytes())
 }
 
 // requireAllowed returns an error for a server on another machine, unless the operator has named its host: a load is no

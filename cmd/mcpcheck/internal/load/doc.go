@@ -6,7 +6,7 @@
 // (verify.go). Figures are kept by method (figures.go); the report is a report.Load.
 //
 // Contract: a tool is called only if report.CallPolicy permits it with valid arguments. Nothing is sent to a host that
-// is not loopback unless the operator has named it. The load ends at the end of its duration, at the latest two timeouts
-// later, when the context ends, or when the server answers 429 or 503 with Retry-After. The last two are a problem of the
-// load, and no failure of the server.
+// is not loopback unless the operator has named it. The load ends after its duration, at the latest two timeouts later,
+// when the context ends, or when the server answers 429 or 503 with Retry-After. The last two are a problem of the
+// load, and not a failure of the server.
 package load

@@ -12,6 +12,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -56,6 +57,9 @@ func errorKind(err error) string {
 	return err.Error()
 }
 
+// quantiles are the shares of requests, in percent, of which a report says how long they took at most.
+var quantiles = []float64{1, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 100}
+
 // figures returns what the requests came to in a time.
 func (l *latencies) figures(method string, within time.Duration) report.LoadFigures {
 	l.mu.Lock()
@@ -68,6 +72,13 @@ func (l *latencies) figures(method string, within time.Duration) report.LoadFigu
 	}
 	for kind, n := range l.errors {
 		f.Errors = append(f.Errors, report.LoadError{Kind: kind, Count: int64(n)})
+	}
+	for _, share := range quantiles {
+		if f.Count > 0 {
+			f.Quantiles = append(f.Quantiles, report.LoadQuantile{
+				Percent: share, Time: ms(l.times.ValueAtQuantile(share)),
+			})
+		}
 	}
 	slices.SortFunc(f.Errors, func(a, b report.LoadError) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Kind, b.Kind))
@@ -89,20 +100,17 @@ type recorder struct {
 	methods    map[string]*latencies
 	all        *latencies
 	connect    *latencies
-
-	mu       sync.Mutex
-	findings map[string]*findings
+	found      *foundList
 }
 
-// findings are what was wrong in the sense of one result.
-type findings struct {
-	count int64
-	first []string
+// foundList has what was wrong, by the name of the result, in all steps of a load.
+type foundList struct {
+	mu     sync.Mutex
+	byName map[string]*report.LoadResult
 }
 
-func newRecorder(w *Workload) *recorder {
-	r := &recorder{methods: map[string]*latencies{}, all: newLatencies(), connect: newLatencies(),
-		findings: map[string]*findings{}}
+func newRecorder(w *Workload, found *foundList) *recorder {
+	r := &recorder{methods: map[string]*latencies{}, all: newLatencies(), connect: newLatencies(), found: found}
 	for _, q := range w.requests {
 		if r.methods[q.method] == nil {
 			r.methods[q.method] = newLatencies()
@@ -112,16 +120,20 @@ func newRecorder(w *Workload) *recorder {
 }
 
 // add counts a request that was due at a time. Requests of the warm-up are verified, and not counted.
-func (r *recorder) add(q *request, due time.Time, took time.Duration, wrong *finding, err error) {
+// afterCancel says that the client has cancelled the request before.
+func (r *recorder) add(q *request, due time.Time, took time.Duration, wrong *finding, err error, afterCancel bool) {
 	if !due.Before(r.start) {
 		r.methods[q.method].add(took, err)
 		r.all.add(took, err)
 	}
 	if wrong != nil {
-		r.note(*wrong)
+		r.found.note(*wrong)
 	}
-	if err != nil {
-		r.note(finding{Answered, q.String() + ": " + errorKind(err)})
+	switch {
+	case err != nil && afterCancel:
+		r.found.note(finding{AfterCancel, q.String() + ": " + errorKind(err)})
+	case err != nil:
+		r.found.note(finding{Answered, q.String() + ": " + errorKind(err)})
 	}
 }
 
@@ -135,15 +147,35 @@ func (r *recorder) passed(early bool) time.Duration {
 }
 
 // note adds a finding.
-func (r *recorder) note(f finding) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	found := r.findings[f.result]
-	if found == nil {
-		found = &findings{}
-		r.findings[f.result] = found
+func (l *foundList) note(f finding) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byName == nil {
+		l.byName = map[string]*report.LoadResult{}
 	}
-	if found.count++; len(found.first) < maxFindings && !slices.Contains(found.first, f.what) {
-		found.first = append(found.first, f.what)
+	r := l.byName[f.result]
+	if r == nil {
+		r = &report.LoadResult{Name: f.result, Verdict: catalogue.Fail}
+		l.byName[f.result] = r
 	}
+	if r.Count++; len(r.Findings) < maxFindings && !slices.Contains(r.Findings, f.what) {
+		r.Findings = append(r.Findings, f.what)
+	}
+}
+
+// forget removes what was found in the sense of a result.
+func (l *foundList) forget(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byName, name)
+}
+
+// result returns the result of a name: a pass, if nothing was found.
+func (l *foundList) result(name string) report.LoadResult {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.byName[name]; r != nil {
+		return *r
+	}
+	return report.LoadResult{Name: name, Verdict: catalogue.Pass}
 }

@@ -15,7 +15,11 @@ type generator struct {
 	Options
 	w        *Workload
 	revision string
-	rec      *recorder
+	// rec has the figures of the current step, and found what was wrong in any of them.
+	rec   *recorder
+	found *foundList
+	// cancellations counts requests that clients sent after a cancelled one.
+	cancellations atomic.Int64
 	// next is the number of the next request at a constant rate.
 	next atomic.Int64
 	// stop ends the load before its time, with the reason.
@@ -32,6 +36,7 @@ func (g *generator) run(ctx context.Context, clients []*client) error {
 	}
 	bound := time.AfterFunc(g.Warmup+g.Duration+2*g.Timeout, func() { g.stop(errBehind) })
 	defer bound.Stop()
+	g.next.Store(0)
 	begin := time.Now()
 	g.rec.start = begin.Add(g.Warmup)
 	g.rec.end = g.rec.start.Add(g.Duration)
@@ -44,14 +49,15 @@ func (g *generator) run(ctx context.Context, clients []*client) error {
 	}
 	running.Wait()
 	for _, c := range clients {
-		c.conn.close()
+		running.Go(c.conn.close)
 	}
+	running.Wait()
 	return context.Cause(ctx)
 }
 
 // connect begins the sessions of all clients, as many at a time as there are clients.
 func (g *generator) connect(ctx context.Context, clients []*client) error {
-	if len(g.w.connect) == 0 {
+	if len(clients[0].connects) == 0 {
 		return nil
 	}
 	var running sync.WaitGroup
@@ -94,11 +100,23 @@ func (g *generator) sendAll(ctx context.Context, c *client, begin time.Time) {
 			g.stop(fmt.Errorf("%s: %w", q, refused))
 			return
 		}
-		g.rec.add(q, due, took, wrong, err)
+		g.rec.add(q, due, took, wrong, err, c.hasCancelled)
+		g.cancelSome(ctx, c, random)
 		if errors.Is(err, errEnded) {
 			g.stop(err)
 		}
 	}
+}
+
+// cancelSome lets a client cancel a call after some of its requests.
+func (g *generator) cancelSome(ctx context.Context, c *client, random *rand.Rand) {
+	if c.hasCancelled {
+		g.cancellations.Add(1)
+	}
+	every, calls := g.cancelEvery(), g.w.of("tools/call")
+	c.sent++
+	c.hasCancelled = every > 0 && len(calls) > 0 && (c.sent-1)%every == 0 &&
+		c.cancel(ctx, calls[random.IntN(len(calls))], g.Timeout) == nil
 }
 
 // draw returns a request by its weight; x is from 0 to 1.

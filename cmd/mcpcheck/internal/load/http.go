@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -18,6 +20,8 @@ type httpConnection struct {
 	url    string
 	// sessionID is what the server issued; empty if it issued none.
 	sessionID string
+	// cancelled has the headers of notifications/cancelled; nil where a request is cancelled by the end of its stream.
+	cancelled *message
 	body      bytes.Buffer
 	limit     int
 }
@@ -110,6 +114,38 @@ func isResponse(raw []byte) bool {
 	return json.Unmarshal(raw, &m) == nil && m.Method == nil
 }
 
+// cancel cancels a request once it has been sent: with a notification, which is what a session expects, and by the end
+// of the stream, which is what there is without sessions.
+func (c *httpConnection) cancel(
+	ctx context.Context, timeout time.Duration, m *message, text []byte, id int64,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	sent, ended := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	request, abandon := context.WithCancel(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest: func(httptrace.WroteRequestInfo) { once.Do(func() { close(sent) }) },
+	}))
+	go func() {
+		defer close(ended)
+		if resp, err := c.post(request, m, text); err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}()
+	select {
+	case <-sent:
+	case <-ended:
+	}
+	var err error
+	if c.cancelled != nil {
+		err = c.notify(ctx, c.cancelled, cancelledText(id))
+	}
+	abandon()
+	<-ended
+	return err
+}
+
 func (c *httpConnection) notify(ctx context.Context, m *message, text []byte) error {
 	resp, err := c.post(ctx, m, text)
 	if err != nil {
@@ -137,6 +173,7 @@ func (c *httpConnection) post(ctx context.Context, m *message, text []byte) (*ht
 }
 
 func (c *httpConnection) close() {
+	defer c.client.CloseIdleConnections()
 	if c.sessionID == "" {
 		return
 	}

@@ -2,12 +2,10 @@ package load
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
@@ -28,68 +26,116 @@ func Run(ctx context.Context, t driver.Target, server *check.Server, quiet *driv
 	if err != nil {
 		return out, err
 	}
-	g := &generator{Options: o, w: w, revision: server.Revision, rec: newRecorder(w)}
-	ctx, g.stop = context.WithCancelCause(ctx)
-	defer g.stop(nil)
-	clients, processes, err := g.open(ctx, t)
-	if err != nil {
-		return out, err
-	}
-	ended := g.run(ctx, clients)
-	passed := g.rec.passed(ended != nil)
-	out = report.Load{
-		Clients: o.Clients, Processes: len(processes), PerSecond: o.PerSecond, Revision: server.Revision,
-		Connect: g.rec.connect.figures(server.ConnectMethod(), passed),
-		All:     g.rec.all.figures("all", passed), Seconds: passed.Seconds(),
-	}
-	for _, method := range slices.Sorted(maps.Keys(g.rec.methods)) {
-		out.Methods = append(out.Methods, g.rec.methods[method].figures(method, passed))
-	}
-	if ended != nil {
-		out.Problem = ended.Error()
-	}
-	for _, p := range processes {
-		if stray := p.firstStray(); stray != nil {
-			g.rec.note(finding{Matched, "a response to no request: " + driver.Brief(stray)})
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	g := &generator{Options: o, w: w, revision: server.Revision, stop: stop, found: &foundList{}}
+	out = report.Load{Kind: report.LoadKind, Clients: o.Clients, PerSecond: o.PerSecond, Revision: server.Revision,
+		Started: time.Now()}
+	for i, clients := range o.steps() {
+		s, err := g.step(ctx, t, clients)
+		if err != nil && i == 0 {
+			return out, err
 		}
-		out.Process = addUsage(out.Process, p.process.Close())
+		if err == nil {
+			s.describe(&out, server.ConnectMethod())
+			err = s.ended
+		}
+		if o.Scale {
+			out.Scale = append(out.Scale, report.LoadStep{Clients: clients, All: out.All})
+		}
+		if err != nil {
+			out.Problem = err.Error()
+			break
+		}
 	}
+	out.Knee = report.KneeOf(out.Scale)
 	out.Results = g.results(out)
 	return out, nil
 }
 
+// steps are the numbers of clients of one load after the other: 1, 2, 4, 8 … and at last all.
+func (o Options) steps() (all []int) {
+	for n := 1; o.Scale && n < o.Clients; n *= 2 {
+		all = append(all, n)
+	}
+	return append(all, o.Clients)
+}
+
+// step is a load by a number of clients.
+type step struct {
+	clients, processes int
+	rec                *recorder
+	passed             time.Duration
+	used               *report.LoadProcess
+	// ended is why it has ended before its time; nil if it has not.
+	ended error
+}
+
+// step loads the server by a number of clients. An error means that there was no load.
+func (g *generator) step(ctx context.Context, t driver.Target, clients int) (s step, err error) {
+	g.rec = newRecorder(g.w, g.found)
+	all, processes, err := g.open(ctx, t, clients)
+	if err != nil {
+		return s, err
+	}
+	before := t.Site.Usage()
+	s = step{clients: clients, processes: len(processes), rec: g.rec}
+	s.ended = g.run(ctx, all)
+	s.passed = g.rec.passed(s.ended != nil)
+	if t.Site != nil {
+		s.used = addUsage(nil, t.Site.Usage().Since(before))
+	}
+	for _, p := range processes {
+		if stray := p.firstStray(); stray != nil {
+			g.found.note(finding{Matched, "a response to no request: " + driver.Brief(stray)})
+		}
+		s.used = addUsage(s.used, p.process.Close())
+	}
+	return s, nil
+}
+
+// describe puts the figures of the step into a report.
+func (s step) describe(out *report.Load, connect string) {
+	out.Processes, out.Process, out.Seconds = s.processes, s.used, s.passed.Seconds()
+	out.Connect = s.rec.connect.figures(connect, s.passed)
+	out.All = s.rec.all.figures("all", s.passed)
+	out.Methods = nil
+	for _, method := range slices.Sorted(maps.Keys(s.rec.methods)) {
+		out.Methods = append(out.Methods, s.rec.methods[method].figures(method, s.passed))
+	}
+}
+
 // open makes the clients: sessions over HTTP or, over stdio, the clients of processes.
-func (g *generator) open(ctx context.Context, t driver.Target) (
+func (g *generator) open(ctx context.Context, t driver.Target, number int) (
 	clients []*client, all []*processConnection, err error,
 ) {
 	if t.Site != nil {
-		shared := t.Site.NewClient(g.Clients)
-		for n := range g.Clients {
-			c := &httpConnection{client: shared, url: t.Site.URL(), limit: g.MaxMessageBytes}
-			clients = append(clients, newClient(n, c, g.w, false))
+		shared := t.Site.NewClient(2 * number) // a stream that is read to its end keeps its connection
+		for n := range number {
+			c := &httpConnection{client: shared, url: t.Site.URL(), limit: g.MaxMessageBytes,
+				cancelled: g.w.cancelled()}
+			clients = append(clients, &client{number: n, conn: c, connects: g.w.connect})
 		}
 		return clients, nil, nil
 	}
-	connect := g.w.connect
-	g.w.connect = nil // a process is connected once
-	for n := range min(max(1, g.Processes), g.Clients) {
+	for n := range min(max(1, g.Processes), number) {
 		p, err := driver.StartRaw(ctx, t)
 		if err != nil {
 			return nil, nil, err
 		}
 		c := newProcessConnection(p, g.MaxMessageBytes)
 		all = append(all, c)
-		first := newClient(g.Clients+n, c, &Workload{connect: connect}, true)
+		first := &client{conn: c, connects: g.w.connect, lastID: int64(number+n) * idsPerClient}
 		begin := time.Now()
 		if err := first.connect(ctx, startTimeout); err != nil {
 			return nil, nil, err
 		}
-		if len(connect) > 0 {
+		if len(g.w.connect) > 0 {
 			g.rec.connect.add(time.Since(begin), nil)
 		}
 	}
-	for n := range g.Clients {
-		clients = append(clients, newClient(n, all[n%len(all)], g.w, true))
+	for n := range number {
+		clients = append(clients, &client{number: n, conn: all[n%len(all)], lastID: int64(n) * idsPerClient})
 	}
 	return clients, all, nil
 }
@@ -104,40 +150,30 @@ func addUsage(sum *report.LoadProcess, u driver.Usage) *report.LoadProcess {
 	}
 	sum.Megabytes += float64(u.MaxResident) / (1 << 20)
 	sum.CPUSeconds += u.CPU.Seconds()
+	sum.AfterMegabytes += float64(u.Resident) / (1 << 20)
 	return sum
 }
 
-// results are the results of a load: what was found, and the budgets that the operator has set.
+// results are the results of a load: what was found, and the budgets that the operator has set. There are none where
+// nothing was sent.
 func (g *generator) results(l report.Load) (all []report.LoadResult) {
-	b := g.Budgets
-	share := float64(l.All.ErrorCount()) / float64(max(1, l.All.Count+l.All.ErrorCount()))
-	if share <= b.Errors {
-		delete(g.rec.findings, Answered)
-	}
 	if l.All.Count+l.All.ErrorCount() == 0 {
 		return nil
 	}
-	for _, name := range []string{Answered, Matched, Valid, SameKind, OwnSession} {
-		r := report.LoadResult{Name: name, Verdict: catalogue.Pass}
-		if found := g.rec.findings[name]; found != nil {
-			r.Verdict, r.Count, r.Findings = catalogue.Fail, found.count, found.first
-		}
-		all = append(all, r)
+	if l.All.ErrorShare() <= g.Budgets.Errors {
+		g.found.forget(Answered)
+		g.found.forget(AfterCancel)
 	}
-	budget := func(name string, within bool, got string) {
-		r := report.LoadResult{Name: name, Verdict: catalogue.Pass}
-		if !within {
-			r.Verdict, r.Count, r.Findings = catalogue.Fail, 1, []string{got}
-		}
-		all = append(all, r)
+	names := []string{Answered, Matched, Valid, SameKind, OwnSession}
+	if g.cancellations.Load() > 0 {
+		names = append(names, AfterCancel)
 	}
-	if b.P99 > 0 {
-		budget(WithinP99, l.All.P99 <= float64(b.P99.Microseconds())/1000,
-			fmt.Sprintf("%.1f ms, and %v is wanted", l.All.P99, b.P99))
+	for _, name := range names {
+		all = append(all, g.found.result(name))
 	}
-	if b.Throughput > 0 {
-		budget(Throughput, l.All.PerSecond >= b.Throughput,
-			fmt.Sprintf("%.1f requests a second, and %g are wanted", l.All.PerSecond, b.Throughput))
+	all = append(all, budgetResults(g.Budgets, "", l.All)...)
+	for _, f := range l.Methods {
+		all = append(all, budgetResults(g.Methods[f.Method], f.Method+": ", f)...)
 	}
 	return all
 }

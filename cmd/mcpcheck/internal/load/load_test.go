@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/fixtures/hooks"
 	"github.com/mcpcheck/mcpcheck/fixtures/proof"
@@ -77,8 +78,8 @@ func failing(l report.Load) (names []string) {
 	return names
 }
 
-// settings are the deployments and revisions in which loads are tested.
-var settings = []proof.Setting{
+// loadSettings are the deployments and revisions in which loads are tested.
+var loadSettings = []proof.Setting{
 	proof.Deployments[0].WithRevision("2025-11-25"), proof.Deployments[0].WithRevision("2026-07-28"),
 	proof.Deployments[1].WithRevision("2025-06-18"), proof.Deployments[1].WithRevision("2026-07-28"),
 	proof.Deployments[2].WithRevision("2025-11-25"), proof.Deployments[4].WithRevision("2025-11-25"),
@@ -87,11 +88,11 @@ var settings = []proof.Setting{
 // TestHonestServer checks that nothing fails on the honest server, and that at a constant rate the requests are as many
 // as were due.
 func TestHonestServer(t *testing.T) {
-	for _, s := range settings {
+	for _, s := range loadSettings {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			l := loadFixture(t, s.Deployment, fixtures.Fault{}, s.Revision, Options{Clients: 4, Processes: 2,
-				PerSecond: 200, Duration: time.Second, Warmup: 500 * time.Millisecond})
+				PerSecond: 200, Duration: time.Second, Warmup: 500 * time.Millisecond, Cancel: 0.1})
 			if got := failing(l); got != nil || l.Problem != "" {
 				t.Errorf("%v fail: %+v %s", got, l.Results, l.Problem)
 			}
@@ -137,13 +138,16 @@ func TestFindings(t *testing.T) {
 			result(reply)["content"] = []any{map[string]any{"type": "text", "text": "for mcpcheck-load-000099"}}
 		}), OwnSession, "mcpcheck-load-000099"},
 		{"503 without Retry-After", fixtures.Fault{Middleware: breakLater}, Answered, "HTTP 503"},
+		{"a call after a cancelled one", fixtures.Fault{Middleware: hangAfterCancel}, AfterCancel,
+			"no response within --timeout"},
 		{"a time without a response", fixtures.Fault{Middleware: hangLater}, Answered, "no response within --timeout"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n.Store(0)
 			tt.fault.Middleware = chain(take(time.Millisecond), tt.fault.Middleware)
 			l := loadFixture(t, proof.Deployments[1], tt.fault, "2025-11-25",
-				Options{Clients: 4, Duration: 100 * time.Millisecond, Mix: Mix{"tools/call": 3, "ping": 1}})
+				Options{Clients: 4, Duration: 100 * time.Millisecond, Mix: Mix{"tools/call": 3, "ping": 1},
+					Cancel: 0.1})
 			i := slices.IndexFunc(l.Results, func(r report.LoadResult) bool { return r.Name == tt.want })
 			if i < 0 || l.Results[i].Verdict != catalogue.Fail ||
 				!strings.Contains(strings.Join(l.Results[i].Findings, "\n"), tt.says) {
@@ -190,8 +194,101 @@ func hangLater(next http.Handler) http.Handler {
 	return laterCalls(next, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
-// TestRefusalEndsTheLoad checks that 429 with Retry-After ends a load before its time, and is no failure, unless it is
-// ignored: then it is a request without a response.
+// hangAfterCancel leaves the message after a cancellation without a response.
+func hangAfterCancel(next http.Handler) http.Handler {
+	var cancelled sync.Map // by session
+	isCancel := hooks.ByMessageMethod("notifications/cancelled")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		session := r.Header.Get("Mcp-Session-Id")
+		if _, was := cancelled.LoadAndDelete(session); was && r.Method == http.MethodPost {
+			io.Copy(io.Discard, r.Body) // from then on the server notices the end of the connection
+			<-r.Context().Done()
+			return
+		}
+		if isCancel(r) {
+			cancelled.Store(session, true)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// TestEqualIDs checks that a server that tells requests apart by their ids alone is found: the clients of a load use
+// the same ids at the same time.
+func TestEqualIDs(t *testing.T) {
+	var mu sync.Mutex
+	texts := map[string]string{} // the first session with an id and its text, by id
+	byID := func(_ *fixtures.Conn, req, reply map[string]any) {
+		result, _ := reply["result"].(map[string]any)
+		params, _ := req["params"].(map[string]any)
+		args, _ := params["arguments"].(map[string]any)
+		text, isText := args["text"].(string)
+		if params["name"] != "echo" || !isText || result == nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		id := fmt.Sprint(req["id"])
+		if first, used := texts[id]; used {
+			text = first
+		}
+		texts[id] = text
+		result["content"] = []any{map[string]any{"type": "text", "text": text}}
+	}
+	l := loadFixture(t, proof.Deployments[1], fixtures.Fault{Reply: byID, Middleware: take(time.Millisecond)},
+		"2025-11-25", Options{Clients: 4, Duration: 100 * time.Millisecond, Mix: Mix{"tools/call": 1}})
+	if got := failing(l); !slices.Equal(got, []string{OwnSession}) {
+		t.Errorf("%v fail, want %s alone: %+v", got, OwnSession, l.Results)
+	}
+}
+
+// TestScale checks that the steps of a scale are 1, 2, 4 … clients and all of them, and that the knee is where a server
+// serves no more at a time.
+func TestScale(t *testing.T) {
+	twoAtATime := func(next http.Handler) http.Handler {
+		places := make(chan struct{}, 2) // inside of the virtual clock's bubble
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			places <- struct{}{}
+			defer func() { <-places }()
+			time.Sleep(10 * time.Millisecond)
+			next.ServeHTTP(w, r)
+		})
+	}
+	for _, s := range []struct {
+		deployment proof.Deployment
+		fault      fixtures.Fault
+		knee       int
+	}{
+		{proof.Deployments[1], fixtures.Fault{Middleware: twoAtATime}, 2},
+		{proof.Deployments[1], fixtures.Fault{Middleware: take(10 * time.Millisecond)}, 0},
+	} {
+		t.Run(fmt.Sprint(s.knee), func(t *testing.T) {
+			l := loadFixture(t, s.deployment, s.fault, "2025-11-25",
+				Options{Clients: 6, Scale: true, Duration: time.Second, Mix: Mix{"ping": 1}})
+			var steps []int
+			for _, s := range l.Scale {
+				steps = append(steps, s.Clients)
+			}
+			if !slices.Equal(steps, []int{1, 2, 4, 6}) || l.Knee != s.knee || failing(l) != nil || l.Problem != "" {
+				t.Errorf("steps %v, knee %d, want %d: %+v", steps, l.Knee, s.knee, l.Scale)
+			}
+		})
+	}
+}
+
+// TestMethodBudgets checks that a budget of a method is of its requests alone.
+func TestMethodBudgets(t *testing.T) {
+	l := loadFixture(t, proof.Deployments[1], fixtures.Fault{Middleware: take(10 * time.Millisecond)}, "2025-11-25",
+		Options{Clients: 4, Duration: time.Second, Mix: Mix{"ping": 1, "tools/list": 1}, Methods: map[string]Budgets{
+			"ping":       {P99: 9 * time.Millisecond},
+			"tools/list": {P99: 20 * time.Millisecond, Throughput: 300, Errors: 0.1},
+		}})
+	if got := failing(l); !slices.Equal(got, []string{"ping: " + WithinP99, "tools/list: " + Throughput}) {
+		t.Errorf("%v fail", got)
+	}
+}
+
+// TestRefusalEndsTheLoad checks that 429 with Retry-After ends a load before its time, and is not a failure, unless it
+// is ignored: then it is a request without a response.
 func TestRefusalEndsTheLoad(t *testing.T) {
 	fault := fixtures.Fault{Middleware: chain(take(time.Millisecond), refuseLater)}
 	o := Options{Clients: 4, Duration: time.Second, Mix: Mix{"tools/call": 3, "ping": 1}}
@@ -364,6 +461,52 @@ func TestBudgets(t *testing.T) {
 			Budgets: Budgets{Errors: 0.5}})
 	if got := failing(l); !slices.Equal(got, []string{Answered}) {
 		t.Errorf("%v fail, want %s alone: %+v", got, Answered, l.Results)
+	}
+}
+
+// TestApply checks that a setting of mcpcheck.yaml counts, that a flag takes precedence, and that a value that makes no
+// sense is reported with its place.
+func TestApply(t *testing.T) {
+	file := func(text string) config.File {
+		f, err := config.Parse("mcpcheck.yaml", []byte("command: [server]\nload:\n"+text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	standard := Options{Clients: 10, Processes: 1, Duration: time.Second, Warmup: time.Second, Cancel: 0.01}
+	for _, tt := range []struct {
+		file, flag string
+		want       func(Options) bool
+		err        string
+	}{
+		{file: "  clients: 50\n  warmup: 0s\n  rate: 20\n", want: func(o Options) bool {
+			return o.Clients == 50 && o.Warmup == 0 && o.PerSecond == 20 && o.Duration == time.Second
+		}},
+		{file: "  clients: 50\n  cancel: 0\n", flag: "clients", want: func(o Options) bool {
+			return o.Clients == 10 && o.Cancel == 0
+		}},
+		{file: "  mix: {tools/call: 5}\n  ramp: 1s\n  processes: 2\n  duration: 3s\n", want: func(o Options) bool {
+			return o.Mix["tools/call"] == 5 && o.Ramp == time.Second && o.Processes == 2 && o.Duration == 3*time.Second
+		}},
+		{file: "  p99: 1s\n  errors: 0.1\n  throughput: 7\n  methods: {ping: {p99: 2s}}\n", want: func(o Options) bool {
+			return o.Budgets == Budgets{P99: time.Second, Errors: 0.1, Throughput: 7} &&
+				o.Methods["ping"].P99 == 2*time.Second
+		}},
+		{file: "  errors: 2\n", err: "mcpcheck.yaml:3:11: load.errors is a share from 0 to 1, not 2"},
+		{file: "  clients: 0\n", flag: "p99", err: "mcpcheck.yaml:3:12: load.clients is from 1 to 10000, not 0"},
+		{file: "  processes: 20\n", flag: "processes", want: func(o Options) bool { return o.Processes == 1 }},
+	} {
+		o := standard
+		v := config.Options{File: file(tt.file)}
+		v.Flags.IsGiven = func(flag string) bool { return flag == tt.flag }
+		err := o.apply(v)
+		switch {
+		case tt.err != "" && (err == nil || err.Error() != tt.err):
+			t.Errorf("%q: error %v, want %s", tt.file, err, tt.err)
+		case tt.err == "" && (err != nil || !tt.want(o)):
+			t.Errorf("%q: error %v, %+v", tt.file, err, o)
+		}
 	}
 }
 

@@ -117,6 +117,20 @@ func (c *processConnection) call(
 	}
 }
 
+func (c *processConnection) cancel(
+	ctx context.Context, timeout time.Duration, _ *message, text []byte, id int64,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	c.mu.Lock()
+	c.waiting[strconv.FormatInt(id, 10)] = nil
+	c.mu.Unlock()
+	if err := c.writeLine(ctx, text); err != nil {
+		return err
+	}
+	return c.writeLine(ctx, cancelledText(id))
+}
+
 func (c *processConnection) notify(ctx context.Context, _ *message, text []byte) error {
 	return c.writeLine(ctx, text)
 }

@@ -100,15 +100,17 @@ type finding struct{ result, what string }
 
 // The results of a load.
 const (
-	Answered    = "requests are answered, but for the share of --errors"
-	Matched     = "each response has the id of its request"
-	SameKind    = "responses are those of the quiet server, in kind"
-	Valid       = "responses are valid by the schema"
-	OwnSession  = "no client gets what belongs to another one"
-	AfterLoad   = "the server serves as before afterwards"
-	WithinP99   = "the 99th percentile is within --p99"
-	Throughput  = "the throughput is within --throughput"
-	maxFindings = 3
+	Answered     = "requests are answered, but for the share of errors that is allowed"
+	Matched      = "each response has the id of its request"
+	SameKind     = "responses are those of the quiet server, in kind"
+	Valid        = "responses are valid by the schema"
+	OwnSession   = "no client gets what belongs to another one"
+	AfterCancel  = "requests after a cancelled one are answered"
+	AfterLoad    = "the server serves as before afterwards"
+	WithinP99    = "the 99th percentile is within the budget"
+	WithinErrors = "the errors are within the budget"
+	Throughput   = "the throughput is within the budget"
+	maxFindings  = 3
 )
 
 var anyMarker = regexp.MustCompile(`mcpcheck-load-\d{6}`)

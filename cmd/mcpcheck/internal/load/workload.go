@@ -117,6 +117,17 @@ func (w *Workload) of(method string) (all []*request) {
 	return all
 }
 
+// cancelled is a message with the headers of a notification: those of notifications/initialized. It is nil where the
+// protocol has no handshake, and a client cancels a request over HTTP by closing its stream.
+func (w *Workload) cancelled() *message {
+	for _, m := range w.connect {
+		if m.after == nil {
+			return m
+		}
+	}
+	return nil
+}
+
 // newRequest returns the request of a reply.
 func newRequest(c candidate, weight float64, r driver.Reply) *request {
 	out := &request{message: *newMessage(r.Request), method: c.method, name: c.name, weight: weight}
