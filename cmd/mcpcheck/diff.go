@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -9,11 +11,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/runner"
 	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/reporters/files"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 func newDiffCommand() *cobra.Command {
 	var asJSON, asMarkdown bool
+	var tolerance float64
 	cmd := &cobra.Command{
 		Use:   "diff OLD.json NEW.json",
 		Short: "Compare two JSON reports",
@@ -27,8 +31,15 @@ catalogue, removed from it or changed in it.
 A regression is a result that blocks in the new run and did not in the old one, or a
 new run that was not completed. A requirement that the old run did not test in any
 revision, such as one that is new in this version of mcpcheck, is listed but does not
-count as a regression. Exit codes: 0 no regression, 1 regressions, 2 wrong usage or
-input.`,
+count as a regression.
+
+Of two reports of mcpcheck load, a regression is a figure that is worse by more than
+the ratio --tolerance, a result that fails and did not before, or a new load that
+ended before its time. A difference of less than 1 ms does not count.
+
+  mcpcheck diff --tolerance 1.5 main-load.json branch-load.json
+
+Exit codes: 0 no regression, 1 regressions, 2 wrong usage or input.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return exit.Usagef("diff needs two JSON reports, the old one and the new one, not %d", len(args))
@@ -36,6 +47,16 @@ input.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if tolerance < 1 {
+				return exit.Usagef("--tolerance is a ratio of at least 1, such as 1.2, not %g", tolerance)
+			}
+			loads, err := readLoads(args)
+			if err != nil {
+				return err
+			}
+			if loads != nil {
+				return diffLoads(cmd.OutOrStdout(), loads, tolerance, asJSON, asMarkdown)
+			}
 			reports, err := runner.ReadReports(args)
 			if err != nil {
 				return err
@@ -52,8 +73,48 @@ input.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, for a comment on a pull request")
+	cmd.Flags().Float64Var(&tolerance, "tolerance", report.LoadTolerance,
+		"`RATIO` by which figures of mcpcheck load may be worse")
 	cli.MarkExclusive(cmd.Flags(), "json", "markdown")
 	return cmd
+}
+
+// readLoads reads reports of mcpcheck load; nil means that the files are others.
+func readLoads(paths []string) (loads []report.Load, err error) {
+	for _, path := range paths {
+		content, err := files.ReadLimited(path, runner.MaxReportBytes)
+		if err != nil {
+			return nil, exit.Usagef("cannot read %s: %w", path, files.WithoutPath(err))
+		}
+		var l report.Load
+		if json.Unmarshal(content, &l) == nil && l.Kind == report.LoadKind {
+			loads = append(loads, l)
+		}
+	}
+	if len(loads) == 1 {
+		return nil, exit.Usagef("one of %s is a report of mcpcheck load, and the other is not; name two of one kind",
+			strings.Join(paths, " and "))
+	}
+	return loads, nil
+}
+
+// diffLoads writes the comparison of two loads, and returns the exit code as an error.
+func diffLoads(w io.Writer, loads []report.Load, tolerance float64, asJSON, asMarkdown bool) error {
+	write := reporters.LoadComparisonText
+	switch {
+	case asJSON:
+		write = reporters.LoadComparisonJSON
+	case asMarkdown:
+		write = reporters.LoadComparisonMarkdown
+	}
+	c := report.CompareLoads(loads[0], loads[1], tolerance)
+	if err := write(w, c); err != nil {
+		return err
+	}
+	if c.Regressions > 0 {
+		return exit.Status(report.ExitFails)
+	}
+	return nil
 }
 
 // comparisonWriter returns the function that writes a comparison in the requested format.
