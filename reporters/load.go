@@ -13,17 +13,17 @@ import (
 
 // LoadFormat is a kind of file with the report of a load.
 type LoadFormat struct {
-	// Name and Help are as those of Format.
-	Name, Help string
-	Write      func(io.Writer, report.Load) error
+	// Name, Help and Ext are as those of Format.
+	Name, Help, Ext string
+	Write           func(io.Writer, report.Load) error
 }
 
 // LoadFormats are the formats of the report of a load, each under the name that it has for a run.
 var LoadFormats = []LoadFormat{
-	{"json", "a JSON report", LoadJSON},
-	{"junit", "a JUnit XML report", LoadJUnit},
-	{"markdown", "a Markdown report", LoadMarkdown},
-	{"html", "an HTML report (one self-contained page)", LoadHTML},
+	{"json", "a JSON report", ".json", LoadJSON},
+	{"junit", "a JUnit XML report", ".xml", LoadJUnit},
+	{"markdown", "a Markdown report", ".md", LoadMarkdown},
+	{"html", "an HTML report (one self-contained page)", ".html", LoadHTML},
 }
 
 // LoadJSON writes the report of a load as JSON.

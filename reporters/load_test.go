@@ -35,7 +35,7 @@ func markupLoad() report.Load {
 func TestLoadFormats(t *testing.T) {
 	l := markupLoad()
 	console := func(w io.Writer, l report.Load) error { WriteLoad(w, l, false); return nil }
-	for _, format := range append(slices.Clone(LoadFormats), LoadFormat{"console", "", console}) {
+	for _, format := range append(slices.Clone(LoadFormats), LoadFormat{Name: "console", Write: console}) {
 		t.Run(format.Name, func(t *testing.T) {
 			var out bytes.Buffer
 			if err := format.Write(&out, l); err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,17 +91,24 @@ func (a *action) resolveReportDir() error {
 	return nil
 }
 
+// actionCommands are the commands that the input args can begin with; without one of them it is run.
+var actionCommands = []string{"load"}
+
 // runArgs returns the arguments of mcpcheck for the inputs.
 func (a *action) runArgs() ([]string, error) {
-	args := []string{"run", "--report-dir", a.input("report-dir")}
+	more, err := splitArgs(a.input("args"))
+	if err != nil {
+		return nil, err
+	}
+	name := "run"
+	if len(more) > 0 && slices.Contains(actionCommands, more[0]) {
+		name, more = more[0], more[1:]
+	}
+	args := []string{name, "--report-dir", a.input("report-dir")}
 	for _, name := range []string{"url", "profile", "protocol", "baseline", "config"} {
 		if value := a.input(name); value != "" {
 			args = append(args, "--"+name, value)
 		}
-	}
-	more, err := splitArgs(a.input("args"))
-	if err != nil {
-		return nil, err
 	}
 	args = append(args, more...)
 	command, err := splitArgs(a.input("command"))

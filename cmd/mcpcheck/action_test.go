@@ -134,7 +134,7 @@ func actionInputs(inputs map[string]string) func(name string) string {
 func TestActionArguments(t *testing.T) {
 	for name, test := range map[string]struct {
 		inputs map[string]string
-		// want are the arguments after --report-dir r.
+		// want are the arguments, of run those after --report-dir r.
 		want []string
 	}{
 		"none": {nil, nil},
@@ -165,6 +165,10 @@ func TestActionArguments(t *testing.T) {
 			map[string]string{"command": "a /b"},
 			[]string{"--", "a", "/b"},
 		},
+		"another command": {
+			map[string]string{"args": "load --clients 5", "url": "u"},
+			strings.Fields("load --report-dir r --url u --clients 5"),
+		},
 		"a value is never split": {
 			map[string]string{"baseline": "--a b", "url": `"`},
 			[]string{"--url", `"`, "--baseline", "--a b"},
@@ -176,7 +180,11 @@ func TestActionArguments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(append([]string{"run", "--report-dir", "r"}, test.want...), got); diff != "" {
+			want := test.want
+			if len(want) == 0 || want[0] != "load" {
+				want = append([]string{"run", "--report-dir", "r"}, want...)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 		})

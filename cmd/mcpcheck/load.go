@@ -8,14 +8,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/load"
-	"github.com/mcpcheck/mcpcheck/reporters"
 )
 
 func newLoadCommand() *cobra.Command {
 	f := config.Flags{FileKeys: config.File{Jobs: 1, Budget: time.Hour}}
 	var o load.Options
 	var mix, remote string
-	paths := map[string]*string{}
+	var paths load.Paths
 	cmd := &cobra.Command{
 		Use:   "load [flags] [--url URL] [-- COMMAND [ARG…]]",
 		Short: "Load a server, and see whether it is still right",
@@ -81,9 +80,7 @@ which is not a failure: the exit code is 3 then.`,
 	flags.StringVar(&remote, "allow-remote", "", "`HOST` of the URL, if it is not this machine")
 	flags.BoolVar(&o.IgnoreRefusals, "ignore-refusals", false,
 		"go on after 429 or 503 with Retry-After, as after other errors")
-	for _, format := range reporters.LoadFormats {
-		paths[format.Name] = flags.String(format.Name, "", "write "+format.Help+" to `FILE` (- is stdout)")
-	}
+	paths.Add(flags)
 	flags.BoolVar(&f.NoColor, "no-color", false, "disable colour (NO_COLOR works too; FORCE_COLOR enables it in pipes)")
 	return cmd
 }

@@ -35,6 +35,20 @@ type Load struct {
 	// Problem is why the load ended before its time; empty if it did not.
 	Problem  string `json:"problem,omitempty"`
 	ExitCode int    `json:"exitCode"`
+	// Counts are those of the results, each of which gates.
+	Counts Counts `json:"counts"`
+}
+
+// CountResults counts the results of the load.
+func (l *Load) CountResults() {
+	for _, r := range l.Results {
+		if r.Verdict == catalogue.Fail {
+			l.Counts.Fail++
+			l.Counts.Gating++
+		} else {
+			l.Counts.Pass++
+		}
+	}
 }
 
 // LoadFigures are counts and times of the requests of one kind. Times are in milliseconds.

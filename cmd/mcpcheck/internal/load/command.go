@@ -1,11 +1,9 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -17,14 +15,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/terminal"
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/reporters/files"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Command is mcpcheck load: it loads the server that the flags name, and writes the report to the console and to files,
-// whose paths are by format. remote is the host that the operator allows besides this machine.
-func Command(cmd *cobra.Command, f config.Flags, o Options, remote string, paths map[string]*string) error {
+// whose paths are by format, - for stdout. remote is the host that the operator allows besides this machine.
+func Command(cmd *cobra.Command, f config.Flags, o Options, remote string, p Paths) error {
 	v, t, err := runner.Resolve(f, false, cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -35,17 +32,12 @@ func Command(cmd *cobra.Command, f config.Flags, o Options, remote string, paths
 	if err := requireAllowed(t, remote); err != nil {
 		return err
 	}
+	if err := p.check(); err != nil {
+		return err
+	}
 	console := cmd.OutOrStdout()
-	for _, format := range reporters.LoadFormats {
-		switch path := *paths[format.Name]; path {
-		case "":
-		case "-":
-			console = cmd.ErrOrStderr()
-		default:
-			if err := files.CheckWritable(path); err != nil {
-				return exit.Usagef("--%s: %w", format.Name, err)
-			}
-		}
+	if p.usesStdout() {
+		console = cmd.ErrOrStderr()
 	}
 	out, err := loadTarget(v, t, o, runner.NewConsoleSinks(v, t, console, cmd.ErrOrStderr()))
 	if err != nil {
@@ -53,28 +45,10 @@ func Command(cmd *cobra.Command, f config.Flags, o Options, remote string, paths
 	}
 	onTerminal, _ := terminal.Info(console)
 	reporters.WriteLoad(console, out, terminal.UsesColor(onTerminal, v.Flags.NoColor))
-	for _, format := range reporters.LoadFormats {
-		if err := writeFile(format, *paths[format.Name], cmd.OutOrStdout(), out); err != nil {
-			return exit.With(report.ExitInternal, fmt.Errorf("--%s: %w", format.Name, err))
-		}
+	if err := p.write(cmd.OutOrStdout(), out); err != nil {
+		return exit.With(report.ExitInternal, err)
 	}
 	return exitOf(out)
-}
-
-// writeFile writes the report in a format to a file; - is stdout, and no path none.
-func writeFile(format reporters.LoadFormat, path string, stdout io.Writer, l report.Load) error {
-	if path == "" {
-		return nil
-	}
-	var text bytes.Buffer
-	if err := format.Write(&text, l); err != nil {
-		return err
-	}
-	if path == "-" {
-		_, err := stdout.Write(text.Bytes())
-		return err
-	}
-	return files.Replace(path, text.Bytes())
 }
 
 // requireAllowed returns an error for a server on another machine, unless the operator has named its host: a load is no
@@ -126,6 +100,7 @@ func loadTarget(v config.Options, t *target.Target, o Options, told *runner.Sink
 	if isHTTP && ctx.Err() == nil {
 		out.Results = append(out.Results, compareFailures(before, failuresOf(ctx, v, t, server)))
 	}
+	out.CountResults()
 	out.SchemaVersion = 1
 	out.Program = catalogue.ProgramInfo{Name: "mcpcheck", Version: build.Version()}
 	out.Target, out.Server = t.Info, server.Info()
