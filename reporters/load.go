@@ -148,7 +148,7 @@ func loadVerdict(l report.Load) (word, said string) {
 func loadProcess(p report.LoadProcess) string {
 	after := ""
 	if p.AfterMegabytes > 0 {
-		after = fmt.Sprintf(", %.0f MB after the last session", p.AfterMegabytes)
+		after = fmt.Sprintf(", %.0f MB afterwards", p.AfterMegabytes)
 	}
 	return fmt.Sprintf("%.0f MB at most%s, %.1f s of CPU", p.Megabytes, after, p.CPUSeconds)
 }

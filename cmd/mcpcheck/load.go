@@ -42,15 +42,15 @@ mcpcheck takes of it.
 The load fails where a request is not answered, a response has another id, is not
 valid by the schema, is of another kind than the quiet one, or has an argument of
 another client (over HTTP, all clients use the same ids at the same time); where a
-client gets no answer after it has cancelled a call (--cancel); where a check of
-run --quick fails after the load and did not before (over HTTP); and where a budget
-is not met (--p99, --errors, --throughput). Budgets of methods, and all settings, can
-be in mcpcheck.yaml, under load. mcpcheck diff compares the JSON reports of two loads.
+client gets no answer after it has cancelled a call (--cancel); where, over HTTP, a
+check of run --quick fails after the load, twice, and did not before; and where a
+budget is not met (--p99, --errors, --throughput). Budgets of methods, and all
+settings, can be in mcpcheck.yaml, under load. mcpcheck diff compares two loads.
 
-What the process used, and what memory was left after the last session, is shown on
-Linux where mcpcheck has started it, and fails nothing. HTTP+SSE is not supported. It
-stops at once on Ctrl-C, and when the server answers 429 or 503 with Retry-After,
-which is not a failure: the exit code is 3 then.`,
+What the process used, and over HTTP what memory it still has when all sessions have
+ended, is shown on Linux where mcpcheck has started it, and fails nothing. HTTP+SSE is
+not supported. The load stops at once on Ctrl-C, and when the server answers 429 or
+503 with Retry-After, which is not a failure: the exit code is 3 then.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Mix, err = load.ParseMix(mix); err != nil {
 				return exit.Usagef("--mix: %w", err)

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -14,36 +13,55 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// failuresOf returns what fails in a quick run of a server over HTTP, by id. Checks that end its process are left out:
-// the load is on one process.
-func failuresOf(ctx context.Context, v config.Options, t *target.Target, server *check.Server) map[string]bool {
+// quickRun is what a quick run of a server came to.
+type quickRun struct {
+	// failures are the ids of the checks that fail.
+	failures map[string]bool
+	// problem is why the run could not come to its end; empty if it did.
+	problem string
+}
+
+// runQuick tests a server over HTTP. Checks that end its process are left out: the load is on one process.
+func runQuick(ctx context.Context, v config.Options, t *target.Target, server *check.Server) quickRun {
 	plan := config.PlannedCases(v.BuiltCatalogue(), server, func(r *catalogue.Requirement) bool {
 		return v.Selector(r) && r.Safety != "kills-process"
 	})
-	failures := map[string]bool{}
-	o := engine.Execute(ctx, t.DriverTarget, server, plan, engine.Options{
+	run := quickRun{failures: map[string]bool{}}
+	run.problem = engine.Execute(ctx, t.DriverTarget, server, plan, engine.Options{
 		Quick: true, Seed: v.Seed, Calls: v.CallPolicy, Examples: v.Arguments,
 		Profile: v.GateProfile, Credentials: t.Credentials,
 	}).EachResult(func(r report.Result) {
 		if r.Verdict == catalogue.Fail {
-			failures[r.ID] = true
+			run.failures[r.ID] = true
 		}
-	})
-	if o.Problem != "" {
-		failures[o.Problem] = true
-	}
-	return failures
+	}).Problem
+	return run
 }
 
-// compareFailures is the result that what passed before a load passes after it, too.
-func compareFailures(before, after map[string]bool) report.LoadResult {
+// compareRuns is the result that what passed before a load passes after it, too. What does not is run again, since a
+// check may fail by chance; it counts if it fails both times.
+func compareRuns(before quickRun, again func() quickRun) report.LoadResult {
 	r := report.LoadResult{Name: AfterLoad, Verdict: catalogue.Pass}
-	maps.DeleteFunc(after, func(id string, _ bool) bool { return before[id] })
-	for _, id := range slices.Sorted(maps.Keys(after)) {
-		r.Verdict, r.Count = catalogue.Fail, r.Count+1
-		if len(r.Findings) < maxFindings {
-			r.Findings = append(r.Findings, fmt.Sprintf("fails after the load, and did not before: %s", id))
+	after := again()
+	isNew := func(id string) bool { return after.failures[id] && !before.failures[id] }
+	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(after.failures)), func(id string) bool { return !isNew(id) })
+	if len(ids) == 0 && after.problem == "" {
+		return r
+	}
+	second := again()
+	for _, id := range ids {
+		if second.failures[id] {
+			r.Count++
+			r.Findings = append(r.Findings, "fails after the load, and did not before: "+id)
 		}
 	}
+	if after.problem != "" && second.problem != "" {
+		r.Count++
+		r.Findings = append(r.Findings, "the checks could not be run after the load: "+second.problem)
+	}
+	if r.Count > 0 {
+		r.Verdict = catalogue.Fail
+	}
+	r.Findings = r.Findings[:min(len(r.Findings), maxFindings)]
 	return r
 }

@@ -90,15 +90,19 @@ func loadTarget(v config.Options, t *target.Target, o Options, told *runner.Sink
 		return out, untestable("the server speaks HTTP+SSE, which mcpcheck load does not")
 	}
 	isHTTP := t.DriverTarget.Site != nil
-	var before map[string]bool
+	var before quickRun
 	if isHTTP {
-		before = failuresOf(ctx, v, t, server)
+		before = runQuick(ctx, v, t, server)
 	}
 	if out, err = Run(ctx, t.DriverTarget, server, found.Session, o); err != nil {
 		return out, untestable(t.Redactor.Text(err.Error()))
 	}
-	if isHTTP && ctx.Err() == nil {
-		out.Results = append(out.Results, compareFailures(before, failuresOf(ctx, v, t, server)))
+	// A server that wants fewer requests, or has others to do, is left alone.
+	if isHTTP && ctx.Err() == nil && before.problem == "" && out.Problem == "" {
+		r := compareRuns(before, func() quickRun { return runQuick(ctx, v, t, server) })
+		if ctx.Err() == nil { // else what was not tried any more failed
+			out.Results = append(out.Results, r)
+		}
 	}
 	out.CountResults()
 	out.SchemaVersion = 1

@@ -526,13 +526,37 @@ func TestParseMix(t *testing.T) {
 	}
 }
 
-func TestCompareFailures(t *testing.T) {
-	before := map[string]bool{"a/x": true}
-	if r := compareFailures(before, map[string]bool{"a/x": true}); r.Verdict != catalogue.Pass {
-		t.Errorf("the same failure: %+v", r)
+// TestCompareRuns checks that what fails after a load, and again, is found, and what fails by chance is not.
+func TestCompareRuns(t *testing.T) {
+	run := func(problem string, ids ...string) quickRun {
+		q := quickRun{failures: map[string]bool{}, problem: problem}
+		for _, id := range ids {
+			q.failures[id] = true
+		}
+		return q
 	}
-	r := compareFailures(before, map[string]bool{"a/x": true, "b/y": true})
-	if r.Verdict != catalogue.Fail || r.Count != 1 || !strings.Contains(r.Findings[0], "b/y") {
-		t.Errorf("another failure: %+v", r)
+	for _, tt := range []struct {
+		name  string
+		after []quickRun
+		want  string
+	}{
+		{"the same failure", []quickRun{run("", "a/x")}, ""},
+		{"none", []quickRun{run("")}, ""},
+		{"another failure", []quickRun{run("", "a/x", "b/y"), run("", "b/y")}, "did not before: b/y"},
+		{"a failure by chance", []quickRun{run("", "b/y"), run("", "c/z")}, ""},
+		{"a server that is down", []quickRun{run("down"), run("down")}, "could not be run after the load: down"},
+		{"a server that is down for a while", []quickRun{run("down"), run("")}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := compareRuns(run("", "a/x"), func() quickRun {
+				next := tt.after[0]
+				tt.after = tt.after[1:]
+				return next
+			})
+			if got := strings.Join(r.Findings, "\n"); (r.Verdict == catalogue.Fail) != (tt.want != "") ||
+				!strings.Contains(got, tt.want) || len(tt.after) > 0 {
+				t.Errorf("got %+v, want %q", r, tt.want)
+			}
+		})
 	}
 }
