@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/check/engine"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -36,6 +37,21 @@ func runQuick(ctx context.Context, v config.Options, t *target.Target, server *c
 		}
 	}).Problem
 	return run
+}
+
+// openSession opens a session. The checks before may have ended that of discovery, and the process: a server that
+// invalid input ends is started again.
+func openSession(ctx context.Context, t driver.Target, server *check.Server) (*driver.Session, error) {
+	t.Era = server.Era
+	s, err := driver.Start(ctx, t, driver.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Open(driver.ConnectParams(server.Revision)); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // compareRuns is the result that what passed before a load passes after it, too. What does not is run again, since a

@@ -90,11 +90,16 @@ func loadTarget(v config.Options, t *target.Target, o Options, told *runner.Sink
 		return out, untestable("the server speaks HTTP+SSE, which mcpcheck load does not")
 	}
 	isHTTP := t.DriverTarget.Site != nil
+	quiet := found.Session
 	var before quickRun
 	if isHTTP {
 		before = runQuick(ctx, v, t, server)
+		if quiet, err = openSession(ctx, t.DriverTarget, server); err != nil {
+			return out, untestable(reporters.ProblemSentence(t.ErrorText(err)))
+		}
+		defer quiet.Close()
 	}
-	if out, err = Run(ctx, t.DriverTarget, server, found.Session, o); err != nil {
+	if out, err = Run(ctx, t.DriverTarget, server, quiet, o); err != nil {
 		return out, untestable(t.Redactor.Text(err.Error()))
 	}
 	// A server that wants fewer requests, or has others to do, is left alone.

@@ -142,7 +142,7 @@ func (g *generator) open(ctx context.Context, t driver.Target, number int) (
 
 // addUsage adds what a process has used.
 func addUsage(sum *report.LoadProcess, u driver.Usage) *report.LoadProcess {
-	if u == (driver.Usage{}) {
+	if u.MaxResident == 0 { // the system does not tell, or the process has ended meanwhile
 		return sum
 	}
 	if sum == nil {

@@ -89,11 +89,17 @@ func prepare(s *driver.Session, server *check.Server, o Options) (*Workload, err
 		if weight == 0 || len(w.of(c.method)) >= maxPerMethod {
 			continue
 		}
-		r := s.Call(c.method, c.params)
-		if r.Result() == nil || r.IsFailure() || r.Result()["resultType"] == "input_required" {
+		// What differs between two quiet responses is not held against the server under load: a tool may fail when it
+		// is called again with the same arguments, or answer in several ways.
+		first, second := s.Call(c.method, c.params), s.Call(c.method, c.params)
+		if !isUsable(first) || !isUsable(second) {
 			continue
 		}
-		w.requests = append(w.requests, newRequest(c, weight, r))
+		r := newRequest(c, weight, first)
+		again := newAnswer(second.Frame.Raw.Bytes(), second.Request.ID)
+		r.quiet.varies = !slices.Equal(r.quiet.members, again.members) || !slices.Equal(r.quiet.kinds, again.kinds)
+		r.quiet.marked = r.quiet.marked && again.marked
+		w.requests = append(w.requests, r)
 	}
 	if len(w.requests) == 0 {
 		return nil, errNothingToSend
@@ -102,6 +108,11 @@ func prepare(s *driver.Session, server *check.Server, o Options) (*Workload, err
 		r.weight /= float64(len(w.of(r.method)))
 	}
 	return w, nil
+}
+
+// isUsable reports whether a reply is a result that can be expected again.
+func isUsable(r driver.Reply) bool {
+	return r.Result() != nil && !r.IsFailure() && r.Result()["resultType"] != "input_required"
 }
 
 // maxPerMethod is how many tools, prompts or resources are among the requests.
