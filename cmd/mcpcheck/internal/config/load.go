@@ -45,7 +45,7 @@ func (v Options) LoadOrigin(key string) string {
 	if v.HasLoadSetting(key) {
 		return v.Location("load", key) + ": load." + key
 	}
-	return "--" + key
+	return v.Origin(key) // rate is a key of its own too
 }
 
 // validateLoad finds a negative weight, and a budget of a method that can't be met. What flags can say too is validated

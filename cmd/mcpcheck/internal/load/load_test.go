@@ -366,9 +366,12 @@ func TestApply(t *testing.T) {
 		}},
 		{file: "  errors: 2\n", err: "mcpcheck.yaml:3:11: load.errors is a share from 0 to 1, not 2"},
 		{file: "  clients: 0\n", flag: "p99", err: "mcpcheck.yaml:3:12: load.clients is from 1 to 10000, not 0"},
+		{file: "  mix: {ping: 1}\nrate: 5\n", flag: "scale",
+			err: "mcpcheck.yaml:4:7: rate and --scale exclude each other: leave out one of them"},
 		{file: "  processes: 20\n", flag: "processes", want: func(o Options) bool { return o.Processes == 1 }},
 	} {
 		o := standard
+		o.Scale = tt.flag == "scale"
 		v := config.Options{File: file(tt.file)}
 		v.Flags.IsGiven = func(flag string) bool { return flag == tt.flag }
 		err := o.apply(v)
