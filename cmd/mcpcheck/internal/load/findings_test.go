@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures/hooks"
 	"github.com/mcpcheck/mcpcheck/fixtures/proof"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -98,6 +100,42 @@ func breakLater(next http.Handler) http.Handler {
 
 func hangLater(next http.Handler) http.Handler {
 	return laterCalls(next, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+}
+
+// TestSecondResponse checks that a response to no request is found over stdio, such as a second one to the same
+// request.
+func TestSecondResponse(t *testing.T) {
+	repeating := func(t *testing.T) driver.Target {
+		target, _ := proof.Deployments[0].Target(t, fixtures.Fault{})
+		serve, processes := target.Serve, 0
+		target.Serve = func(ctx context.Context, in io.Reader, out, err io.Writer, term <-chan struct{}) int {
+			if processes++; processes > 1 { // the first one is that of the quiet session
+				out = &repeatWriter{out: out}
+			}
+			return serve(ctx, in, out, err, term)
+		}
+		return target
+	}
+	l := loadServer(t, repeating, "2025-11-25",
+		Options{Clients: 2, PerSecond: 100, Duration: time.Second, Mix: Mix{"ping": 1}})
+	i := slices.IndexFunc(l.Results, func(r report.LoadResult) bool { return r.Name == Matched })
+	if got := failing(l); !slices.Equal(got, []string{Matched}) ||
+		!strings.Contains(l.Results[i].Findings[0], "a response to no request") {
+		t.Errorf("%v fail: %+v", got, l.Results)
+	}
+}
+
+// repeatWriter repeats what is written to it as the thirtieth.
+type repeatWriter struct {
+	out io.Writer
+	n   int
+}
+
+func (w *repeatWriter) Write(p []byte) (int, error) {
+	if w.n++; w.n == 30 {
+		w.out.Write(p)
+	}
+	return w.out.Write(p)
 }
 
 // TestVaryingServers checks that a server may answer in several ways, if it does so when it is quiet.
