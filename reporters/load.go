@@ -133,7 +133,7 @@ func loadVerdict(l report.Load) (word, said string) {
 	failed := len(filter(l.Results, func(r report.LoadResult) bool { return r.Verdict == catalogue.Fail }))
 	switch {
 	case failed > 0:
-		said = fmt.Sprintf("%d of %d results", failed, len(l.Results))
+		said = fmt.Sprintf("%d of %d results fail", failed, len(l.Results))
 		if l.Problem != "" {
 			said += "; it ended before its time: " + l.Problem
 		}
