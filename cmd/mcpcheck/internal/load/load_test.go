@@ -156,6 +156,13 @@ func TestMethodBudgets(t *testing.T) {
 	if got := failing(l); !slices.Equal(got, []string{"ping: " + WithinP99, "tools/list: " + Throughput}) {
 		t.Errorf("%v fail", got)
 	}
+	l = loadFixture(t, proof.Deployments[1], fixtures.Fault{Middleware: chain(take(time.Millisecond), breakLater)},
+		"2025-11-25", Options{Clients: 4, Duration: 100 * time.Millisecond, Mix: Mix{"tools/call": 1, "ping": 1},
+			Budgets: Budgets{Errors: 1},
+			Methods: map[string]Budgets{"tools/call": {Errors: 0.1}, "ping": {Errors: 0.1}}})
+	if got := failing(l); !slices.Equal(got, []string{"tools/call: " + WithinErrors}) {
+		t.Errorf("%v fail: %+v", got, l.Methods)
+	}
 }
 
 // TestRefusalEndsTheLoad checks that 429 with Retry-After ends a load before its time, and is not a failure, unless it
