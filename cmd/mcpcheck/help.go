@@ -24,7 +24,7 @@ func newNameGroup(title, names string) nameGroup { return nameGroup{title, strin
 
 // commandGroups are the groups in the help of mcpcheck; commands in none of them come last.
 var commandGroups = []nameGroup{
-	newNameGroup("Test a server", "run init list explain"),
+	newNameGroup("Test a server", "run explore init list explain"),
 	newNameGroup("Gate on the results", "baseline diff merge"),
 	newNameGroup("Test many servers", "fleet"),
 	newNameGroup("Record real clients", "record judge"),

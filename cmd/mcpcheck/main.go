@@ -95,7 +95,7 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 	root.AddCommand(
 		newRunCommand(), newFleetCommand(), newBaselineCommand(), newDiffCommand(), newMergeCommand(),
 		newRecordCommand(), newLoadCommand(), newJudgeCommand(), newListCommand(), newExplainCommand(),
-		newServeCommand(), newInitCommand(), newConfigCommand(),
+		newExploreCommand(), newServeCommand(), newInitCommand(), newConfigCommand(),
 		newManCommand(), newVersionCommand(), newActionCommand(), newGuardCommand(), newFleetMemberCommand(),
 	)
 	root.SetUsageFunc(writeUsage)

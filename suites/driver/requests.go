@@ -87,6 +87,12 @@ func (s *Session) RequestWithID(id any, method string, params M) Pending {
 	return p
 }
 
+// SendRequest sends the text of a request that NewPending has announced.
+func (s *Session) SendRequest(p Pending, raw []byte) Pending {
+	p.frame = s.Send(raw)
+	return p
+}
+
 // OpenStream sends a request whose answer is an open stream. Nothing waits for its response, and the session cancels it
 // when it ends.
 func (s *Session) OpenStream(method string, params M) Pending {

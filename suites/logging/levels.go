@@ -21,7 +21,7 @@ var levelChecks = check.Suite{
 	"logging/set-level-works": check.Probe(func(t *check.T) {
 		s := t.Session()
 		level := func(level string) check.Subject { return check.NamedSubject(level) }
-		check.Each(t, logLevels, level, func(t *check.T, level string) {
+		check.Each(t, protocol.LogLevels, level, func(t *check.T, level string) {
 			r := t.Send(s, setLevelMethod, check.M{"level": level}, check.AllowSilence)
 			protocol.SkipUnlessObject(t, r)
 			t.Expect(r).To(check.BeResult())
@@ -57,9 +57,9 @@ var levelChecks = check.Suite{
 					t.Yield("it has no known level")
 				}
 				t.DecidedBy(m).Expect(logLevelIndex(m) >= c.level).
-					To(check.BeTrue(logLevels[c.level]+" or above",
+					To(check.BeTrue(protocol.LogLevels[c.level]+" or above",
 						"%s",
-						logLevels[logLevelIndex(m)]))
+						protocol.LogLevels[logLevelIndex(m)]))
 			}
 		}
 	}),
@@ -96,7 +96,7 @@ type logsByLevel struct {
 
 // levelLogs holds what was logged at a requested level.
 type levelLogs struct {
-	// level is an index into logLevels.
+	// level is an index into protocol.LogLevels.
 	level int
 	logs  []*driver.Frame
 }
@@ -162,7 +162,7 @@ const (
 // other, then all others, since a server may have any two of them the other way round.
 func levelsToTry() []string {
 	first := []string{"error", "emergency"}
-	others := slices.DeleteFunc(slices.Clone(logLevels[1:]), func(level string) bool {
+	others := slices.DeleteFunc(slices.Clone(protocol.LogLevels[1:]), func(level string) bool {
 		return slices.Contains(first, level)
 	})
 	return append(first, others...)
@@ -171,7 +171,7 @@ func levelsToTry() []string {
 // hasLowerLevel reports whether log messages include one below the highest level.
 func hasLowerLevel(logs []*driver.Frame) bool {
 	for _, m := range logs {
-		if level := logLevelIndex(m); 0 <= level && level < len(logLevels)-1 {
+		if level := logLevelIndex(m); 0 <= level && level < len(protocol.LogLevels)-1 {
 			return true
 		}
 	}
@@ -180,7 +180,7 @@ func hasLowerLevel(logs []*driver.Frame) bool {
 
 // logsAt returns the log messages of a call for which the client has requested a level.
 func logsAt(t *check.T, s *driver.Session, logger toolcall.ToolCall, level string) (c levelLogs) {
-	for logLevels[c.level] != level {
+	for protocol.LogLevels[c.level] != level {
 		c.level++
 	}
 	meta := check.M{driver.MetaLogLevel: level}

@@ -10,17 +10,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// logLevels are the levels of log messages, the lowest first (RFC 5424, section 6.2.1).
-var logLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-
 // isLogMessage reports whether a frame is a log message.
 func isLogMessage(f *driver.Frame) bool { return f.Method == "notifications/message" }
 
-// logLevelIndex is the index in logLevels of the level of a log message; -1 when it is not one of these.
+// logLevelIndex is the index in protocol.LogLevels of the level of a log message; -1 when it is not one of these.
 func logLevelIndex(f *driver.Frame) int {
 	params, _ := f.JSON()["params"].(check.M)
 	level, _ := params["level"].(string)
-	return slices.Index(logLevels, level)
+	return slices.Index(protocol.LogLevels, level)
 }
 
 // requestedLogLevel is the log level that a modern request asks for; nil when it asks for none.

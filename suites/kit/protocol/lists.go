@@ -225,3 +225,6 @@ func NamedSubjects(items []check.M) (subjects []check.Subject) {
 func UnknownToolName(t *check.T) string {
 	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }
+
+// LogLevels are the levels of log messages, the lowest first (RFC 5424, section 6.2.1).
+var LogLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}

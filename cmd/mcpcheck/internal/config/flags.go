@@ -52,6 +52,9 @@ type Flags struct {
 	// WatchPaths are files and directories that --watch observes.
 	WatchPaths []string
 
+	// ScriptDir is the directory for the scripts of mcpcheck explore; empty in other commands.
+	ScriptDir string
+
 	Verbose int
 	Quiet   bool
 	brief   bool

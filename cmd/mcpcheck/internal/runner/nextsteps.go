@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/explore"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/check/engine"
@@ -17,6 +18,10 @@ import (
 // checks that trigger it, which may be the whole run.
 func repeatCommand(v config.Options, t *target.Target, r report.Result) string {
 	words := []string{"mcpcheck", "run"}
+	if dir := v.Flags.ScriptDir; dir != "" {
+		return text.Shell(append([]string{"mcpcheck", "explore", "--replay", explore.Path(dir, r.ID)},
+			t.ServerArgs(v)...)...)
+	}
 	if !slices.Contains(r.TriggeredBy, engine.WholeRun) {
 		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.TriggeredBy...), ","))
 	}
@@ -41,6 +46,9 @@ func nextSteps(v config.Options, t *target.Target, r report.Report) []string {
 	switch {
 	case len(blocking) > 0:
 		explaining := "mcpcheck explain " + blocking[0]
+		if dir := v.Flags.ScriptDir; dir != "" {
+			return []string{command("explore", "--replay", explore.Path(dir, blocking[0])), explaining}
+		}
 		switch own := func(x report.Result) bool { return x.Gates && x.SDK == nil }; {
 		case live && !slices.ContainsFunc(r.Results, own):
 			return []string{again("baseline"), explaining}
@@ -52,7 +60,7 @@ func nextSteps(v config.Options, t *target.Target, r report.Report) []string {
 		return []string{again("baseline")}
 	case r.ExitCode == report.ExitUntestable:
 		return setVariableCommand(v, t, r)
-	case r.ExitCode != report.ExitConforms || !live || inCI:
+	case r.ExitCode != report.ExitConforms || !live || inCI || v.Flags.ScriptDir != "":
 		return nil
 	case v.Flags.Demo:
 		return []string{"mcpcheck run -- COMMAND"} // the user's own server

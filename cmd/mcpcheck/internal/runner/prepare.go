@@ -85,7 +85,7 @@ func (j *serverRun) execute(cmd *cobra.Command) (report.Report, error) {
 	if err != nil {
 		return rep, err
 	}
-	if j.Shard == nil && j.Flags.ParentPipe == nil {
+	if j.Shard == nil && j.Flags.ParentPipe == nil && j.exploration == nil {
 		saveLastRun(j.target, rep)
 	}
 	if j.beforeReport != nil {

@@ -53,6 +53,8 @@ type serverRun struct {
 	discoverError string
 	// sessions are those for the trace.
 	sessions []*driver.Session
+	// exploration is set for mcpcheck explore.
+	exploration *Exploration
 	// applicableRevision is a revision in which selected checks apply, when none apply in the revision that was tested.
 	applicableRevision string
 }
@@ -124,6 +126,9 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 	if err := j.validateNames(ctx, server); err != nil {
 		found.Close()
 		return err
+	}
+	if j.exploration != nil {
+		return j.exploreRevision(ctx, found)
 	}
 	server.File = readServerFile(j.target.Dir)
 	plan := j.Cases(server)

@@ -1,0 +1,307 @@
+package explore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
+)
+
+// play is a script that is being sent, in sessions of its own.
+type play struct {
+	x    *explorer
+	pool *driver.Pool
+	// open are the open sessions by their numbers.
+	open map[int]*driver.Session
+	// sent are the requests by the numbers of their steps.
+	sent map[int]*sentRequest
+	// steps are those that were done.
+	steps []Step
+	// err is why the play could not go on.
+	err error
+}
+
+// sentRequest is a request of a play.
+type sentRequest struct {
+	step    Step
+	session *driver.Session
+	pending driver.Pending
+	// reply is the response; it is not answered before it was waited for.
+	reply driver.Reply
+	// done says that it was waited for, or was cancelled.
+	done bool
+}
+
+// result returns the result of a step; nil when there is none.
+func (p *play) result(step int) check.M {
+	if q := p.sent[step]; q != nil {
+		return q.reply.Result()
+	}
+	return nil
+}
+
+// play does steps until next returns none, in new sessions that have ended when it returns.
+func (x *explorer) play(ctx context.Context, next func(p *play) (Step, bool)) *play {
+	t := x.target
+	t.Era, t.MemoryBudget = x.server.Era, driver.NewMemoryBudget(maxWireBytes)
+	p := &play{
+		x: x, pool: driver.NewPool(ctx, t, x.server.Revision, 1, false), open: map[int]*driver.Session{},
+		sent: map[int]*sentRequest{},
+	}
+	p.pool.Prestart(0)
+	for p.err == nil && ctx.Err() == nil {
+		step, ok := next(p)
+		if !ok {
+			break
+		}
+		if p.do(step) {
+			p.steps = append(p.steps, step)
+		}
+	}
+	p.finish()
+	x.plays++
+	return p
+}
+
+// maxWireBytes is how many bytes of the messages of one play are kept.
+const maxWireBytes = 16 << 20
+
+// replay returns a function that returns the steps one after the other.
+func replay(steps []Step) func(*play) (Step, bool) {
+	i := 0
+	return func(*play) (s Step, ok bool) {
+		if ok = i < len(steps); ok {
+			s = steps[i]
+			i++
+		}
+		return s, ok
+	}
+}
+
+// finish waits for all responses, ends the sessions and waits for their ends.
+func (p *play) finish() {
+	for _, step := range p.steps {
+		if q := p.sent[step.Number]; q != nil {
+			p.await(q)
+		}
+	}
+	for _, s := range p.open {
+		if s.IsAlive() && !s.HasFault() {
+			s.AwaitNoOp()
+		}
+		p.pool.CloseSession(s)
+	}
+	p.pool.Wait()
+}
+
+// session returns the session of a number, and opens it if it is not open; nil when it cannot be used.
+func (p *play) session(number int) *driver.Session {
+	if s := p.open[number]; s != nil {
+		if !s.IsUsable() {
+			p.err = errEnded
+			return nil
+		}
+		return s
+	}
+	s, err := p.pool.Launch(driver.Options{})
+	if err == nil {
+		p.open[number] = s
+		err = p.connect(s)
+	}
+	if err != nil {
+		p.err = err
+		return nil
+	}
+	return s
+}
+
+// connect connects a session. Without a handshake it opens no stream.
+func (p *play) connect(s *driver.Session) error {
+	params := driver.ConnectParams(p.x.server.Revision)
+	if !p.x.isModern() {
+		return s.Open(params)
+	}
+	r := s.Connect(params)
+	if r.Err == nil && r.Result() == nil {
+		return fmt.Errorf("%s was not answered with a result", r.Method)
+	}
+	return r.Err
+}
+
+// do does a step. It returns false where nothing was done: the step has lost what it refers to.
+func (p *play) do(step Step) (done bool) {
+	var params check.M
+	if step.EmptyParams {
+		params = check.M{}
+	}
+	if step.Params != nil {
+		value, ok := resolve(step.Params, p.result)
+		if !ok {
+			return false
+		}
+		params, _ = value.(check.M)
+		if !p.x.mayBeSent(step, params) {
+			return false
+		}
+	}
+	if step.Action == Cancel {
+		return p.cancel(step)
+	}
+	s := p.session(step.Session)
+	if s == nil {
+		return false
+	}
+	switch step.Action {
+	case Close:
+		p.close(step.Session, s)
+	case Request, Send, Listen:
+		return p.send(step, s, params)
+	}
+	return true
+}
+
+// close ends a session, once its requests are answered.
+func (p *play) close(number int, s *driver.Session) {
+	for _, step := range p.steps {
+		if q := p.sent[step.Number]; q != nil && q.session == s {
+			p.await(q)
+		}
+	}
+	p.pool.CloseSession(s)
+	delete(p.open, number)
+}
+
+// send sends the request of a step.
+func (p *play) send(step Step, s *driver.Session, params check.M) bool {
+	var id any = step.ID
+	if step.ID == nil {
+		id = s.NextID()
+	} else if p.isUsed(s, step) {
+		return false
+	}
+	q := &sentRequest{step: step, session: s}
+	p.sent[step.Number] = q
+	if step.Action == Listen {
+		q.pending = s.OpenStreamWithID(id, step.Method, params)
+		s.Wait(0, timing.SubscriptionAck, func(f *driver.Frame) bool {
+			return f.Side == driver.FromServer && f.Method == "notifications/subscriptions/acknowledged"
+		})
+		return true
+	}
+	message := s.NewRequest(id, step.Method, params)
+	q.pending = s.SendRequest(s.NewPending(id, step.Method), encode(message, step.Order))
+	if step.Action == Request {
+		p.await(q)
+	}
+	return true
+}
+
+// isUsed reports whether the session has used the id of a step, which no client may use again.
+func (p *play) isUsed(s *driver.Session, step Step) bool {
+	for _, q := range p.sent {
+		if q.session == s && q.step.ID != nil && driver.IDKey(q.step.ID) == driver.IDKey(step.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// await waits for the response to a request. A tool may run for longer than the timeout: it is cancelled then, and the
+// play ends.
+func (p *play) await(q *sentRequest) {
+	if q.done || q.step.Action == Listen {
+		return
+	}
+	q.done = true
+	if q.step.Method != "tools/call" {
+		q.reply = q.session.Await(q.pending)
+		return
+	}
+	q.reply = q.session.AwaitLongRunning(q.pending)
+	p.noteDuration(q)
+	if !q.reply.Answered() && q.session.IsUsable() {
+		q.session.Cancel(q.pending, "it takes too long")
+		q.session.MarkUnusable()
+		p.err = errSlow
+	}
+}
+
+// slowCall is how long a call of a tool takes that is not called again.
+const slowCall = time.Second
+
+// noteDuration notes that a tool is slow.
+func (p *play) noteDuration(q *sentRequest) {
+	name, _ := q.step.Params["name"].(string)
+	if tool := p.x.tools[name]; tool != nil {
+		tool.isSlow = tool.isSlow || !q.reply.Answered() || q.reply.Took() > slowCall
+	}
+}
+
+// cancel cancels the request of another step.
+func (p *play) cancel(step Step) bool {
+	q := p.sent[step.Of]
+	if q == nil || q.done || !q.session.IsUsable() {
+		return false
+	}
+	if q.step.Action == Send && q.session.AwaitFor(q.pending, 0).Answered() {
+		return false
+	}
+	q.done = true
+	q.session.Cancel(q.pending, "the client has changed its mind")
+	return true
+}
+
+// mayBeSent reports whether the request of a step may be sent: a call of a tool with these arguments has to be
+// permitted, and its schema has to allow them.
+func (x *explorer) mayBeSent(step Step, params check.M) bool {
+	if step.Method != "tools/call" {
+		return true
+	}
+	name, _ := params["name"].(string)
+	if name == unknownName {
+		return x.o.Calls != report.CallsNone
+	}
+	tool, ok := x.tools[name]
+	if !ok {
+		return false
+	}
+	arguments, _ := params["arguments"].(check.M)
+	return tool.accepts(arguments)
+}
+
+// callableTool is a tool that may be called.
+type callableTool struct {
+	name   string
+	schema *schemas.Schema
+	// arguments are valid ones.
+	arguments []check.M
+	// fixed says that no others may be sent.
+	fixed bool
+	// readOnly says that a call changes nothing.
+	readOnly bool
+	// isSlow says that a call took so long that no more are drawn.
+	isSlow bool
+}
+
+// accepts reports whether the tool may be called with arguments.
+func (c *callableTool) accepts(arguments check.M) bool {
+	if arguments == nil {
+		arguments = check.M{}
+	}
+	if c.fixed {
+		return string(encode(arguments, 0)) == string(encode(c.arguments[0], 0))
+	}
+	return c.schema.Validate(jsonOf(arguments)) == nil
+}
+
+// jsonOf returns a value as it is decoded from JSON.
+func jsonOf(arguments check.M) any { return driver.Decode(encode(arguments, 0)) }
+
+// isModern reports whether the revision has no handshake.
+func (x *explorer) isModern() bool { return catalogue.IsModern(x.server.Revision) }

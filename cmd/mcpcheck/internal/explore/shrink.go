@@ -1,0 +1,142 @@
+package explore
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// These are how often a script is tried at most to shrink it, for what violates a MUST and for anything else.
+const (
+	maxPlaysMust  = 150
+	maxPlaysOther = 40
+)
+
+// shrinker makes a script shorter that fails a requirement.
+type shrinker struct {
+	x  *explorer
+	id string
+	// steps is the shortest script so far, with its result and its messages.
+	steps  []Step
+	result report.Result
+	wire   []string
+	// left is how many plays are left.
+	left  int
+	tried map[string]bool
+}
+
+// shrink returns the shortest and plainest script found that fails the same requirement, its result and its messages.
+func (x *explorer) shrink(ctx context.Context, id string, steps []Step, first report.Result) (
+	[]Step, report.Result, []string,
+) {
+	s := &shrinker{x: x, id: id, steps: steps, result: first, left: maxPlaysOther, tried: map[string]bool{}}
+	if first.EntryLevel == catalogue.Must {
+		s.left = maxPlaysMust
+	}
+	s.try(ctx, nil)
+	s.try(ctx, []Step{{Number: 1, Action: Connect}})
+	for before := -1; before != len(s.steps) && s.left > 0; {
+		before = len(s.steps)
+		s.removeSteps(ctx)
+	}
+	s.simplify(ctx)
+	if s.wire == nil {
+		s.try(ctx, slices.Clone(s.steps))
+	}
+	return s.steps, s.result, s.wire
+}
+
+// try takes a script if it fails the requirement. It returns whether it does.
+func (s *shrinker) try(ctx context.Context, steps []Step) bool {
+	if s.left <= 0 || s.tried[key(steps)] || ctx.Err() != nil {
+		return false
+	}
+	s.tried[key(steps)] = true
+	s.left--
+	p := s.x.play(ctx, replay(steps))
+	r, failed := s.x.judge(p)[s.id]
+	if failed {
+		s.steps, s.result, s.wire = p.steps, r, wireOf(p)
+	}
+	return failed
+}
+
+// removeSteps leaves out as many steps as possible: first the end, then half of them, down to each alone.
+func (s *shrinker) removeSteps(ctx context.Context) {
+	for size := max(1, len(s.steps)/2); ; size /= 2 {
+		for from := len(s.steps) - size; from >= 0; from -= size {
+			from = min(from, len(s.steps)-size)
+			if from < 0 {
+				break
+			}
+			s.try(ctx, slices.Delete(slices.Clone(s.steps), from, from+size))
+		}
+		if size == 1 {
+			return
+		}
+	}
+}
+
+// simplifications make one step plainer.
+var simplifications = []func(*Step){
+	func(s *Step) {
+		*s = Step{Number: s.Number, Session: s.Session, Action: s.Action, Method: s.Method, Params: withoutMeta(s)}
+	},
+	func(s *Step) { s.ID = nil },
+	func(s *Step) { s.Order = 0 },
+	func(s *Step) { s.Params = withoutMeta(s) },
+	func(s *Step) { s.EmptyParams = false },
+	func(s *Step) {
+		if s.Action == Send {
+			s.Action = Request
+		}
+	},
+	func(s *Step) { s.Session = 0 },
+}
+
+// withoutMeta returns the params of a step without _meta.
+func withoutMeta(s *Step) map[string]any {
+	params := maps.Clone(s.Params)
+	if delete(params, "_meta"); len(params) == 0 {
+		return nil
+	}
+	return params
+}
+
+// simplify makes each step as plain as possible.
+func (s *shrinker) simplify(ctx context.Context) {
+	for i := range s.steps {
+		for _, plainer := range simplifications {
+			if i >= len(s.steps) {
+				return
+			}
+			steps := slices.Clone(s.steps)
+			if plainer(&steps[i]); steps[i].Of == s.steps[i].Of {
+				s.try(ctx, steps)
+			}
+		}
+	}
+}
+
+// wireOf returns the messages of a play, by session.
+func wireOf(p *play) (lines []string) {
+	sessions := p.pool.Sessions()
+	for _, session := range sessions {
+		if len(sessions) > 1 {
+			lines = append(lines, session.Name()+":")
+		}
+		for _, f := range session.FramesSince(0) {
+			switch {
+			case f.Side == driver.FromClient:
+				lines = append(lines, "→ "+f.Raw.String())
+			case f.Side == driver.FromServer:
+				lines = append(lines, "← "+f.Raw.String())
+			}
+		}
+	}
+	return lines
+}
