@@ -31,7 +31,7 @@ proof-servers: ## the other bad servers in all settings, at full size
 	go test -timeout 0 ./fixtures -whole
 
 proof-cmd: ## the program: scripts with all checks, and what make test shows with the race detector
-	go test -timeout 0 ./cmd/mcpcheck -whole
+	go test -timeout 0 ./cmd/mcpcheck ./cmd/mcpcheck/internal/explore -whole
 	go test -timeout 0 -race ./cmd/...
 
 proof-race: ## all other packages with the race detector

@@ -100,8 +100,8 @@ var allowedImports = map[string][]string{
 		"reporters/files", "suites/discovery", "suites/check", "suites/report", "suites/catalogue", "suites/driver",
 		"suites/text"),
 	"cmd/mcpcheck/internal/explore": {
-		"schemas", "suites/kit/toolcall", "suites/kit/protocol", "suites/check/engine", "suites/check", "suites/report", "suites/catalogue",
-		"suites/driver", "suites/text", "suites/timing",
+		"schemas", "suites/kit/protocol", "suites/kit/toolcall", "suites/check/engine", "suites/check", "suites/report",
+		"suites/catalogue", "suites/driver", "suites/text", "suites/timing",
 	},
 	"cmd/mcpcheck/internal/load": append(internalImports("target", "config", "runner", "process", "terminal",
 		"exit", "build"),

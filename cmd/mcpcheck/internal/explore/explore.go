@@ -25,6 +25,8 @@ type Options struct {
 	Calls     report.CallPolicy
 	// Examples are arguments by tool that the operator says are valid and harmless.
 	Examples map[string]check.M
+	// StopAt ends the exploration once the requirement with this id has failed; empty does not.
+	StopAt string
 	// Judge says how the watches judge.
 	Judge engine.Options
 	// Found is called with each failure when it is confirmed and shrunk; may be nil.
@@ -50,7 +52,8 @@ type explorer struct {
 	toolNames []string
 	// results are the passes and failures of the watches, by id, and what failed and did not fail again.
 	results map[string]report.Result
-	plays   int
+	// refused says which requests are refused as the first of a session.
+	refused map[string]bool
 }
 
 var (
@@ -61,7 +64,10 @@ var (
 func isReadOnly(tool check.M) bool { return report.IsReadOnly(tool) }
 
 func newExplorer(t driver.Target, server *check.Server, plan []engine.Case, o Options) *explorer {
-	x := &explorer{target: t, server: server, plan: plan, o: o, results: map[string]report.Result{}}
+	x := &explorer{
+		target: t, server: server, plan: plan, o: o, results: map[string]report.Result{},
+		refused: map[string]bool{},
+	}
 	x.newTools()
 	x.moves = x.newMoves()
 	return x
@@ -73,7 +79,9 @@ func Run(ctx context.Context, t driver.Target, server *check.Server, plan []engi
 	begin := time.Now()
 	n := 0
 	for n < o.Sequences && ctx.Err() == nil && (o.Time == 0 || time.Since(begin) < o.Time) {
-		n += x.try(ctx, n)
+		if n += x.try(ctx, n); x.results[o.StopAt].Verdict == catalogue.Fail {
+			break
+		}
 	}
 	return x.outcome(n)
 }
@@ -103,7 +111,7 @@ func (x *explorer) try(ctx context.Context, n int) (sequences int) {
 		g.left += 4 + g.IntN(12)
 	}
 	p := x.play(ctx, g.next)
-	failed := x.judge(p)
+	failed := x.judge(ctx, p)
 	for _, id := range slices.SortedFunc(maps.Keys(failed), func(a, b string) int {
 		return cmp.Or(cmp.Compare(failed[b].Level, failed[a].Level), cmp.Compare(a, b))
 	}) {
@@ -114,17 +122,24 @@ func (x *explorer) try(ctx context.Context, n int) (sequences int) {
 	return sequences
 }
 
-// judge judges the sessions of a play, and returns what fails.
-func (x *explorer) judge(p *play) map[string]report.Result {
+// judge judges a play, and returns what fails.
+func (x *explorer) judge(ctx context.Context, p *play) map[string]report.Result {
 	failed := map[string]report.Result{}
 	results, _ := engine.JudgeRecorded(x.server, x.plan, p.pool.Sessions(), x.o.Judge)
+	judged := map[string]bool{}
 	for _, r := range results {
+		judged[r.ID] = r.Verdict == catalogue.Pass || r.Verdict == catalogue.Fail
+	}
+	for _, r := range append(results, x.judgeDeviations(ctx, p, judged)...) {
 		switch {
 		case r.Verdict == catalogue.Fail:
 			failed[r.ID] = r
 		case r.Verdict == catalogue.Pass && x.results[r.ID].Verdict == "":
 			x.results[r.ID] = r
 		}
+	}
+	if len(wrongIDs(p)) > 0 {
+		delete(failed, "jsonrpc/every-request-answered") // it has the same cause
 	}
 	return failed
 }
@@ -160,7 +175,7 @@ func unrepeated(r report.Result) report.Result {
 
 // fails plays a script and returns what fails.
 func (x *explorer) fails(ctx context.Context, steps []Step) map[string]report.Result {
-	return x.judge(x.play(ctx, replay(steps)))
+	return x.judge(ctx, x.play(ctx, replay(steps)))
 }
 
 // Replay sends a script again, and judges it as Run does.
@@ -169,7 +184,7 @@ func Replay(
 ) (out Outcome) {
 	x := newExplorer(t, server, plan, o)
 	p := x.play(ctx, replay(script.Steps))
-	for id, r := range x.judge(p) {
+	for id, r := range x.judge(ctx, p) {
 		x.results[id] = r
 	}
 	return x.outcome(1)

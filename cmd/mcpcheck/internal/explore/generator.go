@@ -225,6 +225,9 @@ func (g *generator) nextPage(p *play, method string) (Step, bool) {
 // call draws a call of a tool, with arguments that its schema allows.
 func (g *generator) call(p *play) (Step, bool) {
 	tool := g.x.tools[oneOf(g, g.x.toolNames)]
+	if other := g.x.tools[oneOf(g, g.x.toolNames)]; len(other.arguments) > len(tool.arguments) {
+		tool = other // what takes arguments is called more often
+	}
 	if tool.isSlow {
 		return Step{}, false
 	}
@@ -372,6 +375,11 @@ func (x *explorer) newTools() {
 			c.arguments = []check.M{example}
 		} else if c.arguments = x.argumentsFor(schema); len(c.arguments) == 0 {
 			continue
+		}
+		if output, isObject := tool["outputSchema"].(check.M); isObject {
+			if compiled, err := schemas.Compile(output, x.server.Revision); err == nil {
+				c.output = compiled
+			}
 		}
 		x.tools[name] = c
 	}

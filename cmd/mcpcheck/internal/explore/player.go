@@ -35,7 +35,10 @@ type sentRequest struct {
 	// reply is the response; it is not answered before it was waited for.
 	reply driver.Reply
 	// done says that it was waited for, or was cancelled.
-	done bool
+	done      bool
+	cancelled bool
+	// alone says that no other request was in flight in any session.
+	alone bool
 }
 
 // result returns the result of a step; nil when there is none.
@@ -65,7 +68,6 @@ func (x *explorer) play(ctx context.Context, next func(p *play) (Step, bool)) *p
 		}
 	}
 	p.finish()
-	x.plays++
 	return p
 }
 
@@ -185,7 +187,7 @@ func (p *play) send(step Step, s *driver.Session, params check.M) bool {
 	} else if p.isUsed(s, step) {
 		return false
 	}
-	q := &sentRequest{step: step, session: s}
+	q := &sentRequest{step: step, session: s, alone: step.Action == Request && !p.hasPending()}
 	p.sent[step.Number] = q
 	if step.Action == Listen {
 		q.pending = s.OpenStreamWithID(id, step.Method, params)
@@ -200,6 +202,19 @@ func (p *play) send(step Step, s *driver.Session, params check.M) bool {
 		p.await(q)
 	}
 	return true
+}
+
+// hasPending reports whether a request is in flight, or was cancelled, so that the server may still be busy with it.
+func (p *play) hasPending() bool {
+	for _, q := range p.sent {
+		if q.step.Action != Send || q.done && !q.cancelled {
+			continue
+		}
+		if q.cancelled || !q.session.AwaitFor(q.pending, 0).Answered() {
+			return true
+		}
+	}
+	return false
 }
 
 // isUsed reports whether the session has used the id of a step, which no client may use again.
@@ -252,7 +267,7 @@ func (p *play) cancel(step Step) bool {
 	if q.step.Action == Send && q.session.AwaitFor(q.pending, 0).Answered() {
 		return false
 	}
-	q.done = true
+	q.done, q.cancelled = true, true
 	q.session.Cancel(q.pending, "the client has changed its mind")
 	return true
 }
@@ -279,6 +294,8 @@ func (x *explorer) mayBeSent(step Step, params check.M) bool {
 type callableTool struct {
 	name   string
 	schema *schemas.Schema
+	// output is the outputSchema; nil without one that can be used.
+	output *schemas.Schema
 	// arguments are valid ones.
 	arguments []check.M
 	// fixed says that no others may be sent.

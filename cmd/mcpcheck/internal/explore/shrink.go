@@ -58,7 +58,7 @@ func (s *shrinker) try(ctx context.Context, steps []Step) bool {
 	s.tried[key(steps)] = true
 	s.left--
 	p := s.x.play(ctx, replay(steps))
-	r, failed := s.x.judge(p)[s.id]
+	r, failed := s.x.judge(ctx, p)[s.id]
 	if failed {
 		s.steps, s.result, s.wire = p.steps, r, wireOf(p)
 	}

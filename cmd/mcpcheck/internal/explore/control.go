@@ -1,0 +1,189 @@
+package explore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
+)
+
+// deviation is what a play shows that no watch judges.
+type deviation struct {
+	// check is the id of the requirement.
+	check string
+	reply driver.Reply
+	want  string
+	// got is empty for the reply.
+	got string
+}
+
+// judgeDeviations returns the results of the requirements that deviations of a play violate, except those that watches
+// have judged. They are made by checks, so that levels, evidence and gates are those of any other failure.
+func (x *explorer) judgeDeviations(ctx context.Context, p *play, judged map[string]bool) []report.Result {
+	found := append(wrongIDs(p), x.invalidResults(p)...)
+	if d, is := x.wrongRefusal(ctx, p); is {
+		found = append(found, d)
+	}
+	suite, entries := check.Suite{}, catalogue.Catalogue{}
+	for _, d := range found {
+		at := slices.IndexFunc(x.plan, func(c engine.Case) bool { return c.ID == d.check })
+		if _, has := suite[d.check]; has || at < 0 || judged[d.check] {
+			continue
+		}
+		entries = append(entries, x.plan[at].Requirement)
+		suite[d.check] = check.Watch(func(t *check.T, _ check.Wire) { d.fail(t) })
+	}
+	if len(suite) == 0 {
+		return nil
+	}
+	plan := engine.Plan(entries, suite, x.server, func(*catalogue.Requirement) bool { return true })
+	results, _ := engine.JudgeRecorded(x.server, plan, p.pool.Sessions(), x.o.Judge)
+	return results
+}
+
+// fail ends a check with the deviation.
+func (d deviation) fail(t *check.T) {
+	if d.got != "" {
+		t.DecidedBy(d.reply).Fail(d.want, "%s", d.got)
+	}
+	t.Fail(d.want, "%s", d.reply)
+}
+
+// wrongIDs returns the results that do not have the id of their request, and the requests without a response while one
+// came with an id that no request has.
+func wrongIDs(p *play) (found []deviation) {
+	for _, step := range p.steps {
+		q := p.sent[step.Number]
+		if q == nil {
+			continue
+		}
+		var timeout *driver.TimeoutError
+		lost := errors.As(q.reply.Err, &timeout) && timeout.UnknownID != nil
+		if lost || q.reply.Result() != nil && !sameID(q.reply.Message()["id"], q.pending.ID) {
+			found = append(found, deviation{idCheck(q.pending.ID), q.reply, "the id " + driver.Brief(q.pending.ID), ""})
+		}
+	}
+	return found
+}
+
+// sameID reports whether a decoded id is the one of a request.
+func sameID(decoded any, id json.RawMessage) bool {
+	text, err := json.Marshal(decoded)
+	return err == nil && driver.SameID(text, id)
+}
+
+// idCheck returns the id of the requirement that ids of a form are repeated.
+func idCheck(id json.RawMessage) string {
+	text, isText := driver.Decode(id).(string)
+	switch {
+	case string(id) == "0", string(id) == `""`:
+		return "jsonrpc/response-id-falsy-values"
+	case !isText:
+		return "jsonrpc/response-id-echo-integer"
+	case strings.ContainsFunc(text, func(r rune) bool { return r > 0x7e }):
+		return "jsonrpc/response-id-unicode"
+	}
+	return "jsonrpc/response-id-echo-string"
+}
+
+// wrongRefusal returns a request that was refused, although the server serves the same request, in its plainest form,
+// as the first of a session. Where it refuses the form of the request there too, the form is the cause, and else what
+// came before.
+//
+// Only requests count whose outcome depends on nothing that a client may do, and that were the only one in flight: a
+// server may refuse what comes too often, too early, or after a tool has changed something.
+func (x *explorer) wrongRefusal(ctx context.Context, p *play) (d deviation, found bool) {
+	for _, step := range p.steps {
+		q := p.sent[step.Number]
+		if q == nil || !q.alone || !isStable(q) || !isRefused(q.reply) {
+			continue
+		}
+		plain := Step{Number: 1, Action: Request, Method: step.Method, Params: withoutMeta(&step)}
+		if x.refuses(ctx, plain) {
+			continue
+		}
+		form := step
+		form.Session = 0
+		cause := x.historyCheck(step.Method, p)
+		if key([]Step{form}) != key([]Step{plain}) && x.refuses(ctx, form) {
+			cause = formCheck(step)
+		}
+		if cause != "" {
+			return deviation{cause, q.reply, "a result, as the same request has it in a session of its own", ""}, true
+		}
+	}
+	return d, false
+}
+
+// isStable reports whether nothing that a client does may change whether a request is served: it asks for a list from
+// the beginning, for the server's description, or for nothing.
+func isStable(q *sentRequest) bool {
+	if q.step.Params["cursor"] != nil {
+		return false
+	}
+	switch q.step.Method {
+	case "ping", "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+		return true
+	}
+	return false
+}
+
+// isRefused reports whether a reply is an error of the server for the request itself.
+func isRefused(r driver.Reply) bool {
+	return r.Error() != nil && !r.IsStatusOnly() && !r.IsBusy() && !r.IsRateLimited() &&
+		!r.HTTPResponse().IsFromIntermediary()
+}
+
+// refuses reports whether the server refuses a request, or does not answer it, as the first of a session.
+func (x *explorer) refuses(ctx context.Context, step Step) bool {
+	known := key([]Step{step})
+	if refused, has := x.refused[known]; has {
+		return refused
+	}
+	p := x.play(ctx, replay([]Step{step}))
+	refused := p.result(step.Number) == nil
+	x.refused[known] = refused
+	return refused
+}
+
+// formCheck returns the id of the requirement that a form of a request is served; empty when none says so.
+func formCheck(step Step) string {
+	meta, _ := step.Params["_meta"].(check.M)
+	family, _, isList := strings.Cut(step.Method, "/list")
+	switch {
+	case len(meta) > 0:
+		return "schema/request-meta-tolerated"
+	case step.ID != nil:
+		return idCheck(step.ID)
+	case step.Method == "ping":
+		return "ping/params-forms"
+	case isList && family != "resources/templates":
+		return family + "/list-params-optional"
+	}
+	return ""
+}
+
+// historyCheck returns the id of the requirement that a method is served whatever came before; empty when none says
+// so. A tool may have changed what the server serves, unless it says that it does not.
+func (x *explorer) historyCheck(method string, p *play) string {
+	for _, q := range p.sent {
+		name, _ := q.step.Params["name"].(string)
+		if tool := x.tools[name]; q.step.Method == "tools/call" && tool != nil && !tool.readOnly {
+			return ""
+		}
+	}
+	switch {
+	case !x.isModern():
+		return "robust/repeatable-session"
+	case method == "server/discover":
+		return "discover/stable"
+	}
+	return "stateless/list-same-across-connections"
+}

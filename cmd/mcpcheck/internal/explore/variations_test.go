@@ -1,0 +1,59 @@
+package explore
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/proof"
+	"github.com/mcpcheck/mcpcheck/fixtures/variations"
+)
+
+// TestVariations proves that nothing is found in legal servers, except in recommendations that they do not follow: in
+// one of thirty of them, and with -whole in all, by more than 10,000 sequences together.
+func TestVariations(t *testing.T) {
+	sequences, share := 20, 1
+	if !*proof.ProveAll {
+		sequences, share = 10, 30
+	}
+	for i, v := range variations.All() {
+		s, is := settingOf(v, i)
+		if !is || i%share != 0 && *proof.CheckID == "" {
+			continue
+		}
+		t.Run(v.ID, func(t *testing.T) {
+			t.Parallel()
+			found := exploreFixture(t, s, v.Change, Options{Sequences: sequences, Seed: int64(i)})
+			for _, id := range found.failing() {
+				if !slices.Contains(v.ExpectedFailures, id) {
+					t.Errorf("%s, %s failed:\n%s", s, id, strings.Join(found.scripts[id].Wire, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// settingOf returns a setting in which a variation shows: one of its transports, in the newest of its revisions or in
+// another one by its index. HTTP+SSE is not explored.
+func settingOf(v variations.Variation, index int) (s proof.Setting, is bool) {
+	var all []proof.Setting
+	for _, w := range proof.Deployments {
+		fits := w.Name == v.Deployment || v.Deployment == "" && !strings.Contains(w.Name, " ") &&
+			(v.Transports == nil || slices.Contains(v.Transports, w.Transport))
+		if !fits || w.Transport == "sse" {
+			continue
+		}
+		for _, revision := range fixtures.Revisions {
+			if v.AppliesTo(revision) && w.Supports(revision) {
+				all = append(all, w.WithRevision(revision))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return s, false
+	}
+	slices.SortStableFunc(all, func(a, b proof.Setting) int { return cmp.Compare(b.Revision, a.Revision) })
+	return all[index%len(all)], true
+}
