@@ -101,7 +101,7 @@ var allowedImports = map[string][]string{
 		"suites/text"),
 	"cmd/mcpcheck/internal/explore": {
 		"schemas", "suites/kit/protocol", "suites/kit/toolcall", "suites/check/engine", "suites/check", "suites/report",
-		"suites/catalogue", "suites/driver", "suites/text", "suites/timing",
+		"suites/catalogue", "suites/driver", "suites/text",
 	},
 	"cmd/mcpcheck/internal/load": append(internalImports("target", "config", "runner", "process", "terminal",
 		"exit", "build"),

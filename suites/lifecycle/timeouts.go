@@ -22,7 +22,7 @@ var timeoutChecks = check.Suite{
 		requireDeclared(t, "server-request-timeout", timeout)
 		x := leaveUnanswered(t, "server-request-timeout", timeout)
 		x.expectCancelled(t, x.requests, func() {})
-	}).InOwnSession(),
+	}),
 
 	"lifecycle/maximum-timeout": check.ProcessProbe(func(t *check.T) {
 		maximum := check.DeclarationsOf(t).ServerRequestMax
@@ -43,7 +43,7 @@ var timeoutChecks = check.Suite{
 				}
 			}
 		})
-	}).InOwnSession(),
+	}),
 }
 
 // requireDeclared ends the check where the operator has not declared a time, or the server is too slow to tell when its

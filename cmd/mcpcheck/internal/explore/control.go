@@ -105,21 +105,31 @@ func (x *explorer) wrongRefusal(ctx context.Context, p *play) (d deviation, foun
 		if q == nil || !q.alone || !isStable(q) || !isRefused(q.reply) {
 			continue
 		}
+		c := control{x: x, ctx: ctx, client: clientOf(p, step)}
 		plain := Step{Number: 1, Action: Request, Method: step.Method, Params: withoutMeta(&step)}
-		if x.refuses(ctx, plain) {
+		if !c.serves(plain) {
 			continue
 		}
-		form := step
-		form.Session = 0
-		cause := x.historyCheck(step.Method, p)
-		if key([]Step{form}) != key([]Step{plain}) && x.refuses(ctx, form) {
-			cause = formCheck(step)
+		form, cause := step, x.historyCheck(step, p)
+		form.Number, form.Session = 1, 0
+		if key([]Step{form}) != key([]Step{plain}) && isRefused(c.ask(form)) {
+			cause = c.formCheck(form, plain)
 		}
 		if cause != "" {
 			return deviation{cause, q.reply, "a result, as the same request has it in a session of its own", ""}, true
 		}
 	}
 	return d, false
+}
+
+// clientOf returns the steps that declare what the client of a step has declared.
+func clientOf(p *play, step Step) []Step {
+	for _, s := range p.steps {
+		if s.Action == Connect && s.Session == step.Session && s.Params != nil {
+			return []Step{{Action: Connect, Params: s.Params}}
+		}
+	}
+	return nil
 }
 
 // isStable reports whether nothing that a client does may change whether a request is served: it asks for a list from
@@ -141,30 +151,50 @@ func isRefused(r driver.Reply) bool {
 		!r.HTTPResponse().IsFromIntermediary()
 }
 
-// refuses reports whether the server refuses a request, or does not answer it, as the first of a session.
-func (x *explorer) refuses(ctx context.Context, step Step) bool {
-	known := key([]Step{step})
-	if refused, has := x.refused[known]; has {
-		return refused
-	}
-	p := x.play(ctx, replay([]Step{step}))
-	refused := p.result(step.Number) == nil
-	x.refused[known] = refused
-	return refused
+// control asks for the same in new sessions.
+type control struct {
+	x   *explorer
+	ctx context.Context
+	// client are steps that come first.
+	client []Step
 }
 
-// formCheck returns the id of the requirement that a form of a request is served; empty when none says so.
-func formCheck(step Step) string {
-	meta, _ := step.Params["_meta"].(check.M)
-	family, _, isList := strings.Cut(step.Method, "/list")
+// ask returns the reply to a request that is the first of a session.
+func (c control) ask(step Step) driver.Reply {
+	p := c.x.play(c.ctx, replay(append(slices.Clone(c.client), step)))
+	if q := p.sent[step.Number]; q != nil {
+		return q.reply
+	}
+	return driver.Reply{}
+}
+
+// serves reports whether a request has a result as the first of a session. What does not is not asked again.
+func (c control) serves(step Step) bool {
+	known := key(append(slices.Clone(c.client), step))
+	if c.x.unserved[known] {
+		return false
+	}
+	served := c.ask(step).Result() != nil
+	c.x.unserved[known] = !served
+	return served
+}
+
+// formCheck returns the id of the requirement that a form of a request is served, where the server refuses this form
+// alone; empty when none says so.
+func (c control) formCheck(form, plain Step) string {
+	family, _, isList := strings.Cut(form.Method, "/list")
+	withID, withMeta, empty := plain, plain, plain
+	withID.ID, withMeta.Params, empty.EmptyParams = form.ID, form.Params, form.EmptyParams
 	switch {
-	case len(meta) > 0:
+	case form.ID != nil && isRefused(c.ask(withID)):
+		return idCheck(form.ID)
+	case form.Params["_meta"] != nil && isRefused(c.ask(withMeta)):
 		return "schema/request-meta-tolerated"
-	case step.ID != nil:
-		return idCheck(step.ID)
-	case step.Method == "ping":
+	case !form.EmptyParams || !isRefused(c.ask(empty)):
+		return ""
+	case form.Method == "ping":
 		return "ping/params-forms"
-	case isList && family != "resources/templates":
+	case isList && family != "resources/templates" && !c.x.isModern():
 		return family + "/list-params-optional"
 	}
 	return ""
@@ -172,17 +202,18 @@ func formCheck(step Step) string {
 
 // historyCheck returns the id of the requirement that a method is served whatever came before; empty when none says
 // so. A tool may have changed what the server serves, unless it says that it does not.
-func (x *explorer) historyCheck(method string, p *play) string {
-	for _, q := range p.sent {
-		name, _ := q.step.Params["name"].(string)
-		if tool := x.tools[name]; q.step.Method == "tools/call" && tool != nil && !tool.readOnly {
+func (x *explorer) historyCheck(refused Step, p *play) string {
+	for _, step := range p.steps {
+		name, _ := step.Params["name"].(string)
+		tool := x.tools[name]
+		if step.Method == "tools/call" && step.Number < refused.Number && tool != nil && !tool.readOnly {
 			return ""
 		}
 	}
 	switch {
 	case !x.isModern():
 		return "robust/repeatable-session"
-	case method == "server/discover":
+	case refused.Method == "server/discover":
 		return "discover/stable"
 	}
 	return "stateless/list-same-across-connections"

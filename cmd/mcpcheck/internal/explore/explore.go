@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -38,6 +39,8 @@ type Outcome struct {
 	Results []report.Result
 	// Sequences is how many sequences were tried.
 	Sequences int
+	// Problem is why the server could not be explored to the end; empty if it could.
+	Problem string
 }
 
 // explorer explores a server in one revision.
@@ -52,8 +55,11 @@ type explorer struct {
 	toolNames []string
 	// results are the passes and failures of the watches, by id, and what failed and did not fail again.
 	results map[string]report.Result
-	// refused says which requests are refused as the first of a session.
-	refused map[string]bool
+	// failedStarts is how many sequences in a row had no session, and startErr says why.
+	failedStarts int
+	startErr     error
+	// unserved says which requests have no result as the first of a session.
+	unserved map[string]bool
 }
 
 var (
@@ -66,7 +72,7 @@ func isReadOnly(tool check.M) bool { return report.IsReadOnly(tool) }
 func newExplorer(t driver.Target, server *check.Server, plan []engine.Case, o Options) *explorer {
 	x := &explorer{
 		target: t, server: server, plan: plan, o: o, results: map[string]report.Result{},
-		refused: map[string]bool{},
+		unserved: map[string]bool{},
 	}
 	x.newTools()
 	x.moves = x.newMoves()
@@ -78,13 +84,23 @@ func Run(ctx context.Context, t driver.Target, server *check.Server, plan []engi
 	x := newExplorer(t, server, plan, o)
 	begin := time.Now()
 	n := 0
-	for n < o.Sequences && ctx.Err() == nil && (o.Time == 0 || time.Since(begin) < o.Time) {
+	for n < o.Sequences && ctx.Err() == nil && x.failedStarts < maxFailedStarts {
+		if o.Time > 0 && time.Since(begin) > o.Time {
+			break
+		}
 		if n += x.try(ctx, n); x.results[o.StopAt].Verdict == catalogue.Fail {
 			break
 		}
 	}
-	return x.outcome(n)
+	out := x.outcome(n)
+	if x.failedStarts == maxFailedStarts {
+		out.Problem = "no session could be opened any more: " + check.ExplainAll(x.startErr).Error()
+	}
+	return out
 }
+
+// maxFailedStarts is how many sequences in a row may have no session.
+const maxFailedStarts = 3
 
 // outcome returns what is known after a number of sequences, in the order of the plan.
 func (x *explorer) outcome(sequences int) Outcome {
@@ -103,7 +119,7 @@ const stdioSequences = 5
 // try draws a play, judges it, and looks into what fails. It returns how many sequences there were.
 func (x *explorer) try(ctx context.Context, n int) (sequences int) {
 	g := &generator{x: x, Rand: rand.New(rand.NewPCG(uint64(x.o.Seed), uint64(n)))}
-	sequences = 1
+	g.quiet, sequences = g.IntN(3) == 0, 1
 	if x.target.Site == nil {
 		sequences = min(stdioSequences, x.o.Sequences-n)
 	}
@@ -111,6 +127,11 @@ func (x *explorer) try(ctx context.Context, n int) (sequences int) {
 		g.left += 4 + g.IntN(12)
 	}
 	p := x.play(ctx, g.next)
+	if len(p.steps) > 0 {
+		x.failedStarts = 0
+	} else if x.failedStarts++; p.err != nil {
+		x.startErr = p.err
+	}
 	failed := x.judge(ctx, p)
 	for _, id := range slices.SortedFunc(maps.Keys(failed), func(a, b string) int {
 		return cmp.Or(cmp.Compare(failed[b].Level, failed[a].Level), cmp.Compare(a, b))
@@ -184,8 +205,12 @@ func Replay(
 ) (out Outcome) {
 	x := newExplorer(t, server, plan, o)
 	p := x.play(ctx, replay(script.Steps))
-	for id, r := range x.judge(ctx, p) {
-		x.results[id] = r
+	failed := x.judge(ctx, p)
+	maps.Copy(x.results, failed)
+	out = x.outcome(1)
+	if n := len(script.Steps) - len(p.steps); n > 0 && len(failed) == 0 {
+		const why = "a tool may not be called (--calls), or a result has not what they refer to"
+		out.Problem = fmt.Sprintf("%d of %d steps of the script could not be done: %s", n, len(script.Steps), why)
 	}
-	return x.outcome(1)
+	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/report"
@@ -22,6 +23,8 @@ type generator struct {
 	left int
 	// last is the number of the last step.
 	last int
+	// quiet draws nothing that changes what the server serves, so that what is refused was served before.
+	quiet bool
 	// session is the number of the session that is used now.
 	session int
 }
@@ -39,6 +42,9 @@ func (g *generator) next(p *play) (Step, bool) {
 	}
 	g.left--
 	g.last++
+	if len(p.steps) == 0 && g.IntN(3) == 0 {
+		return Step{Number: g.last, Action: Connect, Params: g.x.capabilities()}, true
+	}
 	for range 20 {
 		s, ok := g.pick(g.x.moves).draw(g, p)
 		if !ok {
@@ -71,6 +77,18 @@ func (g *generator) pick(moves []move) move {
 // oneOf draws an item of a list that is not empty.
 func oneOf[V any](g *generator, list []V) V { return list[g.IntN(len(list))] }
 
+// capabilities are those of a client that supports what servers may ask of it.
+func (x *explorer) capabilities() check.M {
+	all := check.M{"roots": check.M{"listChanged": true}, "sampling": check.M{}}
+	if x.isModern() {
+		all["roots"] = check.M{}
+	}
+	if x.server.Revision >= "2025-06-18" {
+		all["elicitation"] = check.M{}
+	}
+	return all
+}
+
 // vary draws the form of a request: its id, its params and the order of its members, and whether its response is waited
 // for before the next step.
 func (g *generator) vary(p *play, s *Step) {
@@ -88,6 +106,9 @@ func (g *generator) vary(p *play, s *Step) {
 	meta := check.M{}
 	if g.IntN(4) == 0 {
 		maps.Copy(meta, oneOf(g, metas))
+	}
+	if g.x.isModern() && g.x.server.Declares("logging") && g.IntN(6) == 0 {
+		meta[driver.MetaLogLevel] = oneOf(g, protocol.LogLevels)
 	}
 	if g.IntN(4) == 0 {
 		meta["progressToken"] = oneOf(g, []any{g.last, fmt.Sprintf("token-%d", g.last)})
@@ -152,6 +173,13 @@ func (x *explorer) newMoves() (moves []move) {
 		})
 	}
 	x.addUnknown(plain)
+	if x.isModern() && len(x.filter()) > 0 {
+		add(1, (*generator).listen)
+	} else if !x.isModern() {
+		add(1, func(g *generator, p *play) (Step, bool) {
+			return Step{Action: Notify, Method: rootsChanged}, p.hasRoots(g.session)
+		})
+	}
 	add(2, (*generator).cancel)
 	if !server.OneClient {
 		add(x.sessionWeight(), (*generator).changeSession)
@@ -228,7 +256,7 @@ func (g *generator) call(p *play) (Step, bool) {
 	if other := g.x.tools[oneOf(g, g.x.toolNames)]; len(other.arguments) > len(tool.arguments) {
 		tool = other // what takes arguments is called more often
 	}
-	if tool.isSlow {
+	if tool.isSlow || g.quiet && !tool.readOnly {
 		return Step{}, false
 	}
 	arguments := oneOf(g, tool.arguments)
@@ -340,11 +368,50 @@ func (x *explorer) completions() (all []check.M) {
 // cancel draws the cancellation of a request that may have no response yet.
 func (g *generator) cancel(p *play) (Step, bool) {
 	for _, step := range slices.Backward(p.steps) {
-		if step.Action == Send && step.Session == g.session && !p.sent[step.Number].done {
+		if g.quiet {
+			break
+		}
+		pending := step.Action == Send || step.Action == Listen
+		if pending && step.Session == g.session && !p.sent[step.Number].done {
 			return Step{Action: Cancel, Of: step.Number}, true
 		}
 	}
 	return Step{}, false
+}
+
+// filter returns the notifications that the server offers without a handshake.
+func (x *explorer) filter() check.M {
+	filter := check.M{}
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		if declared, _ := x.server.Capabilities[list].(check.M); declared["listChanged"] == true {
+			filter[list+"ListChanged"] = true
+		}
+	}
+	resources, _ := x.server.Capabilities["resources"].(check.M)
+	if uris := names(x.server.Resources, "uri"); resources["subscribe"] == true && len(uris) > 0 {
+		filter["resourceSubscriptions"] = []any{uris[0]}
+	}
+	return filter
+}
+
+// maxListening is how many streams of subscriptions a sequence opens.
+const maxListening = 3
+
+// listen draws a stream of some of the notifications that the server offers.
+func (g *generator) listen(p *play) (Step, bool) {
+	filter, opened := g.x.filter(), 0
+	for _, step := range p.steps {
+		if step.Action == Listen {
+			opened++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(filter)) {
+		if len(filter) > 1 && g.IntN(2) == 0 {
+			delete(filter, name)
+		}
+	}
+	params := check.M{"notifications": filter}
+	return Step{Action: Listen, Method: "subscriptions/listen", Params: params}, opened < maxListening
 }
 
 // maxSessions is how many sessions a sequence has at a time.

@@ -10,7 +10,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // play is a script that is being sent, in sessions of its own.
@@ -102,8 +101,23 @@ func (p *play) finish() {
 	p.pool.Wait()
 }
 
-// session returns the session of a number, and opens it if it is not open; nil when it cannot be used.
-func (p *play) session(number int) *driver.Session {
+// rootsChanged is the notification of a client with roots.
+const rootsChanged = "notifications/roots/list_changed"
+
+// hasRoots reports whether the client has declared in a session that it notifies the server of changed roots.
+func (p *play) hasRoots(session int) bool {
+	s := p.open[session]
+	if s == nil {
+		return false
+	}
+	capabilities, _ := s.ConnectParams["capabilities"].(check.M)
+	roots, _ := capabilities["roots"].(check.M)
+	return roots["listChanged"] == true
+}
+
+// session returns the session of a number, and opens it with client capabilities if it is not open; nil when it cannot
+// be used.
+func (p *play) session(number int, capabilities check.M) *driver.Session {
 	if s := p.open[number]; s != nil {
 		if !s.IsUsable() {
 			p.err = errEnded
@@ -114,7 +128,7 @@ func (p *play) session(number int) *driver.Session {
 	s, err := p.pool.Launch(driver.Options{})
 	if err == nil {
 		p.open[number] = s
-		err = p.connect(s)
+		err = p.connect(s, capabilities)
 	}
 	if err != nil {
 		p.err = err
@@ -124,8 +138,9 @@ func (p *play) session(number int) *driver.Session {
 }
 
 // connect connects a session. Without a handshake it opens no stream.
-func (p *play) connect(s *driver.Session) error {
+func (p *play) connect(s *driver.Session, capabilities check.M) error {
 	params := driver.ConnectParams(p.x.server.Revision)
+	params["capabilities"] = capabilities
 	if !p.x.isModern() {
 		return s.Open(params)
 	}
@@ -155,13 +170,22 @@ func (p *play) do(step Step) (done bool) {
 	if step.Action == Cancel {
 		return p.cancel(step)
 	}
-	s := p.session(step.Session)
+	capabilities := check.M{}
+	if step.Action == Connect && params != nil {
+		capabilities = params
+	}
+	s := p.session(step.Session, capabilities)
 	if s == nil {
 		return false
 	}
 	switch step.Action {
 	case Close:
 		p.close(step.Session, s)
+	case Notify:
+		if !p.hasRoots(step.Session) {
+			return false
+		}
+		s.Notify(rootsChanged, nil)
 	case Request, Send, Listen:
 		return p.send(step, s, params)
 	}
@@ -190,10 +214,10 @@ func (p *play) send(step Step, s *driver.Session, params check.M) bool {
 	q := &sentRequest{step: step, session: s, alone: step.Action == Request && !p.hasPending()}
 	p.sent[step.Number] = q
 	if step.Action == Listen {
+		mark := s.Mark()
 		q.pending = s.OpenStreamWithID(id, step.Method, params)
-		s.Wait(0, timing.SubscriptionAck, func(f *driver.Frame) bool {
-			return f.Side == driver.FromServer && f.Method == "notifications/subscriptions/acknowledged"
-		})
+		_, err := s.Wait(mark, s.ReplyTimeout(), q.isAcknowledged)
+		q.done = err != nil
 		return true
 	}
 	message := s.NewRequest(id, step.Method, params)
@@ -202,6 +226,16 @@ func (p *play) send(step Step, s *driver.Session, params check.M) bool {
 		p.await(q)
 	}
 	return true
+}
+
+// isAcknowledged reports whether a frame acknowledges the subscription of a request.
+func (q *sentRequest) isAcknowledged(f *driver.Frame) bool {
+	if f.Side != driver.FromServer || f.Method != "notifications/subscriptions/acknowledged" {
+		return false
+	}
+	params, _ := f.JSON()["params"].(check.M)
+	meta, _ := params["_meta"].(check.M)
+	return sameID(meta[driver.MetaSubscription], q.pending.ID)
 }
 
 // hasPending reports whether a request is in flight, or was cancelled, so that the server may still be busy with it.
@@ -258,7 +292,7 @@ func (p *play) noteDuration(q *sentRequest) {
 	}
 }
 
-// cancel cancels the request of another step.
+// cancel cancels the request of another step: one that may be in flight, or a subscription that was acknowledged.
 func (p *play) cancel(step Step) bool {
 	q := p.sent[step.Of]
 	if q == nil || q.done || !q.session.IsUsable() {

@@ -33,12 +33,14 @@ type Script struct {
 type Action string
 
 const (
-	// Connect opens the session, which other steps do as well.
+	// Connect opens the session, which other steps do as well. Its params are the capabilities of the client.
 	Connect Action = "connect"
 	// Request sends a request and waits for its response.
 	Request Action = "request"
 	// Send sends a request and does not wait.
 	Send Action = "send"
+	// Notify sends a notification about the client's roots, if it has declared them.
+	Notify Action = "notify"
 	// Listen opens a stream of subscriptions.
 	Listen Action = "listen"
 	// Cancel cancels the request of the step Of, if it has no response yet.
@@ -69,7 +71,7 @@ type Step struct {
 }
 
 // actions are the values of Action.
-var actions = []Action{Connect, Request, Send, Listen, Cancel, Close}
+var actions = []Action{Connect, Request, Send, Notify, Listen, Cancel, Close}
 
 // Path returns the path of the file for the script that shows the failure of a requirement.
 func Path(dir, requirement string) string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -27,18 +29,29 @@ type shrinker struct {
 	// left is how many plays are left.
 	left  int
 	tried map[string]bool
+	// end is when no more are tried.
+	end time.Time
 }
+
+// maxShrinkTime is how long a script is tried to shrink it.
+const maxShrinkTime = 20 * time.Second
 
 // shrink returns the shortest and plainest script found that fails the same requirement, its result and its messages.
 func (x *explorer) shrink(ctx context.Context, id string, steps []Step, first report.Result) (
 	[]Step, report.Result, []string,
 ) {
-	s := &shrinker{x: x, id: id, steps: steps, result: first, left: maxPlaysOther, tried: map[string]bool{}}
+	s := &shrinker{
+		x: x, id: id, steps: steps, result: first, left: maxPlaysOther, tried: map[string]bool{},
+		end: time.Now().Add(maxShrinkTime),
+	}
 	if first.EntryLevel == catalogue.Must {
 		s.left = maxPlaysMust
 	}
 	s.try(ctx, nil)
 	s.try(ctx, []Step{{Number: 1, Action: Connect}})
+	for _, step := range decidingSteps(steps, first) {
+		s.try(ctx, []Step{step})
+	}
 	for before := -1; before != len(s.steps) && s.left > 0; {
 		before = len(s.steps)
 		s.removeSteps(ctx)
@@ -52,7 +65,7 @@ func (x *explorer) shrink(ctx context.Context, id string, steps []Step, first re
 
 // try takes a script if it fails the requirement. It returns whether it does.
 func (s *shrinker) try(ctx context.Context, steps []Step) bool {
-	if s.left <= 0 || s.tried[key(steps)] || ctx.Err() != nil {
+	if s.left <= 0 || s.tried[key(steps)] || ctx.Err() != nil || time.Now().After(s.end) {
 		return false
 	}
 	s.tried[key(steps)] = true
@@ -63,6 +76,27 @@ func (s *shrinker) try(ctx context.Context, steps []Step) bool {
 		s.steps, s.result, s.wire = p.steps, r, wireOf(p)
 	}
 	return failed
+}
+
+// maxDeciding is how many steps are tried alone.
+const maxDeciding = 6
+
+// decidingSteps returns the last step and those whose requests are part of the evidence of a failure: one of them may
+// show the failure alone.
+func decidingSteps(steps []Step, r report.Result) (deciding []Step) {
+	for _, step := range slices.Backward(steps) {
+		name, _ := step.Params["name"].(string)
+		shows := func(l report.Line) bool {
+			return l.Decisive && strings.Contains(l.Text, `"`+step.Method+`"`) && strings.Contains(l.Text, name)
+		}
+		if step.Method == "" || len(deciding) == maxDeciding {
+			continue
+		}
+		if step.Number == steps[len(steps)-1].Number || slices.ContainsFunc(r.Evidence, shows) {
+			deciding = append(deciding, step)
+		}
+	}
+	return deciding
 }
 
 // removeSteps leaves out as many steps as possible: first the end, then half of them, down to each alone.
@@ -122,21 +156,35 @@ func (s *shrinker) simplify(ctx context.Context) {
 	}
 }
 
-// wireOf returns the messages of a play, by session.
+// wireOf returns the messages of the steps of a play, with what the server sent by itself; where there are no steps,
+// all messages.
 func wireOf(p *play) (lines []string) {
-	sessions := p.pool.Sessions()
+	sessions, arrows := p.pool.Sessions(), map[driver.Side]string{driver.FromClient: "→ ", driver.FromServer: "← "}
 	for _, session := range sessions {
 		if len(sessions) > 1 {
 			lines = append(lines, session.Name()+":")
 		}
 		for _, f := range session.FramesSince(0) {
 			switch {
-			case f.Side == driver.FromClient:
-				lines = append(lines, "→ "+f.Raw.String())
-			case f.Side == driver.FromServer:
-				lines = append(lines, "← "+f.Raw.String())
+			case f.Side != driver.FromClient && f.Side != driver.FromServer:
+			case len(p.steps) == 0 || p.isOfStep(session, f):
+				lines = append(lines, arrows[f.Side]+f.Raw.String())
 			}
 		}
 	}
 	return lines
+}
+
+// isOfStep reports whether a message belongs to a step, or to what the server sends by itself.
+func (p *play) isOfStep(session *driver.Session, f *driver.Frame) bool {
+	isServers := f.IsRequest() == (f.Side == driver.FromServer)
+	if !f.IsRequest() && !f.IsResponse() || isServers && (f.IsRequest() || f.Side == driver.FromClient) {
+		return f.Method != "notifications/initialized"
+	}
+	for _, q := range p.sent {
+		if q.session == session && driver.SameID(q.pending.ID, f.RequestID()) {
+			return true
+		}
+	}
+	return false
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
@@ -73,11 +74,16 @@ func (j *serverRun) exploreRevision(ctx context.Context, found discovery.Found) 
 		const why = "the server speaks HTTP+SSE, which mcpcheck explore does not"
 		return exit.With(report.ExitUntestable, errors.New(why))
 	}
+	if server.Failure != "" {
+		j.report.Problem, j.report.ExitCode = j.target.Redactor.Text(server.Failure), report.ExitUntestable
+		return nil
+	}
+	o.Time /= time.Duration(len(j.revisions))
 	plan := config.PlannedCases(suites.Implemented(), server, j.Selector)
 	j.showStart(server, nil)
 	o.Seed, o.Calls, o.Examples, o.Found = j.Seed, j.CallPolicy, j.Arguments, j.saveScript
 	o.Judge = engine.Options{Profile: j.GateProfile, SDKs: suites.SDKs(), GateSDKs: j.SDK == config.GateSDK}
-	done := j.sinks.ShowWaiting("sequences of messages", o.Time)
+	done := j.sinks.ShowWaiting("sequences of messages in "+server.Revision, o.Time)
 	var out explore.Outcome
 	if script := j.exploration.Script; script != nil {
 		out = explore.Replay(ctx, j.target.DriverTarget, server, plan, o, *script)
@@ -91,6 +97,9 @@ func (j *serverRun) exploreRevision(ctx context.Context, found discovery.Found) 
 	coverage := engine.NewCoverage(suites.All(), suites.Checks(), server, j.Selector, out.Results)
 	coverage.Unexercised = nil // all that is declared is used, and many checks of it send what no client sends
 	j.report.Coverage = append(j.report.Coverage, coverage)
+	if out.Problem != "" && ctx.Err() == nil {
+		j.report.Problem = j.target.Redactor.Text(out.Problem)
+	}
 	j.sinks.PrintNotice(fmt.Sprintf("%s tried (--seed %d)", reporters.Plural(out.Sequences, "sequence"), j.Seed))
 	return nil
 }
@@ -112,4 +121,15 @@ func (j *serverRun) saveScript(s explore.Script, r report.Result) {
 	}
 	j.sinks.PrintNotice(fmt.Sprintf("%s %s fails after %s: %s", r.Level, r.ID, reporters.Plural(len(s.Steps), "step"),
 		path))
+	for i, line := range s.Wire {
+		if i == maxShownLines {
+			line = fmt.Sprintf("… %s in the file", reporters.Plural(len(s.Wire)-i, "further line"))
+		} else if i > maxShownLines {
+			break
+		}
+		j.sinks.PrintNotice("  " + driver.Brief([]byte(line)))
+	}
 }
+
+// maxShownLines is how many messages of a script are shown.
+const maxShownLines = 12

@@ -19,8 +19,8 @@ import (
 func repeatCommand(v config.Options, t *target.Target, r report.Result) string {
 	words := []string{"mcpcheck", "run"}
 	if dir := v.Flags.ScriptDir; dir != "" {
-		return text.Shell(append([]string{"mcpcheck", "explore", "--replay", explore.Path(dir, r.ID)},
-			t.ServerArgs(v)...)...)
+		words = []string{"mcpcheck", "explore", "--replay", explore.Path(dir, r.ID)}
+		return text.Shell(slices.Concat(words, v.Flags.RepeatedArgs, t.ServerArgs(v))...)
 	}
 	if !slices.Contains(r.TriggeredBy, engine.WholeRun) {
 		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.TriggeredBy...), ","))
@@ -47,7 +47,7 @@ func nextSteps(v config.Options, t *target.Target, r report.Report) []string {
 	case len(blocking) > 0:
 		explaining := "mcpcheck explain " + blocking[0]
 		if dir := v.Flags.ScriptDir; dir != "" {
-			return []string{command("explore", "--replay", explore.Path(dir, blocking[0])), explaining}
+			return []string{again("explore", "--replay", explore.Path(dir, blocking[0])), explaining}
 		}
 		switch own := func(x report.Result) bool { return x.Gates && x.SDK == nil }; {
 		case live && !slices.ContainsFunc(r.Results, own):
