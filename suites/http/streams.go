@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -47,6 +48,8 @@ var streamChecks = check.Suite{
 				t.Skip(check.NotApplicable, "the server has ended the session, and so what was to come in it")
 			case e.Session.IsReceiving(e.Request):
 				t.NoVerdict(check.Silent, "an event was still coming when the response was due (--timeout)")
+			case slices.ContainsFunc(client.ServerRequestsIn(e.Session, e.Session.FramesSince(0)), isUnanswered):
+				t.Skip(check.NotApplicable, "the client has left a request of the server unanswered")
 			case hasLostAnswer(e.Session):
 				t.NoVerdict(check.Undecided, "an answer of the client to a request of the server did not get through")
 			}
@@ -221,6 +224,9 @@ var streamChecks = check.Suite{
 		})
 	}),
 }
+
+// isUnanswered reports whether the client has left a request of the server unanswered.
+func isUnanswered(q client.ServerRequest) bool { return q.Response == nil }
 
 // hasLostAnswer reports whether a response of the client was not accepted: an intermediary refused it, the server was
 // busy, or it said nothing to it, since it handles few requests at a time. A request of the client may still wait for

@@ -3,7 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -74,39 +74,69 @@ func leaveUnanswered(t *check.T, key string, within time.Duration) unansweredReq
 		toolcall.SkipNotObserved(t, "tool that asks for something was called", client.CallInteractively(t).Uncalled,
 			toolcall.AnyTool)
 	}
-	var isSilent atomic.Bool
-	accept := client.AcceptAll(t)
-	s := client.NewClient(t, protocol.AllCapabilities(t.Revision),
-		func(q client.ServerRequest) client.ClientResponse {
-			if isSilent.Load() {
-				return client.ClientResponse{}
-			}
-			return accept(q)
-		}).Session
+	r := &silentResponder{answer: client.AcceptAll(t), came: make(chan struct{}, toolcall.MaxInputRounds)}
+	s := client.NewClient(t, protocol.AllCapabilities(t.Revision), r.respond).Session
 	check.RequireTimeFor(t, s, key, within+timing.RequestTimeout)
 	s.MarkUnusable()
 	check.RequestNoOp(t, s) // what the server does after the handshake is done once this is answered
-	mark, count := s.Mark(), 0
-	isSilent.Store(true)
+	r.setSilent(true)
 	for _, call := range calls {
 		s.Request("tools/call", check.M{"name": call.Tool.Name, "arguments": call.Arguments})
 	}
-	s.Wait(mark, s.ReplyTimeout(), func(f *driver.Frame) bool {
-		count += len(client.ServerRequestsIn(s, []*driver.Frame{f}))
-		return count >= len(calls)
-	})
-	isSilent.Store(false) // to what the server asks for later
+	r.await(len(calls), s.ReplyTimeout())
+	left := r.setSilent(false) // what the server asks for from now on is answered
 	x := unansweredRequests{session: s, key: key, within: within}
-	x.requests = slices.DeleteFunc(client.ServerRequestsIn(s, s.FramesSince(mark)), func(q client.ServerRequest) bool {
-		return client.CapabilityOfRequest[q.Method] == "" || q.Response != nil
+	x.requests = slices.DeleteFunc(client.ServerRequestsIn(s, s.FramesSince(0)), func(q client.ServerRequest) bool {
+		return !slices.Contains(left, q.Frame)
 	})
 	if len(x.requests) == 0 {
 		t.Retry(check.Undecided, "%s and the other tools that asked before ask for nothing now", calls[0].Tool.Name)
 	}
-	if n := len(x.requests); n > toolcall.MaxInputRounds {
-		t.NoVerdict(check.Limit, "it asked %d times, and mcpcheck awaits the end of fewer", n)
+	if n := len(x.requests); n >= toolcall.MaxInputRounds {
+		t.NoVerdict(check.Limit, "it asked at least %d times, and mcpcheck awaits the end of fewer", n)
 	}
 	return x
+}
+
+// silentResponder answers the requests of a server, but for those that come while it is silent.
+type silentResponder struct {
+	answer client.Responder
+	came   chan struct{} // has an entry for each request that was left unanswered
+
+	mu       sync.Mutex
+	isSilent bool
+	left     []*driver.Frame
+}
+
+func (r *silentResponder) respond(q client.ServerRequest) client.ClientResponse {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.isSilent || len(r.left) == cap(r.came) {
+		return r.answer(q)
+	}
+	r.left = append(r.left, q.Frame)
+	r.came <- struct{}{}
+	return client.ClientResponse{}
+}
+
+// setSilent begins or ends the silence, and returns what was left unanswered.
+func (r *silentResponder) setSilent(isSilent bool) []*driver.Frame {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.isSilent = isSilent
+	return r.left
+}
+
+// await waits for n requests to be left unanswered, for at most d.
+func (r *silentResponder) await(n int, d time.Duration) {
+	timeout := time.After(d)
+	for range n {
+		select {
+		case <-r.came:
+		case <-timeout:
+			return
+		}
+	}
 }
 
 // firstCallsByMethod returns the first call of each method that begins with a request of it.
@@ -130,9 +160,21 @@ func (x unansweredRequests) expectCancelled(t *check.T, requests []client.Server
 			x.awaitCancellation(t, q, min(timing.RequestProgress, x.within/4, time.Until(until)))
 			meanwhile()
 		}
+		if !x.isCancelled(q) && x.hasLostStream(q) {
+			t.NoVerdict(check.Undecided, "its stream ended before, and the cancellation may be lost with it")
+		}
 		t.DecidedBy(q.Frame).Expect(x.isCancelled(q)).To(check.BeTrue(fmt.Sprintf(
 			"notifications/cancelled for it within %v (%s) and %v", x.within, x.key, timing.RequestTimeout), "none"))
 	})
+}
+
+// hasLostStream reports whether the stream of a request has ended before its time had passed.
+func (x unansweredRequests) hasLostStream(q client.ServerRequest) bool {
+	if q.Frame.RoundTrip == nil {
+		return false
+	}
+	a := q.Frame.RoundTrip.Response()
+	return a.Ended && a.EndedAt < q.Frame.At+x.within
 }
 
 // awaitCancellation waits for d until a request is cancelled. It ends the check if the session ends.
