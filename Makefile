@@ -4,7 +4,7 @@ build: ## the program, as ./mcpcheck
 	go build -o mcpcheck ./cmd/mcpcheck
 
 # Linking without what only debuggers read takes half the time.
-test: ## all tests, in three minutes; they need only Go
+test: ## all tests; they need only Go
 	@$(MAKE) --no-print-directory -j2 test-concurrent test-others
 
 CONCURRENT = driver discovery check

@@ -20,9 +20,10 @@ type crowding struct {
 	streams []*RoundTrip
 	// lastReceived is when the server has last sent headers or an event.
 	lastReceived time.Time
-	// slowest is the longest time that headers took before the first stream was open, which it then is.
+	// slowest is the longest time that headers took before the first of these streams was opened.
 	slowest time.Duration
-	isOpen  bool
+	// hasOpened reports whether one was opened.
+	hasOpened bool
 	// closed is when streams were closed; zero if they never were.
 	closed time.Time
 	// isProven reports whether that has helped.
@@ -33,7 +34,7 @@ type crowding struct {
 func (c *crowding) add(x *RoundTrip) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.streams, c.isOpen = append(c.streams, x), true
+	c.streams, c.hasOpened = append(c.streams, x), true
 }
 
 // remove notes that a stream is no longer open.
@@ -57,7 +58,7 @@ func (c *crowding) receivedHeaders(x *RoundTrip) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastReceived = time.Now()
-	if !c.isOpen {
+	if !c.hasOpened {
 		c.slowest = max(c.slowest, c.lastReceived.Sub(sent))
 	}
 	waited, isCall := c.closed.Sub(sent), x.requestFrame != nil && x.requestFrame.Method == "tools/call"

@@ -181,12 +181,12 @@ var sessionChecks = check.Suite{
 
 	"http/session-isolation": check.WatchWithSetup(
 		func(t *check.T) {
-			talks := []func(*check.T){
+			steps := []func(*check.T){
 				func(t *check.T) { requestInTwoSessions(t) },
 				func(t *check.T) { leaksBetweenSessions(t) },
 				exchangeMarkers,
 			}
-			check.Parallel(t, len(talks), func(t *check.T, i int) { talks[i](t) })
+			check.Parallel(t, len(steps), func(t *check.T, i int) { steps[i](t) })
 		},
 		func(t *check.T, w check.Wire) {
 			if leaks := append(leaksBetweenSessions(t), leakedMarkers(t, w)...); len(leaks) > 0 {

@@ -95,7 +95,7 @@ func rate(n int64, within time.Duration) float64 {
 
 // recorder collects what the clients of a load see.
 type recorder struct {
-	// recording says that the warm-up is over.
+	// start and end are between which requests are counted.
 	start, end time.Time
 	methods    map[string]*latencies
 	all        *latencies
