@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -74,17 +75,20 @@ func leaveUnanswered(t *check.T, key string, within time.Duration) unansweredReq
 		toolcall.SkipNotObserved(t, "tool that asks for something was called", client.CallInteractively(t).Uncalled,
 			toolcall.AnyTool)
 	}
-	r := &silentResponder{answer: client.AcceptAll(t), came: make(chan struct{}, toolcall.MaxInputRounds)}
+	r := &silentResponder{answer: client.AcceptAll(t), allCame: make(chan struct{})}
 	s := client.NewClient(t, protocol.AllCapabilities(t.Revision), r.respond).Session
 	check.RequireTimeFor(t, s, key, within+timing.RequestTimeout)
 	s.MarkUnusable()
 	check.RequestNoOp(t, s) // what the server does after the handshake is done once this is answered
-	r.setSilent(true)
+	r.fallSilent(calls)
 	for _, call := range calls {
 		s.Request("tools/call", check.M{"name": call.Tool.Name, "arguments": call.Arguments})
 	}
-	r.await(len(calls), s.ReplyTimeout())
-	left := r.setSilent(false) // what the server asks for from now on is answered
+	select {
+	case <-r.allCame:
+	case <-time.After(s.ReplyTimeout()):
+	}
+	left := r.answerAgain() // what the server asks for from now on is answered
 	x := unansweredRequests{session: s, key: key, within: within}
 	x.requests = slices.DeleteFunc(client.ServerRequestsIn(s, s.FramesSince(0)), func(q client.ServerRequest) bool {
 		return !slices.Contains(left, q.Frame)
@@ -98,45 +102,47 @@ func leaveUnanswered(t *check.T, key string, within time.Duration) unansweredReq
 	return x
 }
 
-// silentResponder answers the requests of a server, but for those that come while it is silent.
+// silentResponder answers the requests of a server. While it is silent, it leaves those of the awaited methods
+// unanswered.
 type silentResponder struct {
-	answer client.Responder
-	came   chan struct{} // has an entry for each request that was left unanswered
+	answer  client.Responder
+	allCame chan struct{} // closed when a request of each awaited method was left unanswered
 
-	mu       sync.Mutex
-	isSilent bool
-	left     []*driver.Frame
+	mu      sync.Mutex
+	awaited map[string]bool // true until a request of the method was left unanswered; nil while it answers all
+	left    []*driver.Frame
 }
 
 func (r *silentResponder) respond(q client.ServerRequest) client.ClientResponse {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.isSilent || len(r.left) == cap(r.came) {
+	isFirst, isAwaited := r.awaited[q.Method]
+	if !isAwaited || len(r.left) == toolcall.MaxInputRounds {
 		return r.answer(q)
 	}
 	r.left = append(r.left, q.Frame)
-	r.came <- struct{}{}
+	if r.awaited[q.Method] = false; isFirst && !slices.Contains(slices.Collect(maps.Values(r.awaited)), true) {
+		close(r.allCame)
+	}
 	return client.ClientResponse{}
 }
 
-// setSilent begins or ends the silence, and returns what was left unanswered.
-func (r *silentResponder) setSilent(isSilent bool) []*driver.Frame {
+// fallSilent begins the silence about the methods with which calls begin.
+func (r *silentResponder) fallSilent(calls []*client.InteractiveCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.isSilent = isSilent
-	return r.left
+	r.awaited = map[string]bool{}
+	for _, call := range calls {
+		r.awaited[call.ServerRequests[0].Method] = true
+	}
 }
 
-// await waits for n requests to be left unanswered, for at most d.
-func (r *silentResponder) await(n int, d time.Duration) {
-	timeout := time.After(d)
-	for range n {
-		select {
-		case <-r.came:
-		case <-timeout:
-			return
-		}
-	}
+// answerAgain ends the silence, and returns what was left unanswered.
+func (r *silentResponder) answerAgain() []*driver.Frame {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.awaited = nil
+	return r.left
 }
 
 // firstCallsByMethod returns the first call of each method that begins with a request of it.
