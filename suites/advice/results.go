@@ -46,14 +46,15 @@ var resultChecks = check.Suite{
 	"advice/result-tokens": check.Probe(func(t *check.T) {
 		calls := successfulCalls(t)
 		toolcall.RequireObserved(t, len(calls.List), "tool was called successfully", calls.Uncalled, toolcall.AnyTool)
-		largest := 0
+		largest := textSize{}
 		toolcall.EachToolCall(t, calls.List, func(t *check.T, c toolcall.ToolCall) {
-			n := countTokens(c.Reply.MessageText())
-			largest = max(largest, n)
-			t.Expect(n <= tolerated).To(check.BeTrue(fmt.Sprintf("at most %d tokens", maxTokens),
-				"about %d (cl100k_base)", n))
+			size := measureTexts(c.Reply.MessageText())
+			if size.bytes > largest.bytes {
+				largest = size
+			}
+			t.Expect(size.tokens <= tolerated).To(check.BeTrue(fmt.Sprintf("at most %d tokens", maxTokens), "%s", size))
 		})
-		t.Note("about %d tokens in the largest result (cl100k_base)", largest)
+		t.Note("%s in the largest result", largest)
 	}),
 
 	"advice/read-only-deterministic": check.Probe(func(t *check.T) {

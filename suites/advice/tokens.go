@@ -17,11 +17,46 @@ const maxTokens, tolerated = 25_000, 30_000
 // longestText is how much of a text is split into tokens, in bytes.
 const longestText = 1 << 20
 
-// countTokens returns the number of tokens of a text, or of its beginning if it is long. A token has at least one byte.
-func countTokens(text string) int {
-	if len(text) <= 4 {
-		return len(text)
+// textSize is the size of texts that models are sent.
+type textSize struct {
+	bytes int
+	// tokens is 0 where the bytes are so few that it need not be known: a token has at least one byte.
+	tokens int
+	// isTruncated reports that the count ended early, since there were too many tokens.
+	isTruncated bool
+}
+
+// measureTexts counts the tokens of texts until there are too many in any case, so that endless ones cost no more.
+func measureTexts(texts ...string) (s textSize) {
+	for _, text := range texts {
+		s.bytes += len(text)
 	}
+	if s.bytes <= maxTokens {
+		return s
+	}
+	for i, text := range texts {
+		s.tokens += countTokens(text)
+		s.isTruncated = len(text) > longestText || s.tokens > 4*maxTokens && i+1 < len(texts)
+		if s.isTruncated {
+			break
+		}
+	}
+	return s
+}
+
+func (s textSize) String() string {
+	switch {
+	case s.tokens == 0:
+		return fmt.Sprintf("%d bytes", s.bytes)
+	case s.isTruncated:
+		return fmt.Sprintf("more than %d tokens (cl100k_base)", s.tokens)
+	default:
+		return fmt.Sprintf("about %d tokens (cl100k_base)", s.tokens)
+	}
+}
+
+// countTokens returns the number of tokens of a text, or of its beginning if it is long.
+func countTokens(text string) int {
 	n, err := tokenizer().Count(text[:min(len(text), longestText)])
 	if err != nil {
 		return len(text) / 4
@@ -29,28 +64,11 @@ func countTokens(text string) int {
 	return n
 }
 
-// tokenizer returns a tokenizer of one family of models. Others come to counts of the same order.
+// tokenizer returns a tokenizer of one family of models. Others come to counts of the same order. It takes 6 MB.
 var tokenizer = sync.OnceValue(codec.NewCl100kBase)
 
-// definitionSize is the part of a model's context that the definitions of tools take.
-type definitionSize struct {
-	tools, tokens int
-	// truncated reports that the count ended early, since there were too many tokens.
-	truncated bool
-}
-
-func (s definitionSize) String() string {
-	about := "about"
-	if s.truncated {
-		about = "more than"
-	}
-	return fmt.Sprintf("%s %d tokens in the definitions of %d tools (cl100k_base)", about, s.tokens, s.tools)
-}
-
-// measureDefinitions counts the tokens that models are sent for tools. It stops when there are too many in any case, so
-// that a server with an endless list costs no more.
-func measureDefinitions(tools []check.Subject) (s definitionSize) {
-	const enough, longest = 4 * maxTokens, 1 << 20
+// definitionTexts returns what models are sent of each tool.
+func definitionTexts(tools []check.Subject) (texts []string) {
 	for _, tool := range tools {
 		shown := check.M{}
 		for _, member := range []string{"name", "description", "inputSchema"} {
@@ -58,15 +76,7 @@ func measureDefinitions(tools []check.Subject) (s definitionSize) {
 				shown[member] = tool.Value[member]
 			}
 		}
-		said := text.CompactJSON(shown)
-		said, s.truncated = said[:min(len(said), longest)], len(said) > longest
-		if n, err := tokenizer().Count(string(said)); err == nil {
-			s.tokens += n
-		}
-		if s.tools++; s.truncated || s.tokens > enough {
-			s.truncated = s.truncated || s.tools < len(tools)
-			break
-		}
+		texts = append(texts, string(text.CompactJSON(shown)))
 	}
-	return s
+	return texts
 }

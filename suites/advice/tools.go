@@ -85,8 +85,9 @@ var toolChecks = check.Suite{
 	}),
 
 	"advice/tool-definitions-size": check.Probe(func(t *check.T) {
-		size := measureDefinitions(skipIfNoTools(t, shownTools(t)))
-		t.Note("%s", size)
+		tools := skipIfNoTools(t, shownTools(t))
+		size := measureTexts(definitionTexts(tools)...)
+		t.Note("%s in the definitions of %d tools", size, len(tools))
 		t.DecidedBy(check.DiscoveryReplies(t, "tools/list")).Expect(size.tokens <= maxTokens).To(check.BeTrue(
 			fmt.Sprintf("definitions of up to %d tokens, better up to 10000", maxTokens), "%s", size))
 		requireAllTools(t)

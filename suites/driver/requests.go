@@ -15,21 +15,24 @@ import (
 // Send sends one message as it is, on a line of its own.
 func (s *Session) Send(raw []byte) *Frame { return s.Write(append(raw[:len(raw):len(raw)], '\n')) }
 
-// Write sends bytes as they are. It sends several pieces one after the other with a pause between them, in which
-// nothing else is sent.
+// Write sends bytes as they are; the caller does not change them any more. It sends several pieces one after the other
+// with a pause between them, in which nothing else is sent.
 func (s *Session) Write(pieces ...[]byte) *Frame { return s.write(&Frame{}, pieces) }
 
 // write is Write with a frame in which other fields are set.
 func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
 	f.Side, f.Complete = FromClient, true
-	f.Raw = bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n"))
+	if f.Raw = pieces[0]; len(pieces) > 1 {
+		f.Raw = bytes.Join(pieces, nil)
+	}
+	f.Raw = bytes.TrimSuffix(f.Raw, []byte("\n"))
 	f.parse()
 	s.transport.send(f, pieces)
 	return f
 }
 
 // SendJSON sends a value as one message.
-func (s *Session) SendJSON(v any) *Frame { return s.Send(encode(v)) }
+func (s *Session) SendJSON(v any) *Frame { return s.Write(append(encode(v), '\n')) }
 
 // encode returns a value as JSON. It panics on an error, since mcpcheck has built the value itself.
 func encode(v any) []byte {
