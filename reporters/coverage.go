@@ -105,17 +105,14 @@ func toolsText(r report.Report, most int) string {
 	if len(used)+len(barred) == 0 {
 		return ""
 	}
-	never := 0
-	for _, u := range barred {
-		if !slices.ContainsFunc(used, func(called report.ToolUse) bool { return called.Name == u.Name }) {
-			never++
-		}
-	}
-	text := fmt.Sprintf("%d: %s", r.Server.Tools, callCounts(used, callableTools(r)))
 	how := "not called"
-	if never < len(barred) {
-		how = "not called with valid arguments"
-	}
+	used = slices.DeleteFunc(used, func(u report.ToolUse) bool { // each tool counts once
+		if named[u.Name] {
+			how = "not called with valid arguments"
+		}
+		return named[u.Name] && !u.Crashed && !u.Silent
+	})
+	text := fmt.Sprintf("%d: %s", r.Server.Tools, callCounts(used, callableTools(r)))
 	if len(barred) > 0 {
 		text += fmt.Sprintf(" · %d %s: %s", len(barred), how, uncalledText(barred, most))
 	}
