@@ -75,13 +75,16 @@ var shutdownChecks = check.Suite{
 	}),
 }
 
-// expectAnswersAtEOF closes the stdin of a new process right after its first two requests, and requires a response to
+// expectAnswersAtEOF closes the stdin of a new process right after its first requests, and requires a response to
 // each.
 func expectAnswersAtEOF(t *check.T) {
 	s := t.Session(check.Process)
 	s.MarkInvalidInputFromStart() // checks of ordinary sessions must not judge what is left unanswered here
 	method, params := protocol.OrdinaryRequest(t, s)
 	sent := []driver.Pending{s.Request(s.NoOp()), s.Request(method, params)}
+	for range handshake.InFlightAtEOF(t) {
+		sent = append(sent, s.Request(s.NoOp()))
+	}
 	s.Stdio().CloseStdin()
 	for _, p := range sent {
 		r := s.AwaitFirst(p)

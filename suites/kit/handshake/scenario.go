@@ -271,18 +271,24 @@ func (p *scenarioRun) finish() {
 	}
 }
 
-// closeInput sends initialize, the initialized notification and a no-op without waiting, and closes stdin.
+// closeInput sends initialize, the initialized notification and no-ops without waiting, and closes stdin.
 func (p *scenarioRun) closeInput() {
-	var pong driver.Pending
+	var pongs []driver.Pending
 	p.s.MarkInvalidInputFromStart() // checks of ordinary sessions must not judge what is left unanswered here
 	p.s.AfterInitialize = func(sent driver.Pending) driver.Pending {
 		p.s.Notify("notifications/initialized", nil)
-		pong = protocol.SendNoOp(p.s, 70053) // not mistaken for the response to initialize under another id
+		for i := range InFlightAtEOF(p.t) {
+			pongs = append(pongs, protocol.SendNoOp(p.s, 70053+i)) // not mistaken for the response to initialize
+		}
 		p.s.Stdio().CloseStdin()
 		return sent
 	}
 	p.ConnectReply = p.s.Connect(p.connectParams(p.t))
-	p.NoOpReply = p.s.Await(pong)
+	for _, pong := range pongs {
+		if p.NoOpReply = p.s.Await(pong); !p.NoOpReply.Answered() {
+			break
+		}
+	}
 }
 
 // IncompleteConnectParams are params of initialize that each lack a required member.

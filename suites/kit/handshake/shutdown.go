@@ -24,6 +24,16 @@ type CloseStdinResult struct {
 	Stderr string
 }
 
+// InFlightAtEOF is how many further requests are sent before the end of stdin. A server that leaves requests unanswered
+// then may answer a few of them in time, but hardly all of so many. Of a slow server, they are fewer.
+func InFlightAtEOF(t *check.T) int {
+	const most = 50
+	if t.Server.Latency == 0 {
+		return most
+	}
+	return max(1, min(most, int(timing.EachMethod/t.Server.Latency)))
+}
+
 // CloseStdin closes the stdin of a session that serves, and observes the exit.
 func CloseStdin(t *check.T) CloseStdinResult {
 	return check.Step(t, "end of stdin", func(t *check.T) (e CloseStdinResult) {
