@@ -446,7 +446,7 @@ func TestBrokenKeywords(t *testing.T) {
 		{`{"type":"object"}`, "type", `{"x":"mcpcheck"}`},
 		{`{"anyOf":[{"type":"string"}]}`, "type", ``},
 		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, "required", `{}`},
-		{`{"type":"object","additionalProperties":false}`, "additionalProperties", ``},
+		{`{"type":"object","additionalProperties":false}`, "additionalProperties", `{"x":{"mcpcheck_extra":true}}`},
 		{`{"anyOf":[{"type":"integer"},{"type":"boolean"}]}`, "anyOf", `{"x":"mcpcheck-not-in-union"}`},
 		{`{"anyOf":[{"type":"string"},{"type":"number"}]}`, "anyOf", `{"x":{"mcpcheck":true}}`},
 		{`{"anyOf":[{"type":"string"},{"type":"object"}]}`, "anyOf", `{"x":[[]]}`},

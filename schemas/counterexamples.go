@@ -24,8 +24,9 @@ type Counterexample struct {
 	// Reason describes the violation in one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c",
 	// "f"`.
 	Reason string
-	// ReplacesArray reports whether the violation is a string in place of an array.
-	ReplacesArray bool
+	// IsCoercible reports whether a usual coercion accepts the value: a string in place of an array, a fraction in place
+	// of a whole number.
+	IsCoercible bool
 }
 
 // Counterexamples makes arguments that a tool's input schema rejects in every dialect, each confirmed by s.Validate:
@@ -74,8 +75,8 @@ type mutation struct {
 	// isFallback says that another site is better, since this one has further limits that the change may violate
 	// unnoticed.
 	isFallback bool
-	// replacesArray is Counterexample.ReplacesArray.
-	replacesArray bool
+	// isCoercible is Counterexample.IsCoercible.
+	isCoercible bool
 }
 
 var mutators = []mutator{
@@ -209,7 +210,7 @@ func (m *valueMaker) changed(
 		return Counterexample{}, false
 	}
 	return Counterexample{
-		Keyword: keyword, Path: jsonPointer(path), Arguments: arguments, ReplacesArray: change.replacesArray,
+		Keyword: keyword, Path: jsonPointer(path), Arguments: arguments, IsCoercible: change.isCoercible,
 		Reason: cmp.Or(strings.Join(path, "."), "the object") + " " + change.reason,
 	}, alone
 }
@@ -337,12 +338,26 @@ func wrongType(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 		return mutation{}, false
 	case "array", "object":
 		return mutation{value: plainText, reason: "is a string, not an " + typ, isFallback: limited,
-			replacesArray: typ == "array"}, true
+			isCoercible: typ == "array"}, true
 	case "integer":
 		typ = "whole number"
 	}
 	return mutation{value: map[string]any{plainText: true}, reason: "is an object, not a " + typ,
 		isFallback: limited}, true
+}
+
+// fraction replaces a whole number by the fraction that follows or precedes it.
+func fraction(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
+	n, ok := new(big.Rat).SetString(fmt.Sprint(t.value))
+	if !ok || !isInteger(t.parts) {
+		return mutation{}, false
+	}
+	limits := numberRangeOf(t.parts, false)
+	if n.Add(n, big.NewRat(1, 2)); !limits.contains(n) {
+		n.Sub(n, big.NewRat(1, 1))
+	}
+	v := jsonNumber(n)
+	return mutation{value: v, reason: fmt.Sprintf("is %v, not a whole number", v), isCoercible: true}, true
 }
 
 func outsideEnum(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
@@ -558,7 +573,7 @@ func (m *valueMaker) siteValue(t mutationSite, variant int) any {
 
 func undeclaredProperty(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	closed := slices.ContainsFunc(t.parts, func(s *jsonschema.Schema) bool { return s.AdditionalProperties == false })
-	if !closed || len(t.path) > 0 {
+	if !closed {
 		return mutation{}, false
 	}
 	return mutation{member: "mcpcheck_extra", value: true, reason: "is not declared"}, true

@@ -13,7 +13,7 @@ const maxFurther = 80
 
 // FurtherCounterexamples are the counterexamples at all other sites, where Counterexamples has the first one for each
 // keyword: each required property, each type, enum and bound, also in nested objects and in the items of an array
-// beyond the first. Where valid lacks what a site is in, it is added with valid values. Those that violate a keyword
+// beyond the first. Each whole number is replaced by a fraction as well. Where valid lacks what a site is in, it is added with valid values. Those that violate a keyword
 // for the first time come before those that violate it for the second time, and so on.
 func FurtherCounterexamples(s *Schema, valid map[string]any, seed int64) (list []Counterexample) {
 	defer func() {
@@ -26,7 +26,9 @@ func FurtherCounterexamples(s *Schema, valid map[string]any, seed int64) (list [
 	rounds := map[string]int{}
 	var byRound [][]Counterexample
 	add := func(c Counterexample) {
-		same := func(other Counterexample) bool { return other.Keyword == c.Keyword && other.Path == c.Path }
+		same := func(other Counterexample) bool {
+			return other.Keyword == c.Keyword && other.Path == c.Path && other.IsCoercible == c.IsCoercible
+		}
 		if slices.ContainsFunc(known, same) {
 			return
 		}
@@ -51,7 +53,7 @@ func FurtherCounterexamples(s *Schema, valid map[string]any, seed int64) (list [
 
 // counterexamplesAt are the counterexamples that change one site, and violate nothing else.
 func (m *valueMaker) counterexamplesAt(site mutationSite, base map[string]any, variant int) (list []Counterexample) {
-	for _, k := range mutators {
+	for _, k := range append(slices.Clone(mutators), mutator{"type", fraction}) {
 		changes := m.removals(site)
 		if k.keyword != "required" {
 			change, ok := k.mutate(m, site, variant)
