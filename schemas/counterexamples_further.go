@@ -13,8 +13,9 @@ const maxFurther = 80
 
 // FurtherCounterexamples are the counterexamples at all other sites, where Counterexamples has the first one for each
 // keyword: each required property, each type, enum and bound, also in nested objects and in the items of an array
-// beyond the first. Each whole number is replaced by a fraction as well. Where valid lacks what a site is in, it is added with valid values. Those that violate a keyword
-// for the first time come before those that violate it for the second time, and so on.
+// beyond the first. Each whole number is replaced by a fraction as well. Where valid lacks what a site is in, it is
+// added with valid values. Those that violate a keyword for the first time come before those that violate it for the
+// second time, and so on.
 func FurtherCounterexamples(s *Schema, valid map[string]any, seed int64) (list []Counterexample) {
 	defer func() {
 		if recover() != nil {
