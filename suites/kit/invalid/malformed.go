@@ -181,7 +181,6 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	mark := s.Mark()
 	p.Sent = s.Send([]byte(p.Line))
 	p.Received, p.SessionErr = s.AwaitReaction(mark)
-	p.Received = WithoutStreamCopies(t, p.Received, p.Sent)
 	for _, f := range s.FramesSince(mark) {
 		if f.Side == driver.StatusOnly && f.RoundTrip == p.Sent.RoundTrip && f.RoundTrip.Response().StatusCode >= 400 {
 			p.HTTPError = f
@@ -190,7 +189,18 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	if p.SessionErr == nil {
 		p.SessionErr = checkServes(t, s)
 	}
+	if id := IDInLine(p.Line); id != nil && len(p.Received) == 0 { // the no-op may have overtaken it
+		p.Received = responsesTo(s.ReceivedSince(mark), id)
+	}
+	p.Received = WithoutStreamCopies(t, p.Received, p.Sent)
 	return p
+}
+
+// responsesTo are the frames that respond to an id.
+func responsesTo(frames []*driver.Frame, id json.RawMessage) []*driver.Frame {
+	return slices.DeleteFunc(frames, func(f *driver.Frame) bool {
+		return !f.IsResponse() || !driver.SameID(f.RequestID(), id)
+	})
 }
 
 // WithoutStreamCopies leaves out responses over Streamable HTTP that have an id of their own and did not come in the
