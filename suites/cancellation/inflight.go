@@ -37,6 +37,9 @@ var inFlightChecks = check.Suite{
 	"cancellation/no-response-after-cancel": check.Probe(func(t *check.T) {
 		x := cancelSlowCall(t)
 		t.Expect(x.nextReply).To(check.BeAnswered(), "the request after the one that was cancelled")
+		if x.endsByString {
+			t.Fail("no response to a request that was cancelled, as under a string id", "%s", x.reply)
+		}
 		x.requireEffect(t)
 		if x.reply.Answered() {
 			t.Fail("no response to a request that was cancelled", "%s", x.reply)
@@ -154,8 +157,11 @@ type cancelledCall struct {
 	// reply is the reply to the cancelled call, if one came within twice the time of call.
 	reply driver.Reply
 	// repeatedReply is the reply to a repeated call that was not cancelled. It is set if the cancelled call was
-	// refused.
+	// answered in another way than usual.
 	repeatedReply driver.Reply
+	// endsByString reports that the call was answered as usual, and that the same call under a string id, which was
+	// cancelled as well, was not answered.
+	endsByString bool
 	// lateProgress are the progress notifications of the cancelled call after the cancellation was handled.
 	lateProgress []*driver.Frame
 	// nextReply is the reply to a later request.
@@ -164,8 +170,11 @@ type cancelledCall struct {
 
 // isIgnored reports whether the call was answered as if it had not been cancelled.
 func (x cancelledCall) isIgnored() bool {
-	return x.reply.Answered() && protocol.SameKind(x.reply, x.call.Reply)
+	return x.reply.Answered() && protocol.SameKind(x.reply, x.call.Reply) &&
+		(isSameText(x.reply, x.call.Reply) || !isSameText(x.repeatedReply, x.call.Reply))
 }
+
+func isSameText(a, b driver.Reply) bool { return a.MessageText() == b.MessageText() }
 
 // requireEffect ends the check if the cancellation had no effect, or may have had none.
 func (x cancelledCall) requireEffect(t *check.T) {
@@ -183,26 +192,34 @@ func (x cancelledCall) requireEffect(t *check.T) {
 }
 
 // cancelSlowCall cancels a call of the quickest tool that is slow enough. Over HTTP the notification may arrive late: a
-// call that was answered nevertheless is made again.
+// call that was answered nevertheless is made again. A call that was answered as usual is made under a string id, too.
 func cancelSlowCall(t *check.T) cancelledCall {
 	skipUnlessCancelledByNotification(t)
+	byString := invalid.StringIDOrDefault(t, "mcpcheck-cancelled")
 	return check.Step(t, "a call that is cancelled", func(t *check.T) cancelledCall {
 		call, usual := slowCall(t)
-		x := cancelCall(t, call, cancelledToken)
+		x := cancelCall(t, call, nil, cancelledToken)
 		if t.Site() != nil && x.isIgnored() {
-			x = cancelCall(t, call, cancelledToken+"-again")
+			x = cancelCall(t, call, nil, cancelledToken+"-again")
+		}
+		if x.isIgnored() && byString != nil {
+			x.endsByString = !cancelCall(t, call, byString, cancelledToken+"-by-string").reply.Answered()
 		}
 		x.hadLateProgress = usual
 		return x
 	})
 }
 
-// cancelCall cancels a call after a later request was answered, which proves that the call is running.
-func cancelCall(t *check.T, call toolcall.ToolCall, token string) cancelledCall {
+// cancelCall makes a call, under the next id if none is given, and cancels it after a later request was answered, which
+// proves that the call is running.
+func cancelCall(t *check.T, call toolcall.ToolCall, id any, token string) cancelledCall {
 	x := cancelledCall{call: call}
 	s := t.Session()
 	begin, mark := time.Now(), s.Mark()
-	p := x.call.Repeat(s, check.M{"progressToken": token})
+	if id == nil {
+		id = s.NextID()
+	}
+	p := x.call.RepeatWithID(s, id, check.M{"progressToken": token})
 	check.RequestNoOp(t, s)
 	if check.RequireServerReply(t, s.AwaitFor(p, 0)).Answered() {
 		t.NoVerdict(check.Undecided, "%s was done before it could be cancelled", x.call.Tool.Name)
@@ -213,7 +230,7 @@ func cancelCall(t *check.T, call toolcall.ToolCall, token string) cancelledCall 
 	x.reply = check.RequireServerReply(t, s.AwaitFor(p, time.Until(begin.Add(2*x.call.Duration))))
 	x.lateProgress = progressReports(s.ReceivedSince(mark), token)
 	x.nextReply = check.TryNoOp(t, s)
-	if x.reply.Answered() && !protocol.SameKind(x.reply, x.call.Reply) {
+	if x.reply.Answered() && !(protocol.SameKind(x.reply, x.call.Reply) && isSameText(x.reply, x.call.Reply)) {
 		x.repeatedReply = check.RequireServerReply(t, s.AwaitLongRunning(x.call.Repeat(s, nil)))
 	}
 	return x
