@@ -48,9 +48,10 @@ budget is not met (--p99, --errors, --throughput). Budgets of methods, and all
 settings, can be in mcpcheck.yaml, under load. mcpcheck diff compares two loads.
 
 What the process used, and over HTTP what memory it still has when all sessions have
-ended, is shown on Linux where mcpcheck has started it, and fails nothing. HTTP+SSE is
-not supported. The load stops at once on Ctrl-C, and when the server answers 429 or
-503 with Retry-After, which is not a failure: the exit code is 3 then.`,
+ended, is shown on Linux where mcpcheck has started it, and fails nothing. The load
+stops at once on Ctrl-C, when a process or a stream of HTTP+SSE ends, and when the
+server answers 429 or 503 with Retry-After, which is not a failure: the exit code is
+3 then.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Mix, err = load.ParseMix(mix); err != nil {
 				return exit.Usagef("--mix: %w", err)

@@ -21,7 +21,8 @@ type connection interface {
 	close()
 }
 
-// client is a client of the server: a session of its own over HTTP or, over stdio, a part of the requests to a process.
+// client is a client of the server: a session of its own over HTTP or HTTP+SSE or, over stdio, a part of the requests
+// to a process.
 type client struct {
 	number int
 	conn   connection

@@ -86,9 +86,6 @@ func loadTarget(v config.Options, t *target.Target, o Options, told *runner.Sink
 	if server.Failure != "" {
 		return out, untestable(t.Redactor.Text(server.Failure))
 	}
-	if server.Transport == "sse" {
-		return out, untestable("the server speaks HTTP+SSE, which mcpcheck load does not")
-	}
 	isHTTP := t.DriverTarget.Site != nil
 	quiet := found.Session
 	var before quickRun

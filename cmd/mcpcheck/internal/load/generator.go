@@ -102,7 +102,7 @@ func (g *generator) sendAll(ctx context.Context, c *client, begin time.Time) {
 		}
 		g.rec.add(q, due, took, wrong, err, c.hasCancelled)
 		g.cancelSome(ctx, c, random)
-		if errors.Is(err, errEnded) {
+		if ended := endedError(""); errors.As(err, &ended) {
 			g.stop(err)
 		}
 	}

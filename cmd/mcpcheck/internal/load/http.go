@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -54,16 +55,27 @@ func (c *httpConnection) readBody(resp *http.Response) ([]byte, error) {
 		return nil, err
 	}
 	raw := c.body.Bytes()
+	err := statusErrorOf(resp)
+	refused := (*refusedError)(nil)
 	switch {
 	case len(raw) > c.limit:
 		return nil, errTooLarge
-	case (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable) &&
-		resp.Header.Get("Retry-After") != "":
-		return nil, &refusedError{resp.Status}
-	case resp.StatusCode >= 300 && !driver.IsResponseBody(raw):
-		return nil, &statusError{resp.Status}
+	case errors.As(err, &refused) || err != nil && !driver.IsResponseBody(raw):
+		return nil, err
 	}
 	return raw, nil
+}
+
+// statusErrorOf returns the error of a status that does not accept a message; nil for any other one.
+func statusErrorOf(resp *http.Response) error {
+	switch {
+	case (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable) &&
+		resp.Header.Get("Retry-After") != "":
+		return &refusedError{resp.Status}
+	case resp.StatusCode >= 300:
+		return &statusError{resp.Status}
+	}
+	return nil
 }
 
 // drainTime is how long the end of an event stream is awaited after the response.
@@ -153,10 +165,7 @@ func (c *httpConnection) notify(ctx context.Context, m *message, text []byte) er
 	}
 	io.Copy(io.Discard, io.LimitReader(resp.Body, int64(c.limit)))
 	resp.Body.Close()
-	if resp.StatusCode >= 300 {
-		return &statusError{resp.Status}
-	}
-	return nil
+	return statusErrorOf(resp)
 }
 
 func (c *httpConnection) post(ctx context.Context, m *message, text []byte) (*http.Response, error) {

@@ -86,9 +86,6 @@ func (g *generator) step(ctx context.Context, t driver.Target, clients int) (s s
 		s.used = addUsage(nil, t.Site.Usage().Since(before))
 	}
 	for _, p := range processes {
-		if stray := p.firstStray(); stray != nil {
-			g.found.note(finding{Matched, "a response to no request: " + driver.Brief(stray)})
-		}
 		s.used = addUsage(s.used, p.process.Close())
 	}
 	return s, nil
@@ -112,9 +109,13 @@ func (g *generator) open(ctx context.Context, t driver.Target, number int) (
 	if t.Site != nil {
 		shared := t.Site.NewClient(2 * number) // a stream that is read to its end keeps its connection
 		for n := range number {
-			c := &httpConnection{client: shared, url: t.Site.URL(), limit: g.MaxMessageBytes,
-				cancelled: g.w.cancelled()}
-			clients = append(clients, &client{number: n, conn: c, connects: g.w.connect})
+			c := httpConnection{client: shared, limit: g.MaxMessageBytes, cancelled: g.w.cancelled()}
+			var conn connection = newSSEConnection(t.Site, c, g.noteStray)
+			if t.Site.Transport() != "sse" {
+				c.url = t.Site.URL()
+				conn = &c
+			}
+			clients = append(clients, &client{number: n, conn: conn, connects: g.w.connect})
 		}
 		return clients, nil, nil
 	}
@@ -123,7 +124,7 @@ func (g *generator) open(ctx context.Context, t driver.Target, number int) (
 		if err != nil {
 			return nil, nil, err
 		}
-		c := newProcessConnection(p, g.MaxMessageBytes)
+		c := newProcessConnection(p, g.MaxMessageBytes, g.noteStray)
 		all = append(all, c)
 		first := &client{conn: c, connects: g.w.connect, lastID: int64(number+n) * idsPerClient}
 		begin := time.Now()
@@ -138,6 +139,11 @@ func (g *generator) open(ctx context.Context, t driver.Target, number int) (
 		clients = append(clients, &client{number: n, conn: all[n%len(all)], lastID: int64(n) * idsPerClient})
 	}
 	return clients, all, nil
+}
+
+// noteStray notes a response that nobody waits for.
+func (g *generator) noteStray(raw []byte) {
+	g.found.note(finding{Matched, "a response to no request: " + driver.Brief(raw)})
 }
 
 // addUsage adds what a process has used.

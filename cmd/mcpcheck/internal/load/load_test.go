@@ -83,6 +83,7 @@ var loadSettings = []proof.Setting{
 	proof.Deployments[0].WithRevision("2025-11-25"), proof.Deployments[0].WithRevision("2026-07-28"),
 	proof.Deployments[1].WithRevision("2025-06-18"), proof.Deployments[1].WithRevision("2026-07-28"),
 	proof.Deployments[2].WithRevision("2025-11-25"), proof.Deployments[4].WithRevision("2025-11-25"),
+	proof.Deployments[5].WithRevision("2025-03-26"),
 }
 
 // TestHonestServer checks that nothing fails on the honest server, and that at a constant rate the requests are as many
