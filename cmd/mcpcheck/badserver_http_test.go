@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/target"
 	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/hooks"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check/engine"
@@ -99,6 +101,10 @@ func badListeners() map[string]func(port string, args []string) int {
 			return serveOnPort(port, fixtures.Handler(context.Background(), fixtures.HTTPOptions{},
 				longResults[args[0]]()))
 		},
+		"tires": func(port string, _ []string) int {
+			return serveOnPort(port, fixtures.Handler(context.Background(), fixtures.HTTPOptions{},
+				fixtures.Fault{Reply: tire()}))
+		},
 		"old": func(port string, _ []string) int {
 			return serveOnPort(port, honestHandler(fixtures.HTTPOptions{SSE: true}))
 		},
@@ -122,6 +128,19 @@ func badListeners() map[string]func(port string, args []string) int {
 			)
 			return serveOnPort(port, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sleepForever() }))
 		},
+	}
+}
+
+// tire has a server that has answered 300 pings mistake what it refuses: it answers with the code of another error.
+func tire() func(_ *fixtures.Conn, req, reply map[string]any) {
+	var pings atomic.Int64
+	return func(_ *fixtures.Conn, req, reply map[string]any) {
+		if req["method"] == "ping" {
+			pings.Add(1)
+		}
+		if reply["error"] != nil && pings.Load() > 300 {
+			hooks.SetError(reply, -32000)
+		}
 	}
 }
 
