@@ -25,6 +25,8 @@ type httpConnection struct {
 	cancelled *message
 	body      bytes.Buffer
 	limit     int
+	// refusing are the answers to requests of the server that are being sent.
+	refusing refusals
 }
 
 func (c *httpConnection) call(
@@ -41,7 +43,7 @@ func (c *httpConnection) call(
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		defer func() { go drain(resp.Body, cancel) }()
-		return c.readStream(resp.Body)
+		return c.readStream(ctx, resp.Body)
 	}
 	defer cancel()
 	defer resp.Body.Close()
@@ -91,11 +93,17 @@ func drain(body io.ReadCloser, cancel context.CancelFunc) {
 	cancel()
 }
 
-// readStream reads an event stream up to the response.
-func (c *httpConnection) readStream(body io.Reader) (raw []byte, err error) {
+// readStream reads an event stream up to the response. Requests of the server are refused: one may wait for that before
+// it responds.
+func (c *httpConnection) readStream(ctx context.Context, body io.Reader) (raw []byte, err error) {
 	parser := driver.NewEventStreamParser(c.limit, func(e driver.StreamEvent) {
-		if data := e.Data.Bytes(); raw == nil && isResponse(data) {
+		data := e.Data.Bytes()
+		switch {
+		case raw != nil:
+		case isResponse(data):
 			raw = bytes.Clone(data)
+		default:
+			c.refuse(ctx, data)
 		}
 	})
 	buffer := make([]byte, 4<<10)
@@ -124,6 +132,23 @@ func isResponse(raw []byte) bool {
 		Method *json.RawMessage `json:"method"`
 	}
 	return json.Unmarshal(raw, &m) == nil && m.Method == nil
+}
+
+// refuse answers a message, if that is a request of the server. There are none in a protocol without a handshake.
+func (c *httpConnection) refuse(ctx context.Context, raw []byte) {
+	refusal := refusalOf(raw)
+	if refusal == nil || c.cancelled == nil {
+		return
+	}
+	req, err := c.request(ctx, c.cancelled, refusal)
+	if err != nil {
+		return
+	}
+	c.refusing.start(func() {
+		if resp, err := c.client.Do(req); err == nil {
+			resp.Body.Close()
+		}
+	})
 }
 
 // cancel cancels a request once it has been sent: with a notification, which is what a session expects, and by the end
@@ -169,6 +194,14 @@ func (c *httpConnection) notify(ctx context.Context, m *message, text []byte) er
 }
 
 func (c *httpConnection) post(ctx context.Context, m *message, text []byte) (*http.Response, error) {
+	req, err := c.request(ctx, m, text)
+	if err != nil {
+		return nil, err
+	}
+	return c.client.Do(req)
+}
+
+func (c *httpConnection) request(ctx context.Context, m *message, text []byte) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(text))
 	if err != nil {
 		return nil, err
@@ -178,7 +211,7 @@ func (c *httpConnection) post(ctx context.Context, m *message, text []byte) (*ht
 		req.Header = m.header.Clone()
 		req.Header[sessionHeader] = []string{c.sessionID}
 	}
-	return c.client.Do(req)
+	return req, nil
 }
 
 func (c *httpConnection) close() {

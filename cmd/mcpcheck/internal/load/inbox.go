@@ -11,6 +11,8 @@ import (
 // inbox passes what a connection receives to the requests that wait for it: over stdio, and over HTTP+SSE, responses
 // arrive in any order.
 type inbox struct {
+	// refusing are the answers to requests of the server that are being sent.
+	refusing refusals
 	// stray is called with each response that nobody waits for.
 	stray func(raw []byte)
 	mu    sync.Mutex
@@ -27,7 +29,9 @@ type endedError string
 func (e endedError) Error() string { return string(e) }
 
 func newInbox(stray func(raw []byte)) *inbox {
-	return &inbox{stray: stray, waiting: map[string]chan []byte{}, ended: make(chan struct{})}
+	return &inbox{
+		refusing: newRefusals(), stray: stray, waiting: map[string]chan []byte{}, ended: make(chan struct{}),
+	}
 }
 
 // expect has the response with an id kept for its request.
@@ -73,7 +77,7 @@ func (b *inbox) receive(raw []byte) (refusal []byte) {
 		return nil
 	}
 	if m.Method != nil {
-		return refusalOf(m.ID, *m.Method)
+		return refusalOf(raw)
 	}
 	b.mu.Lock()
 	waits, known := b.waiting[string(m.ID)]
@@ -88,10 +92,38 @@ func (b *inbox) receive(raw []byte) (refusal []byte) {
 	return nil
 }
 
-// refusalOf answers a request of the server: ping with a result, any other one with an error.
-func refusalOf(id json.RawMessage, method string) []byte {
-	reply := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-	if method == "ping" {
+// maxRefusals is how many refusals a connection sends at a time; a server that asks for more gets no answer.
+const maxRefusals = 64
+
+// refusals has an entry for each refusal that a connection is sending.
+type refusals chan struct{}
+
+func newRefusals() refusals { return make(refusals, maxRefusals) }
+
+// start sends a refusal in the background, unless too many are being sent.
+func (r refusals) start(send func()) {
+	select {
+	case r <- struct{}{}:
+		go func() {
+			defer func() { <-r }()
+			send()
+		}()
+	default:
+	}
+}
+
+// refusalOf answers a request of the server: ping with a result, any other one with an error. It is nil for any other
+// message.
+func refusalOf(raw []byte) []byte {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if json.Unmarshal(raw, &m) != nil || m.ID == nil || m.Method == "" {
+		return nil
+	}
+	reply := append([]byte(`{"jsonrpc":"2.0","id":`), m.ID...)
+	if m.Method == "ping" {
 		return append(reply, `,"result":{}}`...)
 	}
 	return append(reply, `,"error":{"code":-32601,"message":"Method not found"}}`...)

@@ -109,7 +109,9 @@ func (g *generator) open(ctx context.Context, t driver.Target, number int) (
 	if t.Site != nil {
 		shared := t.Site.NewClient(2 * number) // a stream that is read to its end keeps its connection
 		for n := range number {
-			c := httpConnection{client: shared, limit: g.MaxMessageBytes, cancelled: g.w.cancelled()}
+			c := httpConnection{
+				client: shared, limit: g.MaxMessageBytes, cancelled: g.w.cancelled(), refusing: newRefusals(),
+			}
 			var conn connection = newSSEConnection(t.Site, c, g.noteStray)
 			if t.Site.Transport() != "sse" {
 				c.url = t.Site.URL()

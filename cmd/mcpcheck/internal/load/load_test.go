@@ -212,6 +212,24 @@ func TestOpenStreams(t *testing.T) {
 	}
 }
 
+// TestServerRequests checks that a server may ask the client for a sign of life, and wait for it, before it responds.
+func TestServerRequests(t *testing.T) {
+	for _, d := range []int{0, 1, 5} {
+		t.Run(proof.Deployments[d].Name, func(t *testing.T) {
+			l := loadFixture(t, proof.Deployments[d], fixtures.Fault{Request: pingClient}, "2025-06-18",
+				Options{Clients: 2, PerSecond: 100, Duration: time.Second, Mix: Mix{"tools/call": 1}})
+			if got := failing(l); got != nil || l.Problem != "" || l.All.Count != 100 {
+				t.Errorf("%v fail, problem %q: %+v", got, l.Problem, l.Results)
+			}
+		})
+	}
+}
+
+// pingClient asks the client for a sign of life before it serves a call of a tool.
+func pingClient(c *fixtures.Conn, req map[string]any) (served bool) {
+	return req["method"] == "tools/call" && c.Call("ping", nil) == nil
+}
+
 // TestBehind checks that a load ends two timeouts after its time at the latest, although requests are due.
 func TestBehind(t *testing.T) {
 	over := func(d proof.Deployment, f fixtures.Fault) func(*testing.T) driver.Target {

@@ -95,7 +95,7 @@ func (c *sseConnection) handle(ctx context.Context, header http.Header, e driver
 	if refusal := c.receive(e.Data.Bytes()); refusal != nil && c.posts.url != "" {
 		header = header.Clone()
 		header.Set("Content-Type", "application/json")
-		go c.posts.notify(ctx, &message{header: header}, refusal)
+		c.refusing.start(func() { c.posts.notify(ctx, &message{header: header}, refusal) })
 	}
 	return nil
 }

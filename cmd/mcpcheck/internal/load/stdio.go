@@ -32,7 +32,9 @@ func (c *processConnection) read(limit int) {
 	lines.Buffer(make([]byte, 64<<10), limit)
 	for lines.Scan() {
 		if refusal := c.receive(lines.Bytes()); refusal != nil {
-			go c.writeLine(context.Background(), refusal) // the reader must not wait for a process that does not read
+			c.refusing.start(func() { // the reader must not wait for a process that does not read
+				c.writeLine(context.Background(), refusal)
+			})
 		}
 	}
 }
