@@ -44,8 +44,10 @@ valid by the schema, is of another kind than the quiet one, or has an argument o
 another client (over HTTP, all clients use the same ids at the same time); where a
 client gets no answer after it has cancelled a call (--cancel); where, over HTTP, a
 check of run --quick fails after the load, twice, and did not before; and where a
-budget is not met (--p99, --errors, --throughput). Budgets of methods, and all
-settings, can be in mcpcheck.yaml, under load. mcpcheck diff compares two loads.
+budget is not met (--p99, --errors, --throughput). If a tool is called that is not
+declared read-only, results of calls, reads and prompts may be of any kind, or errors:
+the tools may have changed them. Budgets of methods, and all settings, can be in
+mcpcheck.yaml, under load. mcpcheck diff compares two loads.
 
 What the process used, and over HTTP what memory it still has when all sessions have
 ended, is shown on Linux where mcpcheck has started it, and fails nothing. The load

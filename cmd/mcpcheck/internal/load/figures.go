@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -168,6 +169,16 @@ func (l *foundList) forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.byName, name)
+}
+
+// all returns the results in whose sense something was found.
+func (l *foundList) all() (results []report.LoadResult) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(l.byName)) {
+		results = append(results, *l.byName[name])
+	}
+	return results
 }
 
 // result returns the result of a name: a pass, if nothing was found.

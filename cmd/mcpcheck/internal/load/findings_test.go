@@ -65,6 +65,16 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// TestNothingCounted checks that a load all of whose requests end too late to be counted is not a pass.
+func TestNothingCounted(t *testing.T) {
+	l := loadFixture(t, proof.Deployments[1], fixtures.Fault{Middleware: chain(take(time.Millisecond), hangLater)},
+		"2025-11-25", Options{Clients: 4, Warmup: 500 * time.Millisecond, Duration: 100 * time.Millisecond,
+			Mix: Mix{"tools/call": 1}})
+	if got := failing(l); !slices.Equal(got, []string{Answered}) || l.Problem != errNoneCounted.Error() {
+		t.Errorf("%v fail, problem %q: %+v", got, l.Problem, l.Results)
+	}
+}
+
 func chain(a, b hooks.Middleware) hooks.Middleware {
 	if b == nil {
 		return a
@@ -170,6 +180,10 @@ func TestVaryingServers(t *testing.T) {
 					result["content"] = []any{map[string]any{"type": "text", "text": last + " " + text}}
 				}
 			}}},
+		{"a resource that shows what tools were told", fixtures.Fault{Middleware: take(time.Millisecond),
+			Reply: showSaid("resources/read")}},
+		{"a tool that shows what all tools were told before", fixtures.Fault{Middleware: take(time.Millisecond),
+			Reply: showSaid("tools/call")}},
 		{"a list that grows", fixtures.Fault{Middleware: take(time.Millisecond),
 			Reply: func(_ *fixtures.Conn, req, reply map[string]any) {
 				result, _ := reply["result"].(map[string]any)
@@ -187,6 +201,80 @@ func TestVaryingServers(t *testing.T) {
 				t.Errorf("%v fail: %+v %s", got, l.Results, l.Problem)
 			}
 		})
+	}
+}
+
+// showSaid shows in the results of a method all that tools were told before, in any session.
+func showSaid(method string) func(_ *fixtures.Conn, req, reply map[string]any) {
+	var mu sync.Mutex
+	said := "said:"
+	return func(_ *fixtures.Conn, req, reply map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		params, _ := req["params"].(map[string]any)
+		result, _ := reply["result"].(map[string]any)
+		if result != nil && req["method"] == method {
+			result["content"] = []any{map[string]any{"type": "text", "text": said}}
+			result["contents"] = []any{map[string]any{"uri": params["uri"], "text": said}}
+		}
+		if req["method"] == "tools/call" {
+			said = fmt.Sprint(said, " ", params["arguments"])
+		}
+	}
+}
+
+// TestState checks that what tools may have changed is not held against the server, but all else is.
+func TestState(t *testing.T) {
+	later := func(method string, change func(reply map[string]any)) fixtures.Fault {
+		var n atomic.Int64
+		reply := func(_ *fixtures.Conn, req, reply map[string]any) {
+			result, _ := reply["result"].(map[string]any)
+			tools, _ := result["tools"].([]any)
+			for _, tool := range tools {
+				delete(tool.(map[string]any), "annotations")
+			}
+			if req["method"] == method && n.Add(1) > 60 {
+				change(reply)
+			}
+		}
+		return fixtures.Fault{Middleware: take(time.Millisecond), Reply: reply}
+	}
+	fail := func(reply map[string]any) { hooks.SetError(reply, -32002) }
+	for _, tt := range []struct {
+		name  string
+		fault fixtures.Fault
+		want  []string
+	}{
+		{"a resource that is gone", later("resources/read", fail), nil},
+		{"a call that comes to an error", later("tools/call", fail), nil},
+		{"a call that fails, and repeats nothing", later("tools/call", func(reply map[string]any) {
+			reply["result"] = map[string]any{"content": []any{}, "isError": true}
+		}), nil},
+		{"a list that comes to an error", later("tools/list", fail), []string{SameKind + ListsOnly}},
+		{"an invalid result", later("tools/call", func(reply map[string]any) {
+			reply["result"] = map[string]any{"content": "text"}
+		}), []string{Valid}},
+		{"what belongs to another client", later("tools/call", sayToAnother), []string{OwnSession}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := loadFixture(t, proof.Deployments[1], tt.fault, "2025-11-25",
+				Options{Clients: 4, Duration: 200 * time.Millisecond, Calls: report.CallsAll,
+					Mix: Mix{"tools/call": 3, "tools/list": 1, "resources/read": 1}})
+			if got := failing(l); !slices.Equal(got, tt.want) || l.Problem != "" {
+				t.Errorf("%v fail, want %v; problem %q: %+v", got, tt.want, l.Problem, l.Results)
+			}
+		})
+	}
+}
+
+// TestNoMarkers checks that a load in which nobody has anything of their own says nothing of that.
+func TestNoMarkers(t *testing.T) {
+	l := loadFixture(t, proof.Deployments[1], fixtures.Fault{Middleware: take(time.Millisecond)}, "2025-11-25",
+		Options{Clients: 4, Duration: 100 * time.Millisecond, Mix: Mix{"ping": 1}})
+	for _, r := range l.Results {
+		if r.Name == OwnSession {
+			t.Errorf("%s: %s", r.Name, r.Verdict)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -49,7 +50,9 @@ func Run(ctx context.Context, t driver.Target, server *check.Server, quiet *driv
 		}
 	}
 	out.Knee = report.KneeOf(out.Scale)
-	out.Results = g.results(out)
+	if out.Results = g.results(out); out.Problem == "" && counted(out) == 0 {
+		out.Problem = errNoneCounted.Error()
+	}
 	return out, nil
 }
 
@@ -162,22 +165,35 @@ func addUsage(sum *report.LoadProcess, u driver.Usage) *report.LoadProcess {
 	return sum
 }
 
-// results are the results of a load: what was found, and the budgets that the operator has set. There are none where
-// nothing was sent.
+// errNoneCounted says that a load has no figures, although nothing has ended it.
+var errNoneCounted = errors.New("no request was counted: none was sent after --warmup and within --duration")
+
+// counted is how many requests have come to a response or an error.
+func counted(l report.Load) int64 { return l.All.Count + l.All.ErrorCount() }
+
+// results are the results of a load: what was found, and the budgets that the operator has set. Where no request was
+// counted, it is only what was found.
 func (g *generator) results(l report.Load) (all []report.LoadResult) {
-	if l.All.Count+l.All.ErrorCount() == 0 {
-		return nil
+	if counted(l) == 0 {
+		return g.found.all()
 	}
 	if l.All.ErrorShare() <= g.Budgets.Errors {
 		g.found.forget(Answered)
 		g.found.forget(AfterCancel)
 	}
-	names := []string{Answered, Matched, Valid, SameKind, OwnSession}
+	names := []string{Answered, Matched, Valid, SameKind}
+	if slices.ContainsFunc(g.w.requests, (*request).isMarked) {
+		names = append(names, OwnSession)
+	}
 	if g.cancellations.Load() > 0 {
 		names = append(names, AfterCancel)
 	}
 	for _, name := range names {
-		all = append(all, g.found.result(name))
+		r := g.found.result(name)
+		if name == SameKind && g.w.changesState {
+			r.Name += ListsOnly
+		}
+		all = append(all, r)
 	}
 	all = append(all, budgetResults(g.Budgets, "", l.All)...)
 	for _, f := range l.Methods {

@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ func loadServer(
 	t *testing.T, serve func(*testing.T) driver.Target, revision string, o Options,
 ) (out report.Load) {
 	t.Helper()
-	o.Calls, o.Timeout, o.MaxMessageBytes = report.CallsSafe, time.Second, 1<<20
+	o.Calls, o.Timeout, o.MaxMessageBytes = cmp.Or(o.Calls, report.CallsSafe), time.Second, 1<<20
 	synctest.Test(t, func(t *testing.T) {
 		defer time.Sleep(10 * time.Second) // what the fixture still writes
 		ctx, cancel := context.WithCancel(t.Context())

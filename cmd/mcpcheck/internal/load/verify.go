@@ -16,7 +16,7 @@ import (
 type answer struct {
 	// before and after are the text around the id.
 	before, after []byte
-	// marked says that the marker of the request is in it.
+	// marked says that the marker of the request is in it, and that of no other request.
 	marked bool
 	// members are the names of the members of the result, and kinds those of the blocks of its content.
 	members, kinds []string
@@ -27,7 +27,6 @@ type answer struct {
 // newAnswer returns the answer to the request with an id.
 func newAnswer(raw []byte, id json.RawMessage) (a answer) {
 	raw = bytes.Clone(raw)
-	a.marked = bytes.Contains(raw, []byte(marker))
 	if at := bytes.Index(raw, append([]byte(`"id":`), id...)); at >= 0 {
 		at += len(`"id":`)
 		a.before, a.after = raw[:at], raw[at+len(id):]
@@ -102,11 +101,13 @@ type finding struct{ result, what string }
 
 // The results of a load.
 const (
-	Answered     = "requests are answered, but for the share of errors that is allowed"
-	Matched      = "each response has the id of its request"
-	SameKind     = "responses are those of the quiet server, in kind"
-	Valid        = "responses are valid by the schema"
-	OwnSession   = "no client gets what belongs to another one"
+	Answered   = "requests are answered, but for the share of errors that is allowed"
+	Matched    = "each response has the id of its request"
+	SameKind   = "responses are those of the quiet server, in kind"
+	Valid      = "responses are valid by the schema"
+	OwnSession = "no client gets what belongs to another one"
+	// ListsOnly is added to SameKind where tools that may change something are called.
+	ListsOnly    = " (lists only: a tool that is called may change the rest)"
 	AfterCancel  = "requests after a cancelled one are answered"
 	AfterLoad    = "the server serves as before afterwards"
 	WithinP99    = "the 99th percentile is within the budget"
@@ -134,11 +135,13 @@ func (r *request) verify(revision string, raw, id []byte, mark string) *finding 
 	if other := anyMarker.Find(raw); isForeign && other != nil {
 		return &finding{OwnSession, fmt.Sprintf("%s, sent by %s: the response has %s", r, mark, other)}
 	}
-	if m.Error != nil {
+	switch {
+	case m.Error != nil && r.dependsOnState:
+		return nil
+	case m.Error != nil:
 		return &finding{SameKind, fmt.Sprintf("%s: error %s %s, where the quiet server had a result", r, m.Error.Code,
 			driver.Brief([]byte(m.Error.Message)))}
-	}
-	if isForeign {
+	case isForeign && !r.dependsOnState:
 		return &finding{OwnSession, fmt.Sprintf("%s: the response lacks the argument %s, and the quiet one repeats it",
 			r, mark)}
 	}
@@ -153,7 +156,8 @@ func (r *request) verifyResult(revision string, raw json.RawMessage) *finding {
 		}
 	}
 	members, kinds := shapeOf(raw)
-	if r.quiet.varies || slices.Equal(members, r.quiet.members) && slices.Equal(kinds, r.quiet.kinds) {
+	isSame := slices.Equal(members, r.quiet.members) && slices.Equal(kinds, r.quiet.kinds)
+	if r.quiet.varies || r.dependsOnState || isSame {
 		return nil
 	}
 	return &finding{SameKind, fmt.Sprintf("%s: a result with %s, where the quiet one has %s", r,

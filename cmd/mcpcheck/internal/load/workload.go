@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // Workload is what the clients send: the messages of a quiet session.
@@ -21,6 +22,9 @@ type Workload struct {
 	connect []*message
 	// requests are valid requests that were answered with a result.
 	requests []*request
+	// changesState says that a tool among them may change something, so that what calls, reads and prompts are answered
+	// with may depend on what other clients have done.
+	changesState bool
 }
 
 // message is a message of the quiet session, as it was sent.
@@ -40,14 +44,19 @@ type request struct {
 	// weight is the share of the requests that are of its kind.
 	weight float64
 	quiet  answer
+	// dependsOnState says that a result of another kind, or an error, may be right under load.
+	dependsOnState bool
 	// hasMarkedHeader says that the marker is in a header too, such as Mcp-Param-Name. It has to be what the body says,
 	// so that clients send both as they are.
 	hasMarkedHeader bool
 }
 
 // marker is a text in the arguments of a call that the server's answer repeats. Each client sends one of its own, of
-// the same length.
-const marker = "mcpcheck-load-000000"
+// the same length. secondMarker shows that the answer does not have those of earlier calls, too.
+const (
+	marker       = "mcpcheck-load-000000"
+	secondMarker = "mcpcheck-load-999999"
+)
 
 // markerOf is the marker of a client.
 func markerOf(client int) string { return fmt.Sprintf("mcpcheck-load-%06d", client+1) }
@@ -91,29 +100,41 @@ func prepare(s *driver.Session, server *check.Server, o Options) (*Workload, err
 		}
 		// What differs between two quiet responses is not held against the server under load: a tool may fail when it
 		// is called again with the same arguments, or answer in several ways.
-		first, second := s.Call(c.method, c.params), s.Call(c.method, c.params)
+		first, second := s.Call(c.method, c.params), s.Call(c.method, c.withSecondMarker())
 		if !isUsable(first) || !isUsable(second) {
 			continue
 		}
 		r := newRequest(c, weight, first)
 		again := newAnswer(second.Frame.Raw.Bytes(), second.Request.ID)
 		r.quiet.varies = !slices.Equal(r.quiet.members, again.members) || !slices.Equal(r.quiet.kinds, again.kinds)
-		r.quiet.marked = r.quiet.marked && again.marked
+		r.quiet.marked = repeatsMarker(first, second)
 		w.requests = append(w.requests, r)
+		w.changesState = w.changesState || c.changesState
 	}
 	if len(w.requests) == 0 {
 		return nil, errNothingToSend
 	}
 	for _, r := range w.requests {
 		r.weight /= float64(len(w.of(r.method)))
+		r.dependsOnState = w.changesState && slices.Contains(stateMethods, r.method)
 	}
 	return w, nil
+}
+
+// repeatsMarker reports whether each reply has the marker of its own request, and not that of the other one.
+func repeatsMarker(first, second driver.Reply) bool {
+	has := func(f *driver.Frame, mark string) bool { return bytes.Contains(f.Raw.Bytes(), []byte(mark)) }
+	return has(first.Request, marker) && has(first.Frame, marker) && !has(first.Frame, secondMarker) &&
+		has(second.Request, secondMarker) && has(second.Frame, secondMarker) && !has(second.Frame, marker)
 }
 
 // isUsable reports whether a reply is a result that can be expected again.
 func isUsable(r driver.Reply) bool {
 	return r.Result() != nil && !r.IsFailure() && r.Result()["resultType"] != "input_required"
 }
+
+// stateMethods are the methods whose results may depend on what tools have changed.
+var stateMethods = []string{"tools/call", "resources/read", "prompts/get"}
 
 // maxPerMethod is how many tools, prompts or resources are among the requests.
 const maxPerMethod = 8
@@ -183,6 +204,18 @@ func connectMessages(s *driver.Session) (all []*message) {
 type candidate struct {
 	method, name string
 	params       check.M
+	// changesState says that it calls a tool that may change something.
+	changesState bool
+}
+
+// withSecondMarker returns its parameters with the second marker in the place of the first one.
+func (c candidate) withSecondMarker() check.M {
+	text, err := json.Marshal(c.params)
+	if err != nil || !bytes.Contains(text, []byte(marker)) {
+		return c.params
+	}
+	params, _ := driver.Decode(bytes.ReplaceAll(text, []byte(marker), []byte(secondMarker))).(check.M)
+	return params
 }
 
 // candidates are valid requests of the methods that the server declares.
@@ -203,17 +236,18 @@ func candidates(server *check.Server, o Options) (all []candidate) {
 	for _, tool := range server.Tools {
 		if args, ok := o.argumentsOf(server, tool); ok {
 			name, _ := tool["name"].(string)
-			all = append(all, candidate{"tools/call", name, check.M{"name": name, "arguments": args}})
+			all = append(all, candidate{"tools/call", name, check.M{"name": name, "arguments": args},
+				!report.IsReadOnly(tool)})
 		}
 	}
 	for _, resource := range server.Resources {
 		uri, _ := resource["uri"].(string)
-		all = append(all, candidate{"resources/read", uri, check.M{"uri": uri}})
+		all = append(all, candidate{method: "resources/read", name: uri, params: check.M{"uri": uri}})
 	}
 	for _, prompt := range server.Prompts {
 		if arguments, _ := prompt["arguments"].([]any); len(arguments) == 0 {
 			name, _ := prompt["name"].(string)
-			all = append(all, candidate{"prompts/get", name, check.M{"name": name}})
+			all = append(all, candidate{method: "prompts/get", name: name, params: check.M{"name": name}})
 		}
 	}
 	return all
