@@ -163,11 +163,8 @@ func loadTarget(l report.Load) string {
 // loadClients says how many clients there were, and how they sent.
 func loadClients(l report.Load) string {
 	said := Plural(l.Clients, "client")
-	switch {
-	case l.Processes == 1:
-		said += ", 1 process"
-	case l.Processes > 1:
-		said += fmt.Sprintf(", %d processes", l.Processes)
+	if l.Processes > 0 {
+		said += ", " + Plural(l.Processes, "process")
 	}
 	if l.PerSecond > 0 {
 		said += fmt.Sprintf(", %g requests a second", l.PerSecond)

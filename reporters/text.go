@@ -343,13 +343,20 @@ func splitHeadline(said string) (head, rest string) {
 	return strings.TrimSuffix(head, ":"), rest
 }
 
-// Plural returns a number with a noun: "1 failure", "2 failures".
+// Plural returns a number with a noun: "1 failure", "2 failures", "2 processes".
 func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+	ending := "s"
+	switch {
+	case n == 1:
+		ending = ""
+	case esPlural.MatchString(noun):
+		ending = "es"
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s%s", n, noun, ending)
 }
+
+// esPlural matches nouns whose plural ends with es.
+var esPlural = regexp.MustCompile(`(s|x|z|ch|sh)$`)
 
 // joinSome joins at most limit of the names: "a, b and 3 more".
 func joinSome(names []string, limit int) string {

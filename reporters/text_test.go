@@ -253,3 +253,25 @@ func TestCallCounts(t *testing.T) {
 		}
 	}
 }
+
+func TestPlural(t *testing.T) {
+	for _, tt := range []struct {
+		n    int
+		noun string
+		want string
+	}{
+		{1, "failure", "1 failure"},
+		{0, "failure", "0 failures"},
+		{2, "other verdict", "2 other verdicts"},
+		{1, "process", "1 process"},
+		{0, "process", "0 processes"},
+		{2, "process", "2 processes"},
+		{2, "match", "2 matches"},
+		{2, "check", "2 checks"},
+		{2, "box", "2 boxes"},
+	} {
+		if got := Plural(tt.n, tt.noun); got != tt.want {
+			t.Errorf("Plural(%d, %q) = %q, want %q", tt.n, tt.noun, got, tt.want)
+		}
+	}
+}
