@@ -92,7 +92,7 @@ func (a *action) resolveReportDir() error {
 }
 
 // actionCommands are the commands that the input args can begin with; without one of them it is run.
-var actionCommands = []string{"load"}
+var actionCommands = []string{"load", "explore"}
 
 // runArgs returns the arguments of mcpcheck for the inputs.
 func (a *action) runArgs() ([]string, error) {
@@ -158,9 +158,10 @@ func (a *action) finish(code int) error {
 	return exit.Status(code)
 }
 
-// annotateMissingReport refers to the log when mcpcheck has printed no annotation, as when it wrote no report.
+// annotateMissingReport refers to the log when mcpcheck has printed no annotation, as when it wrote no report, or that
+// of a load, which has no SARIF.
 func (a *action) annotateMissingReport(code int) error {
-	if code == report.ExitConforms || a.reportPath("report.json") != "" {
+	if code == report.ExitConforms || a.reportPath("report.sarif") != "" {
 		return nil
 	}
 	message := fmt.Sprintf("mcpcheck ended with exit code %d: the log of this step says why", code)
