@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,8 @@ type Flags struct {
 	FileKeys File
 	// IsGiven reports whether a flag is on the command line.
 	IsGiven func(flag string) bool
+	// namesServer says how a server is named on that line.
+	namesServer string
 
 	// RepeatedArgs are those of repeatedFlags that were given, as arguments.
 	RepeatedArgs []string
@@ -71,11 +74,22 @@ type Flags struct {
 // WithCommandLine returns the flags with what a command line says besides the values of flags.
 func (f Flags) WithCommandLine(cmd *cobra.Command, args []string) Flags {
 	f.IsGiven = cmd.Flags().Changed
+	f.namesServer = namesServer(cmd)
 	f.RepeatedArgs = cli.FlagArgs(cmd.Flags(), repeatedFlags)
 	f.SelectionArgs = cli.FlagArgs(cmd.Flags(), selectionFlags)
 	f.FileKeys.Skip = NewSkipEntries(f.Skip)
 	f.Hosts.ServerName, f.FileKeys.Command = f.Hosts.splitServerName(cmd, args)
 	return f
+}
+
+// namesServer says how a server is named on the command line of a command.
+func namesServer(cmd *cobra.Command) string {
+	path := cmd.CommandPath()
+	ways := fmt.Sprintf("%s -- COMMAND [ARG…] or %[1]s --url URL", path)
+	if cmd.Flags().Lookup("demo") != nil {
+		ways += ", or try " + path + " --demo"
+	}
+	return ways
 }
 
 // AddAll defines all flags of a run.

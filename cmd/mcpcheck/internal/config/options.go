@@ -58,8 +58,7 @@ func Resolve(f Flags, file File) (v Options, err error) {
 	v = Options{File: Merge(f, file), Flags: f}
 	v.ReportFiles, v.ReportDir = f.Report.MergeWith(f.IsGiven, file.Reports)
 	if len(v.Command) == 0 && v.URL == "" && !f.Demo && !f.IsGiven("server") {
-		return v, exit.Usagef("no server to check; say mcpcheck run -- COMMAND [ARG…] or mcpcheck run --url URL, " +
-			"or try mcpcheck run --demo")
+		return v, exit.Usagef("no server to check; say %s", f.namesServer)
 	}
 	if err := v.ValidateKeys(); err != nil {
 		return v, err
