@@ -96,6 +96,7 @@ func badServers() map[string]func(args []string) int {
 			})})
 		},
 		"choosy":    serveFailingTool,
+		"in-order":  serveMembersInOrder,
 		"wrong-ids": func([]string) int { return serve(fixtures.Fault{Reply: replyWrongID}) },
 		"wrong-id":  func([]string) int { return serve(fixtures.Fault{Reply: changeReply("initialize", setWrongID)}) },
 		"leak":      serveSecrets,
@@ -125,6 +126,24 @@ func badServers() map[string]func(args []string) int {
 		// These are servers over HTTP.
 		"web": badHTTPServer,
 	}
+}
+
+// serveMembersInOrder answers without a version of JSON-RPC, once it has received a request with its method after its
+// params.
+func serveMembersInOrder([]string) int {
+	return serve(fixtures.Fault{
+		Receive: func(c *fixtures.Conn, line []byte) []byte {
+			if at := bytes.Index(line, []byte(`"params":`)); at >= 0 && at < bytes.Index(line, []byte(`"method":`)) {
+				c.Increment("disordered")
+			}
+			return line
+		},
+		Reply: func(c *fixtures.Conn, _, reply object) {
+			if c.Count("disordered") > 0 {
+				delete(reply, "jsonrpc")
+			}
+		},
+	})
 }
 
 // serveFailingTool lists a tool that always fails, and another one for clients with sampling.

@@ -36,7 +36,7 @@ var flagGroups = []nameGroup{
 	newNameGroup("Fleet", "out parallel from page resume fresh"),
 	newNameGroup("Server", "url server servers-file demo env cwd config"),
 	newNameGroup("HTTP", "header header-env bearer-env token-env contact-issuer sse-url insecure cacert"),
-	newNameGroup("Checks", "protocol profile calls only skip quick last-failed shard set seed"),
+	newNameGroup("Checks", "protocol profile calls only skip quick last-failed shard set explore seed"),
 	newNameGroup("What blocks", "baseline sdk tentative"),
 	newNameGroup("Time and load", "timeout start-timeout budget max-message rate jobs isolate"),
 	newNameGroup("Reports", "json junit markdown sarif html tap ctrf badge report-dir annotations trace wire"),

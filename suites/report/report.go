@@ -55,6 +55,10 @@ type Result struct {
 
 	Evidence []Line `json:"wire,omitempty"`
 
+	// Script is the file with the sequence of messages that fails, where it was drawn by lot; mcpcheck explore --replay
+	// sends them again.
+	Script string `json:"script,omitempty"`
+
 	// Locations are the assertions that failed, as area/file:line. They are for the proofs of package fixtures; reports
 	// do not show them.
 	Locations []string `json:"-"`
@@ -202,6 +206,8 @@ type OptionsInfo struct {
 	Quick bool `json:"quick,omitempty"`
 	// Seed determines the random choices of checks.
 	Seed int64 `json:"seed"`
+	// Explore is how long sequences of messages drawn by lot are tried, in seconds.
+	Explore float64 `json:"explore,omitempty"`
 	// Advice says that recommendations are shown.
 	Advice bool `json:"advice,omitempty"`
 	// Set is the set of requirements that was given to judge by.

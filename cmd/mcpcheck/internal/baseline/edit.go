@@ -173,6 +173,9 @@ func entryLines(k report.KnownFail) (lines []string) {
 	if k.Transport != "" {
 		lines = append(lines, "  transport: "+k.Transport)
 	}
+	if k.Flaky {
+		lines = append(lines, "  flaky: true")
+	}
 	return append(lines, "  reason: "+strconv.Quote(k.Reason))
 }
 

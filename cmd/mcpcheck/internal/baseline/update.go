@@ -91,7 +91,8 @@ func (b File) UpdateFor(rep report.Report) Update {
 }
 
 // entriesForFailures returns entries for the failures that gate: one for each check, or one for each revision where a
-// check fails in only some of the revisions that were judged.
+// check fails in only some of the revisions that were judged. What only a sequence drawn by lot has shown may also
+// pass.
 func entriesForFailures(rep report.Report) (entries report.KnownFails) {
 	transport := rep.Target.Transport
 	if transport == "stdio" {
@@ -102,7 +103,7 @@ func entriesForFailures(rep report.Report) (entries report.KnownFails) {
 			continue
 		}
 		k := report.KnownFail{
-			Check: r.ID, Transport: transport, Reason: reasonFor(r),
+			Check: r.ID, Transport: transport, Reason: reasonFor(r), Flaky: r.Script != "",
 		}
 		if !failsInAllRevisions(rep.Results, r.ID) {
 			k.Revision = r.Revision

@@ -69,6 +69,7 @@ type File struct {
 	Rate                 int                 `yaml:"rate"`
 	Jobs                 int                 `yaml:"jobs"`
 	Seed                 int64               `yaml:"seed"`
+	Explore              time.Duration       `yaml:"explore"`
 	Reports              ReportFiles         `yaml:"reports"`
 	Baseline             string              `yaml:"baseline"`
 	Load                 LoadSettings        `yaml:"load"`

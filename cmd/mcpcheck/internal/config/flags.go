@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,6 +26,8 @@ type Flags struct {
 
 	// RepeatedArgs are those of repeatedFlags that were given, as arguments.
 	RepeatedArgs []string
+	// ReplayArgs are those that mcpcheck explore has too.
+	ReplayArgs []string
 	// SelectionArgs are those of selectionFlags that were given, as arguments.
 	SelectionArgs []string
 	// IsMerged says that the results are those of earlier runs.
@@ -76,6 +79,9 @@ func (f Flags) WithCommandLine(cmd *cobra.Command, args []string) Flags {
 	f.IsGiven = cmd.Flags().Changed
 	f.namesServer = namesServer(cmd)
 	f.RepeatedArgs = cli.FlagArgs(cmd.Flags(), repeatedFlags)
+	f.ReplayArgs = cli.FlagArgs(cmd.Flags(), slices.DeleteFunc(slices.Clone(repeatedFlags), func(name string) bool {
+		return slices.Contains(runFlags, name)
+	}))
 	f.SelectionArgs = cli.FlagArgs(cmd.Flags(), selectionFlags)
 	f.FileKeys.Skip = NewSkipEntries(f.Skip)
 	f.Hosts.ServerName, f.FileKeys.Command = f.Hosts.splitServerName(cmd, args)
@@ -142,7 +148,7 @@ func (f *Flags) AddChecks(cmd *cobra.Command) {
 	flags.BoolVar(&f.Isolate, "isolate", false, "start a fresh process for every session")
 	flags.BoolVar(&f.Quick, "quick", false,
 		"fast subset for pre-commit: what one session can show")
-	f.AddKeys(cmd, "budget", "seed")
+	f.AddKeys(cmd, "budget", "seed", "explore")
 	flags.StringVar(&f.ConfigFile, "config", "", "configuration `FILE` (default mcpcheck.yaml, if it exists)")
 	flags.BoolVar(&f.Demo, "demo", false, "test the built-in reference server")
 }
@@ -219,5 +225,8 @@ var repeatedFlags = []string{
 	"seed", "config", "skip", "baseline", "tentative",
 }
 
+// runFlags are the repeatedFlags that mcpcheck explore does not have.
+var runFlags = []string{"jobs", "isolate", "tentative"}
+
 // selectionFlags select what is tested. A command that repeats one check has its own values for them.
-var selectionFlags = []string{"only", "protocol", "quick"}
+var selectionFlags = []string{"only", "protocol", "quick", "explore"}

@@ -176,6 +176,11 @@ var keys = []key{
 		help:    "`SEED` for the values that are generated from schemas",
 		doc:     "Seed for the values that are generated from schemas.",
 		members: []string{`"type": "integer"`}, example: "7"},
+	{name: "explore", field: func(f *File) any { return &f.Explore }, standard: time.Duration(0),
+		help: "also try sequences of messages drawn by lot, as mcpcheck explore does, for this `DURATION`",
+		doc: "How long to try sequences of messages drawn by lot after the checks, as mcpcheck explore does. A " +
+			"requirement that one of them violates fails. Without it, none are tried; neither are with --quick.",
+		members: duration, example: `"2s"`},
 	{name: "reports", field: func(f *File) any { return &f.Reports },
 		doc:     "Reports that every run writes; - is stdout. A flag replaces the report of its format.",
 		members: []string{`"type": "object"`, `"additionalProperties": false`, `"properties": ` + reportFiles()},

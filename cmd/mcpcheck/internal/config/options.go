@@ -115,8 +115,8 @@ func (v Options) NewSelector() (catalogue.Selector, error) {
 func conflictingFlags(f Flags) error {
 	command, url, server := f.FileKeys.Command, f.FileKeys.URL, f.IsGiven("server")
 	switch {
-	case f.Quick && f.Isolate, f.Quick && f.shard != "":
-		return exit.Usagef("--quick has one session; leave out --isolate and --shard")
+	case f.Quick && (f.Isolate || f.shard != "" || f.IsGiven("explore")):
+		return exit.Usagef("--quick has one session; leave out --isolate, --shard and --explore")
 	case f.Watch && f.Plan:
 		return exit.Usagef("--watch and --plan exclude each other")
 	case f.Watch && f.IsGiven("last-failed"):
@@ -199,7 +199,7 @@ func (v Options) OptionsInfo(hide redact.Redactor) *report.OptionsInfo {
 		Configuration: v.File.Name, Protocol: v.Protocol, Calls: v.CallPolicy, Only: v.Only,
 		Timeout: v.Timeout.Seconds(), StartTimeout: v.StartTimeout.Seconds(), Budget: v.Budget.Seconds(),
 		MaxMessage: v.MaxMessageBytes, Jobs: v.Jobs, Isolate: v.Flags.Isolate, Quick: v.Flags.Quick, Seed: v.Seed,
-		Shard:  v.Shard,
+		Explore: v.Explore.Seconds(), Shard: v.Shard,
 		Advice: v.Flags.advice || slices.ContainsFunc(v.Only, selectsAdvice),
 	}
 	if v.set != nil {

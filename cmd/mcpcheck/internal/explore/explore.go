@@ -58,6 +58,8 @@ type explorer struct {
 	// failedStarts is how many sequences in a row had no session, and startErr says why.
 	failedStarts int
 	startErr     error
+	// end is when no more steps are drawn; zero is never.
+	end time.Time
 	// unserved says which requests have no result as the first of a session.
 	unserved map[string]bool
 }
@@ -82,12 +84,11 @@ func newExplorer(t driver.Target, server *check.Server, plan []engine.Case, o Op
 // Run explores a server. Only the watches of the plan judge it.
 func Run(ctx context.Context, t driver.Target, server *check.Server, plan []engine.Case, o Options) Outcome {
 	x := newExplorer(t, server, plan, o)
-	begin := time.Now()
+	if o.Time > 0 {
+		x.end = time.Now().Add(o.Time)
+	}
 	n := 0
-	for n < o.Sequences && ctx.Err() == nil && x.failedStarts < maxFailedStarts {
-		if o.Time > 0 && time.Since(begin) > o.Time {
-			break
-		}
+	for n < o.Sequences && ctx.Err() == nil && x.failedStarts < maxFailedStarts && !x.isOver() {
 		if n += x.try(ctx, n); x.results[o.StopAt].Verdict == catalogue.Fail {
 			break
 		}
@@ -98,6 +99,9 @@ func Run(ctx context.Context, t driver.Target, server *check.Server, plan []engi
 	}
 	return out
 }
+
+// isOver reports whether the time for new steps is over.
+func (x *explorer) isOver() bool { return !x.end.IsZero() && time.Now().After(x.end) }
 
 // maxFailedStarts is how many sequences in a row may have no session.
 const maxFailedStarts = 3
@@ -127,9 +131,10 @@ func (x *explorer) try(ctx context.Context, n int) (sequences int) {
 		g.left += 4 + g.IntN(12)
 	}
 	p := x.play(ctx, g.next)
-	if len(p.steps) > 0 {
+	if len(p.steps) > 0 || p.err == nil {
 		x.failedStarts = 0
-	} else if x.failedStarts++; p.err != nil {
+	} else {
+		x.failedStarts++
 		x.startErr = p.err
 	}
 	failed := x.judge(ctx, p)

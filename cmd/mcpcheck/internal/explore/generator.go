@@ -37,7 +37,7 @@ type move struct {
 
 // next draws the next step of a play.
 func (g *generator) next(p *play) (Step, bool) {
-	if g.left == 0 {
+	if g.left == 0 || g.x.isOver() {
 		return Step{}, false
 	}
 	g.left--

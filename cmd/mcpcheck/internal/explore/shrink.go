@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,6 +75,7 @@ func (s *shrinker) try(ctx context.Context, steps []Step) bool {
 	r, failed := s.x.judge(ctx, p)[s.id]
 	if failed {
 		s.steps, s.result, s.wire = p.steps, r, wireOf(p)
+		s.result.Evidence = evidenceOf(p, r.Evidence)
 	}
 	return failed
 }
@@ -156,23 +158,61 @@ func (s *shrinker) simplify(ctx context.Context) {
 	}
 }
 
-// wireOf returns the messages of the steps of a play, with what the server sent by itself; where there are no steps,
-// all messages.
+// directions are those of messages, by the side that has sent them.
+var directions = map[driver.Side]report.Direction{
+	driver.FromClient: report.Sent, driver.FromServer: report.Received,
+}
+
+// messagesOf returns the messages of the steps of a play, with what the server sent by itself, by session; where there
+// are no steps, all messages.
+func messagesOf(p *play) (all [][]*driver.Frame) {
+	for _, session := range p.pool.Sessions() {
+		all = append(all, slices.DeleteFunc(session.FramesSince(0), func(f *driver.Frame) bool {
+			return directions[f.Side] == "" || len(p.steps) > 0 && !p.isOfStep(session, f)
+		}))
+	}
+	return all
+}
+
+// wireOf returns the messages of a play for readers.
 func wireOf(p *play) (lines []string) {
-	sessions, arrows := p.pool.Sessions(), map[driver.Side]string{driver.FromClient: "→ ", driver.FromServer: "← "}
-	for _, session := range sessions {
+	sessions := p.pool.Sessions()
+	for i, messages := range messagesOf(p) {
 		if len(sessions) > 1 {
-			lines = append(lines, session.Name()+":")
+			lines = append(lines, sessions[i].Name()+":")
 		}
-		for _, f := range session.FramesSince(0) {
-			switch {
-			case f.Side != driver.FromClient && f.Side != driver.FromServer:
-			case len(p.steps) == 0 || p.isOfStep(session, f):
-				lines = append(lines, arrows[f.Side]+f.Raw.String())
-			}
+		for _, f := range messages {
+			lines = append(lines, report.NewLine(directions[f.Side], nil).Arrow+" "+f.Raw.String())
 		}
 	}
 	return lines
+}
+
+// evidenceOf returns the messages of a play as evidence, with what decided the failure: of that, messages are marked,
+// and what is not a message of the script is added.
+func evidenceOf(p *play, decided []report.Line) (lines []report.Line) {
+	sessions := messagesOf(p)
+	for i, messages := range sessions {
+		for _, f := range messages {
+			line := report.NewLine(directions[f.Side], f.Raw.Bytes())
+			if line.Seconds = report.RoundMillis(f.At.Seconds()); len(sessions) > 1 {
+				line.Session = strconv.Itoa(i + 1)
+			}
+			lines = append(lines, line)
+		}
+	}
+	for _, d := range decided {
+		if !d.Decisive {
+			continue
+		}
+		isSame := func(l report.Line) bool { return l.Direction == d.Direction && l.Text == d.Text }
+		if i := slices.IndexFunc(lines, isSame); i >= 0 {
+			lines[i].Decisive = true
+		} else {
+			lines = append(lines, d)
+		}
+	}
+	return report.CapLines(lines)
 }
 
 // isOfStep reports whether a message belongs to a step, or to what the server sends by itself.

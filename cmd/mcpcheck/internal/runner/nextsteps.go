@@ -22,6 +22,10 @@ func repeatCommand(v config.Options, t *target.Target, r report.Result) string {
 		words = []string{"mcpcheck", "explore", "--replay", explore.Path(dir, r.ID)}
 		return text.Shell(slices.Concat(words, v.Flags.RepeatedArgs, t.ServerArgs(v))...)
 	}
+	if r.Script != "" {
+		words = []string{"mcpcheck", "explore", "--replay", r.Script}
+		return text.Shell(slices.Concat(words, v.Flags.ReplayArgs, t.ServerArgs(v))...)
+	}
 	if !slices.Contains(r.TriggeredBy, engine.WholeRun) {
 		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.TriggeredBy...), ","))
 	}

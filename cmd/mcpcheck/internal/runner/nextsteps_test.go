@@ -40,6 +40,14 @@ func TestRepeatCommand(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", line, got, want)
 		}
 	}
+	flags := configtest.ParseFlags(t, "--explore 2s --jobs 1 --isolate --tentative gate --seed 3 -- serve")
+	found := report.Result{ID: "ping/prompt", Script: "explore-ping-prompt.json"}
+	server := &target.Target{Address: config.Address{Command: flags.FileKeys.Command},
+		Redactor: (&redact.Secrets{}).Redactor()}
+	const replay = "mcpcheck explore --replay explore-ping-prompt.json --seed 3 -- serve"
+	if got := repeatCommand(config.Options{Flags: flags}, server, found); got != replay {
+		t.Errorf("a script:\n got %s\nwant %s", got, replay)
+	}
 	v := config.Options{File: config.File{Protocol: "auto"}}
 	for want, provokers := range map[string][]string{
 		"mcpcheck run --only ping/server-ping-rate,ping/prompt,tools/list-works": {"ping/prompt", "tools/list-works"},

@@ -137,6 +137,12 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 	}
 	j.showStart(server, plan)
 	before := len(j.report.Results)
+	var held []report.Result
+	add := func(r report.Result) { j.sinks.writeResult(j.addResult(r)) }
+	visit := add
+	if j.explores() {
+		visit = func(r report.Result) { held = append(held, r) }
+	}
 	progress, of := &engine.RunProgress{}, ""
 	if len(j.revisions) > 1 {
 		of = server.Revision
@@ -148,7 +154,10 @@ func (j *serverRun) runRevision(ctx context.Context, revision string) error {
 		Profile: j.GateProfile, DiscoverySession: found.Session, UnusedSession: found.Unused,
 		Credentials: j.target.Credentials,
 		Progress:    progress, SDKs: suites.SDKs(), GateSDKs: j.SDK == config.GateSDK,
-	}, func(r report.Result) { j.sinks.writeResult(j.addResult(r)) })
+	}, visit)
+	for _, r := range j.exploreAfter(ctx, server, plan, held) {
+		add(r)
+	}
 	if err != nil {
 		j.report.Problem, j.report.ExitCode = j.target.Redactor.Text(err.Error()), report.ExitInternal
 	}
