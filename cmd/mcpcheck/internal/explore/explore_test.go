@@ -65,6 +65,8 @@ var settings = []proof.Setting{
 	{Deployment: proof.Deployments[1], Revision: "2025-11-25"},
 	{Deployment: proof.Deployments[1], Revision: "2026-07-28"},
 	{Deployment: proof.Deployments[2], Revision: "2025-03-26"},
+	{Deployment: proof.Deployments[5], Revision: "2024-11-05"},
+	{Deployment: proof.Deployments[5], Revision: "2025-11-25"},
 }
 
 // TestHonestServer proves that nothing is found in a server without a fault.

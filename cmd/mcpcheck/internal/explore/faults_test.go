@@ -191,6 +191,7 @@ var (
 	stdioModern = proof.Deployments[0].WithRevision("2026-07-28")
 	httpLegacy  = proof.Deployments[1].WithRevision("2025-06-18")
 	httpModern  = proof.Deployments[1].WithRevision("2026-07-28")
+	sse         = proof.Deployments[5].WithRevision("2025-03-26")
 )
 
 // sequenceFault is a fault that shows only in some sequences.
@@ -276,6 +277,8 @@ var sequenceFaults = []sequenceFault{
 	{name: "method last", setting: stdioLegacy, fault: onLines(hasMethodLast, 1)},
 	{name: "after a cancellation", setting: stdioLegacy, fault: onLines(isLine("notifications/cancelled"), 1)},
 	{name: "overtaken", setting: stdioLegacy, fault: overtaken()},
+	reply("read after a prompt over HTTP+SSE", sse, after(is("prompts/get"), is("resources/read"))),
+	reply("second session over HTTP+SSE", sse, secondSession),
 }
 
 // refusalFaults refuse, leave unanswered or answer wrongly what a server serves otherwise.

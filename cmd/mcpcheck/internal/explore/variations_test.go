@@ -36,13 +36,13 @@ func TestVariations(t *testing.T) {
 }
 
 // settingOf returns a setting in which a variation shows: one of its transports, in the newest of its revisions or in
-// another one by its index. HTTP+SSE is not explored.
+// another one by its index.
 func settingOf(v variations.Variation, index int) (s proof.Setting, is bool) {
 	var all []proof.Setting
 	for _, w := range proof.Deployments {
 		fits := w.Name == v.Deployment || v.Deployment == "" && !strings.Contains(w.Name, " ") &&
 			(v.Transports == nil || slices.Contains(v.Transports, w.Transport))
-		if !fits || w.Transport == "sse" {
+		if !fits {
 			continue
 		}
 		for _, revision := range fixtures.Revisions {

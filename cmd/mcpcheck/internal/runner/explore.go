@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -75,10 +74,6 @@ const maxScriptBytes = 16 << 20
 func (j *serverRun) exploreRevision(ctx context.Context, found discovery.Found) error {
 	server, o := found.Server, j.exploration.Options
 	found.Close()
-	if server.Transport == "sse" {
-		const why = "the server speaks HTTP+SSE, which mcpcheck explore does not"
-		return exit.With(report.ExitUntestable, errors.New(why))
-	}
 	if server.Failure != "" {
 		j.report.Problem, j.report.ExitCode = j.target.Redactor.Text(server.Failure), report.ExitUntestable
 		return nil
