@@ -26,9 +26,9 @@ as mcpcheck judge does.
 
 A sequence is what a client might say: lists with their pages, calls of tools that
 may be called (--calls, as in run) with arguments that their schemas allow, and with
-values that the server has returned before, resources, prompts, completions,
-subscriptions, cancellations; in one session or several; with ids, params, _meta and
-members of all legal forms.
+values that the server has returned before, resources, prompts, completions, tasks,
+subscriptions, cancellations, input that results require; in one session or several;
+with handshakes, ids, params, _meta and members of all legal forms.
 
 What fails has to fail again, twice, in new sessions. Then it is shrunk to the fewest
 and plainest messages that still fail the same requirement, and written to a file

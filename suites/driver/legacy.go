@@ -22,7 +22,7 @@ const (
 )
 
 func (Legacy) connect(s *Session, params M) Reply {
-	p := s.Request("initialize", params)
+	p := s.sendInitialize(params)
 	if s.AfterInitialize != nil {
 		p = s.AfterInitialize(p)
 	}
@@ -30,6 +30,15 @@ func (Legacy) connect(s *Session, params M) Reply {
 	revision, _ := r.Result()["protocolVersion"].(string)
 	s.setConnectResult(r.Result(), revision)
 	return r
+}
+
+func (s *Session) sendInitialize(params M) Pending {
+	const method = "initialize"
+	if s.EncodeInitialize == nil {
+		return s.Request(method, params)
+	}
+	id := s.NextID()
+	return s.SendRequest(s.NewPending(id, method), s.EncodeInitialize(s.NewRequest(id, method, params)))
 }
 
 func (Legacy) finishConnect(s *Session, params M) {

@@ -34,6 +34,8 @@ type Session struct {
 	// ReusableAsClient reports whether other checks may use the session that need the same connect params.
 	ReusableAsClient bool
 
+	// EncodeInitialize returns the text of initialize, where that is to have another form; it may be nil.
+	EncodeInitialize func(message M) []byte
 	// AfterInitialize is called after initialize was sent, and returns the request to wait for. It may be nil.
 	AfterInitialize func(p Pending) Pending
 

@@ -36,13 +36,16 @@ func (b CompletionArgument) Params(value string) check.M {
 }
 
 // CompletionArguments are all that the server lists.
-func CompletionArguments(t *check.T) (all []CompletionArgument) {
-	for _, prompt := range t.Server.Prompts {
+func CompletionArguments(t *check.T) (all []CompletionArgument) { return ListedArguments(t.Server) }
+
+// ListedArguments are CompletionArguments outside of a check.
+func ListedArguments(server *check.Server) (all []CompletionArgument) {
+	for _, prompt := range server.Prompts {
 		if name, ok := prompt["name"].(string); ok {
 			all = append(all, newCompletionArguments(PromptRef(name), uniqueNames(prompt["arguments"]))...)
 		}
 	}
-	for _, template := range t.Server.Templates {
+	for _, template := range server.Templates {
 		if uri, ok := template["uriTemplate"].(string); ok {
 			all = append(all, newCompletionArguments(TemplateRef(uri), templateVariables(uri))...)
 		}

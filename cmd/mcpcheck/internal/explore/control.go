@@ -44,7 +44,7 @@ func (x *explorer) judgeDeviations(ctx context.Context, p *play, judged map[stri
 		return nil
 	}
 	plan := engine.Plan(entries, suite, x.server, func(*catalogue.Requirement) bool { return true })
-	results, _ := engine.JudgeRecorded(x.server, plan, p.pool.Sessions(), x.o.Judge)
+	results, _ := engine.JudgeRecorded(x.server, plan, p.judged(), x.o.Judge)
 	return results
 }
 

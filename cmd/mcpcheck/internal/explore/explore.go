@@ -151,7 +151,7 @@ func (x *explorer) try(ctx context.Context, n int) (sequences int) {
 // judge judges a play, and returns what fails.
 func (x *explorer) judge(ctx context.Context, p *play) map[string]report.Result {
 	failed := map[string]report.Result{}
-	results, _ := engine.JudgeRecorded(x.server, x.plan, p.pool.Sessions(), x.o.Judge)
+	results, _ := engine.JudgeRecorded(x.server, x.plan, p.judged(), x.o.Judge)
 	judged := map[string]bool{}
 	for _, r := range results {
 		judged[r.ID] = r.Verdict == catalogue.Pass || r.Verdict == catalogue.Fail

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
@@ -155,6 +156,62 @@ func onLines(fits func(line []byte) bool, times int) fixtures.Fault {
 	}
 }
 
+// handshakeFault spoils the lists of tools and the calls of a session whose initialize has a form.
+func handshakeFault(name string, fits func(line []byte) bool) sequenceFault {
+	return sequenceFault{name: name, setting: stdioLegacy, fault: fixtures.Fault{
+		Receive: func(c *fixtures.Conn, line []byte) []byte {
+			if bytes.Contains(line, []byte(`"initialize"`)) && fits(line) {
+				c.Increment("explored")
+			}
+			return line
+		},
+		Reply: func(c *fixtures.Conn, req, reply m) {
+			if (req["method"] == "tools/list" || req["method"] == "tools/call") && c.Count("explored") > 0 {
+				oldVersion(reply)
+			}
+		},
+	}}
+}
+
+// earlyPing spoils what is answered after a ping before the end of the handshake.
+func earlyPing() fixtures.Fault {
+	return fixtures.Fault{
+		Receive: func(c *fixtures.Conn, line []byte) []byte {
+			if bytes.Contains(line, []byte(`"notifications/initialized"`)) {
+				c.Increment("initialized")
+			}
+			return line
+		},
+		Reply: func(c *fixtures.Conn, req, reply m) {
+			switch {
+			case req["method"] == "ping" && c.Count("initialized") == 0:
+				c.Increment("explored")
+			case c.Count("explored") > 0:
+				oldVersion(reply)
+			}
+		},
+	}
+}
+
+// otherRevision spoils the lists of all sessions after one of the oldest revision.
+func otherRevision() fixtures.Fault {
+	var before atomic.Bool
+	return fixtures.Fault{Reply: func(_ *fixtures.Conn, req, reply m) {
+		switch {
+		case req["method"] == "initialize" && param(req, "protocolVersion") == "2024-11-05":
+			before.Store(true)
+		case req["method"] == "tools/list" && before.Load():
+			oldVersion(reply)
+		}
+	}}
+}
+
+// completesTemplate matches completions of the variables of a URI template.
+func completesTemplate(req, _ m) bool {
+	ref, _ := param(req, "ref").(m)
+	return req["method"] == "completion/complete" && ref["type"] == "ref/resource"
+}
+
 // isLine fits lines that contain all texts.
 func isLine(texts ...string) func([]byte) bool {
 	return func(line []byte) bool {
@@ -191,6 +248,7 @@ var (
 	stdioModern = proof.Deployments[0].WithRevision("2026-07-28")
 	httpLegacy  = proof.Deployments[1].WithRevision("2025-06-18")
 	httpModern  = proof.Deployments[1].WithRevision("2026-07-28")
+	httpTasks   = proof.Deployments[1].WithRevision("2025-11-25")
 	sse         = proof.Deployments[5].WithRevision("2025-03-26")
 )
 
@@ -277,6 +335,19 @@ var sequenceFaults = []sequenceFault{
 	{name: "method last", setting: stdioLegacy, fault: onLines(hasMethodLast, 1)},
 	{name: "after a cancellation", setting: stdioLegacy, fault: onLines(isLine("notifications/cancelled"), 1)},
 	{name: "overtaken", setting: stdioLegacy, fault: overtaken()},
+	reply("state of a cancelled task", stdioLegacy, after(is("tasks/cancel"), is("tasks/get"))),
+	reply("second result of a task", stdioLegacy, nth(2, is("tasks/result"))),
+	reply("state of a task after its result", httpTasks, after(is("tasks/result"), is("tasks/get"))),
+	reply("list after a task", stdioLegacy, after(both(is("tools/call"), withParam("task")), is("tools/list"))),
+	reply("call with input", stdioModern, onlyIf(both(is("tools/call"), withParam("inputResponses")))),
+	reply("prompt after input", httpModern, onlyIf(both(is("prompts/get"), withParam("inputResponses")))),
+	reply("template completed after a read", stdioLegacy, after(is("resources/read"), completesTemplate)),
+	reply("template completed twice", stdioModern, nth(2, completesTemplate)),
+	handshakeFault("_meta of initialize", isLine(`"_meta"`)),
+	handshakeFault("experimental capability", isLine(`"experimental"`)),
+	handshakeFault("method of initialize last", hasMethodLast),
+	{name: "ping during the handshake", setting: stdioLegacy, fault: earlyPing()},
+	{name: "earlier session of another revision", setting: httpLegacy, fault: otherRevision()},
 	reply("read after a prompt over HTTP+SSE", sse, after(is("prompts/get"), is("resources/read"))),
 	reply("second session over HTTP+SSE", sse, secondSession),
 }

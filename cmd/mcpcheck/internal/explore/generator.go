@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
@@ -42,8 +41,10 @@ func (g *generator) next(p *play) (Step, bool) {
 	}
 	g.left--
 	g.last++
-	if len(p.steps) == 0 && g.IntN(3) == 0 {
-		return Step{Number: g.last, Action: Connect, Params: g.x.capabilities()}, true
+	if len(p.steps) == 0 && g.IntN(2) == 0 {
+		s := g.connect()
+		s.Number = g.last
+		return s, true
 	}
 	for range 20 {
 		s, ok := g.pick(g.x.moves).draw(g, p)
@@ -76,18 +77,6 @@ func (g *generator) pick(moves []move) move {
 
 // oneOf draws an item of a list that is not empty.
 func oneOf[V any](g *generator, list []V) V { return list[g.IntN(len(list))] }
-
-// capabilities are those of a client that supports what servers may ask of it.
-func (x *explorer) capabilities() check.M {
-	all := check.M{"roots": check.M{"listChanged": true}, "sampling": check.M{}}
-	if x.isModern() {
-		all["roots"] = check.M{}
-	}
-	if x.server.Revision >= "2025-06-18" {
-		all["elicitation"] = check.M{}
-	}
-	return all
-}
 
 // vary draws the form of a request: its id, its params and the order of its members, and whether its response is waited
 // for before the next step.
@@ -173,6 +162,14 @@ func (x *explorer) newMoves() (moves []move) {
 		})
 	}
 	x.addUnknown(plain)
+	if x.isModern() {
+		add(10, (*generator).retry)
+	} else if x.hasTasks() {
+		add(10, (*generator).useTask)
+		if tasks, _ := x.server.Capabilities["tasks"].(check.M); tasks["list"] != nil {
+			plain(1, "tasks/list", nil)
+		}
+	}
 	if x.isModern() && len(x.filter()) > 0 {
 		add(1, (*generator).listen)
 	} else if !x.isModern() {
@@ -250,88 +247,6 @@ func (g *generator) nextPage(p *play, method string) (Step, bool) {
 	return Step{}, false
 }
 
-// call draws a call of a tool, with arguments that its schema allows.
-func (g *generator) call(p *play) (Step, bool) {
-	tool := g.x.tools[oneOf(g, g.x.toolNames)]
-	if other := g.x.tools[oneOf(g, g.x.toolNames)]; len(other.arguments) > len(tool.arguments) {
-		tool = other // what takes arguments is called more often
-	}
-	if tool.isSlow || g.quiet && !tool.readOnly {
-		return Step{}, false
-	}
-	arguments := oneOf(g, tool.arguments)
-	if !tool.fixed && g.IntN(2) == 0 {
-		arguments = g.mine(p, tool, arguments)
-	}
-	return Step{Action: Request, Method: "tools/call", Params: check.M{"name": tool.name, "arguments": arguments}}, true
-}
-
-// mine replaces one argument by a value that an earlier result has, if the schema allows it.
-func (g *generator) mine(p *play, tool *callableTool, arguments check.M) check.M {
-	found := g.minedValues(p)
-	if len(arguments) == 0 || len(found) == 0 {
-		return arguments
-	}
-	name := oneOf(g, slices.Sorted(maps.Keys(arguments)))
-	for range 4 {
-		v := oneOf(g, found)
-		tried := maps.Clone(arguments)
-		if tried[name] = v.value; !tool.accepts(tried) {
-			continue
-		}
-		tried[name] = reference(v.step, v.at)
-		return tried
-	}
-	return arguments
-}
-
-// minedValue is a value in the result of a step.
-type minedValue struct {
-	step  int
-	at    []any
-	value any
-}
-
-// maxMined is how many values of one result are used.
-const maxMined = 40
-
-// minedValues returns values of earlier results of calls and lists.
-func (g *generator) minedValues(p *play) (found []minedValue) {
-	for _, step := range p.steps {
-		result := p.result(step.Number)
-		if result == nil || step.Session != g.session {
-			continue
-		}
-		before := len(found)
-		var walk func(value any, at []any)
-		walk = func(value any, at []any) {
-			if len(found)-before >= maxMined || len(at) > 6 {
-				return
-			}
-			switch v := value.(type) {
-			case check.M:
-				for _, name := range slices.Sorted(maps.Keys(v)) {
-					if name != "_meta" && name != "inputSchema" && name != "outputSchema" {
-						walk(v[name], append(slices.Clone(at), name))
-					}
-				}
-			case []any:
-				for i, item := range v {
-					walk(item, append(slices.Clone(at), i))
-				}
-			case string:
-				if len(v) > 0 && len(v) <= 200 {
-					found = append(found, minedValue{step.Number, at, v})
-				}
-			case json.Number:
-				found = append(found, minedValue{step.Number, at, v})
-			}
-		}
-		walk(map[string]any(result), nil)
-	}
-	return found
-}
-
 // promptParams draws the params of a request for a prompt.
 func (g *generator) promptParams() check.M {
 	prompt := oneOf(g, g.x.server.Prompts)
@@ -350,16 +265,11 @@ func (g *generator) promptParams() check.M {
 	return params
 }
 
-// completions are the params of requests for completions of prompts' arguments.
+// completions are the params of requests for completions of what the server lists.
 func (x *explorer) completions() (all []check.M) {
-	for _, prompt := range x.server.Prompts {
-		name, _ := prompt["name"].(string)
-		list, _ := prompt["arguments"].([]any)
-		for _, a := range check.Objects(list) {
-			for _, value := range []string{"", "m"} {
-				argument := check.M{"name": a["name"], "value": value}
-				all = append(all, check.M{"ref": toolcall.PromptRef(name), "argument": argument})
-			}
+	for _, argument := range toolcall.ListedArguments(x.server) {
+		for _, value := range []string{"", "m"} {
+			all = append(all, argument.Params(value))
 		}
 	}
 	return all
@@ -371,7 +281,7 @@ func (g *generator) cancel(p *play) (Step, bool) {
 		if g.quiet {
 			break
 		}
-		pending := step.Action == Send || step.Action == Listen
+		pending := step.Action == Send && step.Params["task"] == nil || step.Action == Listen
 		if pending && step.Session == g.session && !p.sent[step.Number].done {
 			return Step{Action: Cancel, Of: step.Number}, true
 		}
@@ -420,48 +330,8 @@ const maxSessions = 3
 // changeSession draws a step in another session.
 func (g *generator) changeSession(*play) (Step, bool) {
 	g.session = g.IntN(maxSessions)
-	return Step{Action: Connect}, true
-}
-
-// newTools returns the tools that may be called with valid arguments.
-func (x *explorer) newTools() {
-	x.tools = map[string]*callableTool{}
-	for _, tool := range x.server.Tools {
-		name, _ := tool["name"].(string)
-		example, given := x.o.Examples[name]
-		may := x.o.Calls.Permit(tool, given)
-		if !may.Valid || toolcall.UncallableReason(tool, x.server.Revision) != "" || x.tools[name] != nil {
-			continue
-		}
-		schema, err := schemas.Compile(tool["inputSchema"], x.server.Revision)
-		if err != nil {
-			continue
-		}
-		c := &callableTool{name: name, schema: schema, fixed: given, readOnly: isReadOnly(tool)}
-		if given {
-			c.arguments = []check.M{example}
-		} else if c.arguments = x.argumentsFor(schema); len(c.arguments) == 0 {
-			continue
-		}
-		if output, isObject := tool["outputSchema"].(check.M); isObject {
-			if compiled, err := schemas.Compile(output, x.server.Revision); err == nil {
-				c.output = compiled
-			}
-		}
-		x.tools[name] = c
+	if g.IntN(2) == 0 {
+		return Step{Action: Connect}, true
 	}
-	x.toolNames = slices.Sorted(maps.Keys(x.tools))
-}
-
-// argumentsFor returns valid arguments, among them those at the bounds of the schema.
-func (x *explorer) argumentsFor(schema *schemas.Schema) (all []check.M) {
-	for seed := range int64(3) {
-		if arguments, err := schemas.ValidArguments(schema, x.o.Seed+seed); err == nil {
-			all = append(all, arguments)
-		}
-	}
-	if len(all) > 0 {
-		all = append(all, schemas.OtherArguments(schema, all[0])...)
-	}
-	return slices.DeleteFunc(all, func(a check.M) bool { return schema.Validate(jsonOf(a)) != nil })
+	return g.connect(), true
 }

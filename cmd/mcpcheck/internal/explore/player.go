@@ -2,14 +2,12 @@ package explore
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // play is a script that is being sent, in sessions of its own.
@@ -22,13 +20,17 @@ type play struct {
 	sent map[int]*sentRequest
 	// steps are those that were done.
 	steps []Step
+	// unusual are the sessions with an unusual handshake.
+	unusual map[*driver.Session]bool
 	// err is why the play could not go on.
 	err error
 }
 
 // sentRequest is a request of a play.
 type sentRequest struct {
-	step    Step
+	step Step
+	// params are what was sent, without references; of a retry, those of the first request.
+	params  check.M
 	session *driver.Session
 	pending driver.Pending
 	// reply is the response; it is not answered before it was waited for.
@@ -54,7 +56,7 @@ func (x *explorer) play(ctx context.Context, next func(p *play) (Step, bool)) *p
 	t.Era, t.MemoryBudget = x.server.Era, driver.NewMemoryBudget(maxWireBytes)
 	p := &play{
 		x: x, pool: driver.NewPool(ctx, t, x.server.Revision, 1, false), open: map[int]*driver.Session{},
-		sent: map[int]*sentRequest{},
+		sent: map[int]*sentRequest{}, unusual: map[*driver.Session]bool{},
 	}
 	p.pool.Prestart(0)
 	for p.err == nil && ctx.Err() == nil {
@@ -115,10 +117,18 @@ func (p *play) hasRoots(session int) bool {
 	return roots["listChanged"] == true
 }
 
-// session returns the session of a number, and opens it with client capabilities if it is not open; nil when it cannot
-// be used.
-func (p *play) session(number int, capabilities check.M) *driver.Session {
-	if s := p.open[number]; s != nil {
+// judged returns the sessions that are judged: those of the revision that is explored.
+func (p *play) judged() []*driver.Session {
+	return slices.DeleteFunc(slices.Clone(p.pool.Sessions()), func(s *driver.Session) bool {
+		revision := s.NegotiatedRevision()
+		return revision != "" && revision != p.x.server.Revision
+	})
+}
+
+// session returns the session of a step, and opens it as a Connect step says if it is not open; nil when it cannot be
+// used.
+func (p *play) session(step Step, capabilities check.M) *driver.Session {
+	if s := p.open[step.Session]; s != nil {
 		if !s.IsUsable() {
 			p.err = errEnded
 			return nil
@@ -127,28 +137,14 @@ func (p *play) session(number int, capabilities check.M) *driver.Session {
 	}
 	s, err := p.pool.Launch(driver.Options{})
 	if err == nil {
-		p.open[number] = s
-		err = p.connect(s, capabilities)
+		p.open[step.Session] = s
+		err = p.connect(s, step, capabilities)
 	}
 	if err != nil {
 		p.err = err
 		return nil
 	}
 	return s
-}
-
-// connect connects a session. Without a handshake it opens no stream.
-func (p *play) connect(s *driver.Session, capabilities check.M) error {
-	params := driver.ConnectParams(p.x.server.Revision)
-	params["capabilities"] = capabilities
-	if !p.x.isModern() {
-		return s.Open(params)
-	}
-	r := s.Connect(params)
-	if r.Err == nil && r.Result() == nil {
-		return fmt.Errorf("%s was not answered with a result", r.Method)
-	}
-	return r.Err
 }
 
 // do does a step. It returns false where nothing was done: the step has lost what it refers to.
@@ -167,16 +163,19 @@ func (p *play) do(step Step) (done bool) {
 			return false
 		}
 	}
-	if step.Action == Cancel {
+	switch step.Action {
+	case Cancel:
 		return p.cancel(step)
+	case Retry:
+		return p.retry(step)
 	}
 	capabilities := check.M{}
 	if step.Action == Connect && params != nil {
 		capabilities = params
 	}
-	s := p.session(step.Session, capabilities)
+	s := p.session(step, capabilities)
 	if s == nil {
-		return false
+		return step.Action == Connect && p.err == nil
 	}
 	switch step.Action {
 	case Close:
@@ -211,7 +210,7 @@ func (p *play) send(step Step, s *driver.Session, params check.M) bool {
 	} else if p.isUsed(s, step) {
 		return false
 	}
-	q := &sentRequest{step: step, session: s, alone: step.Action == Request && !p.hasPending()}
+	q := &sentRequest{step: step, params: params, session: s, alone: step.Action == Request && !p.hasPending()}
 	p.sent[step.Number] = q
 	if step.Action == Listen {
 		mark := s.Mark()
@@ -222,7 +221,7 @@ func (p *play) send(step Step, s *driver.Session, params check.M) bool {
 	}
 	message := s.NewRequest(id, step.Method, params)
 	q.pending = s.SendRequest(s.NewPending(id, step.Method), encode(message, step.Order))
-	if step.Action == Request {
+	if step.Action == Request || step.Action == Retry {
 		p.await(q)
 	}
 	return true
@@ -268,14 +267,16 @@ func (p *play) await(q *sentRequest) {
 		return
 	}
 	q.done = true
-	if q.step.Method != "tools/call" {
+	if q.step.Method != "tools/call" && q.step.Method != "tasks/result" {
 		q.reply = q.session.Await(q.pending)
 		return
 	}
 	q.reply = q.session.AwaitLongRunning(q.pending)
 	p.noteDuration(q)
 	if !q.reply.Answered() && q.session.IsUsable() {
-		q.session.Cancel(q.pending, "it takes too long")
+		if !q.isTask() {
+			q.session.Cancel(q.pending, "it takes too long")
+		}
 		q.session.MarkUnusable()
 		p.err = errSlow
 	}
@@ -286,7 +287,7 @@ const slowCall = time.Second
 
 // noteDuration notes that a tool is slow.
 func (p *play) noteDuration(q *sentRequest) {
-	name, _ := q.step.Params["name"].(string)
+	name, _ := q.params["name"].(string)
 	if tool := p.x.tools[name]; tool != nil {
 		tool.isSlow = tool.isSlow || !q.reply.Answered() || q.reply.Took() > slowCall
 	}
@@ -295,7 +296,7 @@ func (p *play) noteDuration(q *sentRequest) {
 // cancel cancels the request of another step: one that may be in flight, or a subscription that was acknowledged.
 func (p *play) cancel(step Step) bool {
 	q := p.sent[step.Of]
-	if q == nil || q.done || !q.session.IsUsable() {
+	if q == nil || q.done || !q.session.IsUsable() || q.isTask() {
 		return false
 	}
 	if q.step.Action == Send && q.session.AwaitFor(q.pending, 0).Answered() {
@@ -305,54 +306,6 @@ func (p *play) cancel(step Step) bool {
 	q.session.Cancel(q.pending, "the client has changed its mind")
 	return true
 }
-
-// mayBeSent reports whether the request of a step may be sent: a call of a tool with these arguments has to be
-// permitted, and its schema has to allow them.
-func (x *explorer) mayBeSent(step Step, params check.M) bool {
-	if step.Method != "tools/call" {
-		return true
-	}
-	name, _ := params["name"].(string)
-	if name == unknownName {
-		return x.o.Calls != report.CallsNone
-	}
-	tool, ok := x.tools[name]
-	if !ok {
-		return false
-	}
-	arguments, _ := params["arguments"].(check.M)
-	return tool.accepts(arguments)
-}
-
-// callableTool is a tool that may be called.
-type callableTool struct {
-	name   string
-	schema *schemas.Schema
-	// output is the outputSchema; nil without one that can be used.
-	output *schemas.Schema
-	// arguments are valid ones.
-	arguments []check.M
-	// fixed says that no others may be sent.
-	fixed bool
-	// readOnly says that a call changes nothing.
-	readOnly bool
-	// isSlow says that a call took so long that no more are drawn.
-	isSlow bool
-}
-
-// accepts reports whether the tool may be called with arguments.
-func (c *callableTool) accepts(arguments check.M) bool {
-	if arguments == nil {
-		arguments = check.M{}
-	}
-	if c.fixed {
-		return string(encode(arguments, 0)) == string(encode(c.arguments[0], 0))
-	}
-	return c.schema.Validate(jsonOf(arguments)) == nil
-}
-
-// jsonOf returns a value as it is decoded from JSON.
-func jsonOf(arguments check.M) any { return driver.Decode(encode(arguments, 0)) }
 
 // isModern reports whether the revision has no handshake.
 func (x *explorer) isModern() bool { return catalogue.IsModern(x.server.Revision) }

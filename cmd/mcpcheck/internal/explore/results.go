@@ -20,7 +20,10 @@ func (x *explorer) invalidResults(p *play) (found []deviation) {
 			continue
 		}
 		result := q.reply.Result()
-		definition, known := x.resultDefinition(step.Method, result)
+		definition, known := x.resultDefinition(q.step.Method, result)
+		if q.isTask() && result["task"] != nil {
+			definition = "CreateTaskResult"
+		}
 		if !known {
 			continue
 		}
@@ -47,7 +50,7 @@ func (x *explorer) resultDefinition(method string, result check.M) (definition s
 // invalidOutput returns how the structured content of a call violates the outputSchema of its tool, unless that may
 // have changed.
 func (x *explorer) invalidOutput(p *play, q *sentRequest) (d deviation, is bool) {
-	name, _ := q.step.Params["name"].(string)
+	name, _ := q.params["name"].(string)
 	tool, result := x.tools[name], q.reply.Result()
 	if q.step.Method != "tools/call" || tool == nil || tool.output == nil || result["isError"] == true ||
 		x.isModern() && toolcall.ResultType(result) != "complete" || result["task"] != nil || p.haveToolsChanged() {

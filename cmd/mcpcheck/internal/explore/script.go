@@ -33,7 +33,8 @@ type Script struct {
 type Action string
 
 const (
-	// Connect opens the session, which other steps do as well. Its params are the capabilities of the client.
+	// Connect opens the session, which other steps do as well. Its params are the capabilities of the client, and its
+	// order is that of the members of initialize.
 	Connect Action = "connect"
 	// Request sends a request and waits for its response.
 	Request Action = "request"
@@ -41,6 +42,8 @@ const (
 	Send Action = "send"
 	// Notify sends a notification about the client's roots, if it has declared them.
 	Notify Action = "notify"
+	// Retry sends the request of the step Of again, with the input that its result requires.
+	Retry Action = "retry"
 	// Listen opens a stream of subscriptions.
 	Listen Action = "listen"
 	// Cancel cancels the request of the step Of, if it has no response yet.
@@ -66,12 +69,14 @@ type Step struct {
 	ID json.RawMessage `json:"id,omitempty"`
 	// Order is the seed for the order of the members; 0 sorts them.
 	Order uint64 `json:"order,omitempty"`
+	// Handshake says how a session begins that a step of Connect opens.
+	Handshake Handshake `json:"handshake,omitzero"`
 	// Of is the number of the step that a step is about.
 	Of int `json:"of,omitempty"`
 }
 
 // actions are the values of Action.
-var actions = []Action{Connect, Request, Send, Notify, Listen, Cancel, Close}
+var actions = []Action{Connect, Request, Send, Notify, Retry, Listen, Cancel, Close}
 
 // Path returns the path of the file for the script that shows the failure of a requirement.
 func Path(dir, requirement string) string {

@@ -124,6 +124,10 @@ var simplifications = []func(*Step){
 	},
 	func(s *Step) { s.ID = nil },
 	func(s *Step) { s.Order = 0 },
+	func(s *Step) { s.Handshake = Handshake{} },
+	func(s *Step) { s.Handshake.Revision = "" },
+	func(s *Step) { s.Handshake.Ping = false },
+	func(s *Step) { s.Handshake.Meta = nil },
 	func(s *Step) { s.Params = withoutMeta(s) },
 	func(s *Step) { s.EmptyParams = false },
 	func(s *Step) {
@@ -217,6 +221,9 @@ func evidenceOf(p *play, decided []report.Line) (lines []report.Line) {
 
 // isOfStep reports whether a message belongs to a step, or to what the server sends by itself.
 func (p *play) isOfStep(session *driver.Session, f *driver.Frame) bool {
+	if p.unusual[session] {
+		return true
+	}
 	isServers := f.IsRequest() == (f.Side == driver.FromServer)
 	if !f.IsRequest() && !f.IsResponse() || isServers && (f.IsRequest() || f.Side == driver.FromClient) {
 		return f.Method != "notifications/initialized"
