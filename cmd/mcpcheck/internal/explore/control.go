@@ -14,46 +14,60 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// deviation is what a play shows that no watch judges.
+// deviation is what messages show that no watch judges.
 type deviation struct {
 	// check is the id of the requirement.
 	check string
-	reply driver.Reply
-	want  string
+	// decided is what shows it: a reply or a message.
+	decided any
+	want    string
 	// got is empty for the reply.
 	got string
 }
 
-// judgeDeviations returns the results of the requirements that deviations of a play violate, except those that watches
-// have judged. They are made by checks, so that levels, evidence and gates are those of any other failure.
-func (x *explorer) judgeDeviations(ctx context.Context, p *play, judged map[string]bool) []report.Result {
-	found := append(wrongIDs(p), x.invalidResults(p)...)
+// judgeDeviations returns the results of the requirements that the messages of a play violate and that no watch has
+// judged.
+func (x *explorer) judgeDeviations(ctx context.Context, p *play, judged []report.Result) []report.Result {
+	sessions := p.judged()
+	found := slices.Concat(wrongIDs(p), invalidResults(x.server.Revision, sessions), x.invalidOutputs(p))
 	if d, is := x.wrongRefusal(ctx, p); is {
 		found = append(found, d)
 	}
+	return judgeFound(x.server, x.plan, sessions, found, judged, x.o.Judge)
+}
+
+// judgeFound returns the results of the requirements that deviations violate, except those that watches have judged.
+// They are made by checks, so that levels, evidence and gates are those of any other failure.
+func judgeFound(
+	server *check.Server, cases []engine.Case, sessions []*driver.Session, found []deviation, judged []report.Result,
+	o engine.Options,
+) []report.Result {
 	suite, entries := check.Suite{}, catalogue.Catalogue{}
 	for _, d := range found {
-		at := slices.IndexFunc(x.plan, func(c engine.Case) bool { return c.ID == d.check })
-		if _, has := suite[d.check]; has || at < 0 || judged[d.check] {
+		at := slices.IndexFunc(cases, func(c engine.Case) bool { return c.ID == d.check })
+		isJudged := slices.ContainsFunc(judged, func(r report.Result) bool {
+			return r.ID == d.check && (r.Verdict == catalogue.Pass || r.Verdict == catalogue.Fail)
+		})
+		if _, has := suite[d.check]; has || at < 0 || isJudged {
 			continue
 		}
-		entries = append(entries, x.plan[at].Requirement)
+		entries = append(entries, cases[at].Requirement)
 		suite[d.check] = check.Watch(func(t *check.T, _ check.Wire) { d.fail(t) })
 	}
 	if len(suite) == 0 {
 		return nil
 	}
-	plan := engine.Plan(entries, suite, x.server, func(*catalogue.Requirement) bool { return true })
-	results, _ := engine.JudgeRecorded(x.server, plan, p.judged(), x.o.Judge)
+	plan := engine.Plan(entries, suite, server, func(*catalogue.Requirement) bool { return true })
+	results, _ := engine.JudgeRecorded(server, plan, sessions, o)
 	return results
 }
 
 // fail ends a check with the deviation.
 func (d deviation) fail(t *check.T) {
 	if d.got != "" {
-		t.DecidedBy(d.reply).Fail(d.want, "%s", d.got)
+		t.DecidedBy(d.decided).Fail(d.want, "%s", d.got)
 	}
-	t.Fail(d.want, "%s", d.reply)
+	t.Fail(d.want, "%s", d.decided)
 }
 
 // wrongIDs returns the results that do not have the id of their request, and the requests without a response while one

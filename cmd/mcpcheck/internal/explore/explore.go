@@ -152,11 +152,7 @@ func (x *explorer) try(ctx context.Context, n int) (sequences int) {
 func (x *explorer) judge(ctx context.Context, p *play) map[string]report.Result {
 	failed := map[string]report.Result{}
 	results, _ := engine.JudgeRecorded(x.server, x.plan, p.judged(), x.o.Judge)
-	judged := map[string]bool{}
-	for _, r := range results {
-		judged[r.ID] = r.Verdict == catalogue.Pass || r.Verdict == catalogue.Fail
-	}
-	for _, r := range append(results, x.judgeDeviations(ctx, p, judged)...) {
+	for _, r := range append(results, x.judgeDeviations(ctx, p, results)...) {
 		switch {
 		case r.Verdict == catalogue.Fail:
 			failed[r.ID] = r

@@ -5,46 +5,67 @@ import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// invalidResults returns the results of a play that violate the schema of their message in a place that a requirement
-// of its own reports, or the outputSchema of their tool. The watches leave these to probes, which send requests of
-// their own.
-func (x *explorer) invalidResults(p *play) (found []deviation) {
-	for _, step := range p.steps {
-		q := p.sent[step.Number]
-		if q == nil || q.reply.Result() == nil {
+// JudgeOwned returns the results of the requirements that results in recorded sessions violate, although only probes
+// try them: a member of such a result is invalid by the schema of its message. judged are the results of the watches.
+func JudgeOwned(
+	server *check.Server, plan []engine.Case, sessions []*driver.Session, judged []report.Result, o engine.Options,
+) []report.Result {
+	return judgeFound(server, plan, sessions, invalidResults(server.Revision, sessions), judged, o)
+}
+
+// invalidResults returns the results in sessions that violate the schema of their message, each for the requirement
+// that reports it. The watches leave to probes, which send requests of their own, what these report.
+func invalidResults(revision string, sessions []*driver.Session) (found []deviation) {
+	for _, m := range (check.Wire{Sessions: sessions}).Results().Negotiated(revision).List {
+		result, isObject := m.JSON()["result"].(check.M)
+		if m.Request == nil || !isObject {
 			continue
 		}
-		result := q.reply.Result()
-		definition, known := x.resultDefinition(q.step.Method, result)
-		if q.isTask() && result["task"] != nil {
-			definition = "CreateTaskResult"
-		}
+		definition, known := resultDefinition(revision, m.Request, result)
 		if !known {
 			continue
 		}
-		for _, v := range schemas.ValidateMessage(x.server.Revision, definition, result) {
+		for _, v := range schemas.ValidateMessage(revision, definition, result) {
 			found = append(found, deviation{
-				protocol.OwnerOf(v, x.server.Revision), q.reply, "a valid " + definition, v.String(),
+				protocol.OwnerOf(v, revision), m.Subject(), "a valid " + definition, v.String(),
 			})
-		}
-		if d, is := x.invalidOutput(p, q); is {
-			found = append(found, d)
 		}
 	}
 	return found
 }
 
 // resultDefinition returns the definition of a result in the schema of the revision.
-func (x *explorer) resultDefinition(method string, result check.M) (definition string, known bool) {
-	if !x.isModern() {
-		return schemas.ResultDefinition(x.server.Revision, method)
+func resultDefinition(revision string, request *driver.Frame, result check.M) (definition string, known bool) {
+	if catalogue.IsModern(revision) {
+		return schemas.ResultTypeDefinition(revision, request.Method, toolcall.ResultType(result))
 	}
-	return schemas.ResultTypeDefinition(x.server.Revision, method, toolcall.ResultType(result))
+	params, _ := request.JSON()["params"].(check.M)
+	if definition, known = schemas.ResultDefinition(revision, request.Method); params["task"] != nil &&
+		result["task"] != nil && definition == "CallToolResult" && revision == catalogue.NewestLegacy {
+		definition = "CreateTaskResult"
+	}
+	return definition, known
+}
+
+// invalidOutputs returns the results of calls in a play that violate the outputSchema of their tool.
+func (x *explorer) invalidOutputs(p *play) (found []deviation) {
+	for _, step := range p.steps {
+		if q := p.sent[step.Number]; q != nil && q.reply.Result() != nil {
+			if d, is := x.invalidOutput(p, q); is {
+				found = append(found, d)
+			}
+		}
+	}
+	return found
 }
 
 // invalidOutput returns how the structured content of a call violates the outputSchema of its tool, unless that may

@@ -9,6 +9,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/fixtures/proof"
 	"github.com/mcpcheck/mcpcheck/fixtures/variations"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 )
 
 // TestVariations proves that nothing is found in legal servers, except in recommendations that they do not follow: in
@@ -18,6 +21,21 @@ func TestVariations(t *testing.T) {
 	if !*proof.ProveAll {
 		sequences, share = 10, 30
 	}
+	eachVariation(t, share, func(t *testing.T, i int, v variations.Variation, s proof.Setting) {
+		found := exploreFixture(t, s, v.Change, Options{Sequences: sequences, Seed: int64(i)})
+		for _, id := range found.failing() {
+			if !slices.Contains(v.ExpectedFailures, id) {
+				t.Errorf("%s, %s failed:\n%s", s, id, strings.Join(found.scripts[id].Wire, "\n"))
+			}
+		}
+	})
+}
+
+// eachVariation runs a test with one of so many variations, or with all of them for one check, each with its index and
+// in one setting.
+func eachVariation(
+	t *testing.T, share int, run func(t *testing.T, i int, v variations.Variation, s proof.Setting),
+) {
 	for i, v := range variations.All() {
 		s, is := settingOf(v, i)
 		if !is || i%share != 0 && *proof.CheckID == "" {
@@ -25,12 +43,7 @@ func TestVariations(t *testing.T) {
 		}
 		t.Run(v.ID, func(t *testing.T) {
 			t.Parallel()
-			found := exploreFixture(t, s, v.Change, Options{Sequences: sequences, Seed: int64(i)})
-			for _, id := range found.failing() {
-				if !slices.Contains(v.ExpectedFailures, id) {
-					t.Errorf("%s, %s failed:\n%s", s, id, strings.Join(found.scripts[id].Wire, "\n"))
-				}
-			}
+			run(t, i, v, s)
 		})
 	}
 }
@@ -56,4 +69,27 @@ func settingOf(v variations.Variation, index int) (s proof.Setting, is bool) {
 	}
 	slices.SortStableFunc(all, func(a, b proof.Setting) int { return cmp.Compare(b.Revision, a.Revision) })
 	return all[index%len(all)], true
+}
+
+// TestJudgeOwned proves that no result in the sessions of runs against legal servers, which also have invalid input, is
+// found to be invalid: by a few of the variations, and with -whole by one of twenty.
+func TestJudgeOwned(t *testing.T) {
+	share := 400
+	if *proof.ProveAll {
+		share = 20
+	}
+	eachVariation(t, share, func(t *testing.T, _ int, v variations.Variation, s proof.Setting) {
+		_, sessions := proof.Run(t, s.Deployment, v.Change, s.Revision, proof.AllChecks)
+		for _, all := range engine.GroupByRevision(sessions) {
+			server := engine.RecordedServer(s.Deployment.Transport, all)
+			plan := engine.Plan(suites.Implemented(), suites.Checks(), server, proof.AllChecks)
+			o := engine.Options{Profile: catalogue.Strict}
+			judged, _ := engine.JudgeRecorded(server, plan, all, o)
+			for _, r := range JudgeOwned(server, plan, all, judged, o) {
+				if r.Verdict == catalogue.Fail && !slices.Contains(v.ExpectedFailures, r.ID) {
+					t.Errorf("%s, %s failed: %s", server.Revision, r.ID, r.Message)
+				}
+			}
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/build"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/config"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/exit"
+	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/explore"
 	"github.com/mcpcheck/mcpcheck/cmd/mcpcheck/internal/trace"
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
@@ -49,9 +50,17 @@ func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
 	for _, revision := range slices.Sorted(maps.Keys(by)) {
 		server := engine.RecordedServer(head.Target.Transport, by[revision])
 		plan := config.PlannedCases(suites.Implemented(), server, selector)
-		results, left := engine.JudgeRecorded(server, plan, by[revision], engine.Options{
-			Profile: profile, SDKs: suites.SDKs(), GateSDKs: f.FileKeys.SDK == config.GateSDK,
-		})
+		o := engine.Options{Profile: profile, SDKs: suites.SDKs(), GateSDKs: f.FileKeys.SDK == config.GateSDK}
+		results, left := engine.JudgeRecorded(server, plan, by[revision], o)
+		for _, r := range explore.JudgeOwned(server, plan, by[revision], results, o) {
+			if i := slices.IndexFunc(results, func(x report.Result) bool { return x.ID == r.ID }); i >= 0 {
+				results[i] = r
+			} else {
+				results = append(results, r)
+				left--
+			}
+		}
+		sortByPlan(plan, results)
 		unasked += left
 		rep.Server = server.Info()
 		rep.Revisions = append(rep.Revisions, report.RevisionInfo{
