@@ -105,7 +105,9 @@ func TestHonestServer(t *testing.T) {
 			for _, f := range l.Methods {
 				methods = append(methods, f.Method)
 			}
-			for _, want := range []string{"tools/call", "tools/list", "prompts/get", "resources/read"} {
+			for _, want := range []string{
+				"tools/call", "tools/list", "prompts/get", "resources/read", "completion/complete",
+			} {
 				if !slices.Contains(methods, want) {
 					t.Errorf("%s is not among %v", want, methods)
 				}

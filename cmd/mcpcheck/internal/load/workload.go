@@ -245,9 +245,18 @@ func candidates(server *check.Server, o Options) (all []candidate) {
 		all = append(all, candidate{method: "resources/read", name: uri, params: check.M{"uri": uri}})
 	}
 	for _, prompt := range server.Prompts {
-		if arguments, _ := prompt["arguments"].([]any); len(arguments) == 0 {
-			name, _ := prompt["name"].(string)
+		name, _ := prompt["name"].(string)
+		arguments, _ := prompt["arguments"].([]any)
+		if len(arguments) == 0 {
 			all = append(all, candidate{method: "prompts/get", name: name, params: check.M{"name": name}})
+			continue
+		}
+		argument, _ := arguments[0].(check.M)
+		if server.Declares("completions") {
+			all = append(all, candidate{method: "completion/complete", name: name, params: check.M{
+				"ref":      check.M{"type": "ref/prompt", "name": name},
+				"argument": check.M{"name": argument["name"], "value": ""},
+			}})
 		}
 	}
 	return all
