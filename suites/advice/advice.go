@@ -15,7 +15,7 @@ import (
 
 // Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(serverChecks, serverFileChecks, textChecks, toolChecks, parameterChecks, errorChecks,
-	resultChecks)
+	resultChecks, fileChecks)
 
 // byPattern is the end of the message of a check that has judged a text by its form only.
 const byPattern = " (judged by pattern)"

@@ -135,6 +135,24 @@ var tokenChecks = check.Suite{
 		t.Expect(a).To(beRejected())
 	}),
 
+	"auth/token-passthrough": check.Probe(func(t *check.T) {
+		requireToken(t)
+		const least = 8 // a shorter text occurs by chance
+		if len(t.Credentials.Bearer) < least {
+			t.Skip(check.NotGiven, "a token of fewer than %d characters is not looked for", least)
+		}
+		u := toolcall.CallUpstream(t)
+		defer u.Close()
+		u.Release()
+		reply := check.RequireServerReply(t, u.Call.Session.AwaitLongRunning(u.Call.Pending))
+		for _, request := range u.AllRequests() {
+			place := placeIn(request.Text, t.Credentials.Bearer)
+			t.DecidedBy(reply).Expect(place == "").To(check.BeTrue(
+				"a request of "+u.Call.Tool.Name+" without the token of the client", "the token in %s", place))
+		}
+		t.Caveat("only requests to the URL in the arguments of %s were seen", u.Call.Tool.Name)
+	}),
+
 	"auth/insufficient-permission-403": check.Probe(func(t *check.T) {
 		b := insufficientScopeOf(t)
 		if b.Reply.Result() != nil { // the tool itself reports the error
@@ -195,6 +213,22 @@ var tokenChecks = check.Suite{
 			}
 		}
 	}),
+}
+
+// placeIn says where in the text of an HTTP request a secret is; empty if it is not in it.
+func placeIn(request, secret string) string {
+	before, _, found := strings.Cut(request, secret)
+	lines := strings.Split(before, "\r\n")
+	name, _, isHeader := strings.Cut(lines[len(lines)-1], ":")
+	switch {
+	case !found:
+		return ""
+	case len(lines) == 1:
+		return "its URL"
+	case slices.Contains(lines, "") || !isHeader:
+		return "its body"
+	}
+	return "its header " + name
 }
 
 // sentRequest is one of several requests that are sent before the first of them is judged.

@@ -2,7 +2,8 @@
 // stream in the modern revisions over HTTP.
 //
 // The checks of ignoredChecks send cancellations that must have no effect. Those of inFlightChecks cancel running calls
-// and read the shared step of cancelSlowCall. What the server itself cancels is watched.
+// and read the shared step of cancelSlowCall. That of workChecks looks at what a cancelled call was doing. What the
+// server itself cancels is watched.
 package cancellation
 
 import (
@@ -19,7 +20,7 @@ import (
 )
 
 // Checks holds the checks of the area by the ids of their entries.
-var Checks = check.MergeSuites(ignoredChecks, inFlightChecks, check.Suite{
+var Checks = check.MergeSuites(ignoredChecks, inFlightChecks, workChecks, check.Suite{
 	"cancellation/server-targets-own-requests": check.WatchWithSetup(toolcall.CallTools,
 		func(t *check.T, w check.Wire) {
 			t.Judge(cancellations(t, w), func(t *check.T, m check.Message) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"net"
 	"time"
 )
 
@@ -31,6 +32,9 @@ type Target struct {
 
 	// Serve is a server inside this process, instead of Command. Tests use it to run many servers with a fake clock.
 	Serve InProcessServer
+
+	// Listen is how a server inside this process is listened for; nil listens on loopback.
+	Listen func() (net.Listener, error)
 
 	Limits Limits
 	// MemoryBudget is shared by all sessions; nil has no limit.

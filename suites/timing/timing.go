@@ -138,6 +138,11 @@ const (
 const (
 	// SessionEnd is the first pause before a session is tried again after DELETE; it doubles each time.
 	SessionEnd = 50 * time.Millisecond
+	// WorkStops is how long the work on a cancelled request may go on: it has to stop as soon as practical, and the end
+	// of a request to another server takes no time.
+	WorkStops = 5 * time.Second
+	// UpstreamHeader is how long the request of a tool may take until its header is complete.
+	UpstreamHeader = 10 * time.Second
 	// DroppedStream is how long a server has to notice that a client dropped a stream.
 	DroppedStream = 100 * time.Millisecond
 	// MaxIdleStream is how long the stream of a subscription may be open without a comment.
