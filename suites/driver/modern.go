@@ -3,7 +3,6 @@ package driver
 import (
 	"cmp"
 	"maps"
-	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -131,9 +130,7 @@ func (Modern) resumes() bool { return false }
 
 // closeSession cancels the open streams, and ends the sessions that were begun with initialize.
 func (e Modern) closeSession(s *Session) {
-	for _, p := range slices.Clone(s.openStreams) {
-		s.Cancel(p, "the client is done")
-	}
+	s.CancelStreams("the client is done")
 	if h := s.HTTP(); h != nil {
 		h.DeleteSessions()
 	}

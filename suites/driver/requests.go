@@ -118,6 +118,13 @@ func (s *Session) openStream(f *Frame, id any, method string, params M) Pending 
 // HasOpenStreams reports whether a request of OpenStream has not been cancelled yet.
 func (s *Session) HasOpenStreams() bool { return len(s.openStreams) > 0 }
 
+// CancelStreams cancels the requests of OpenStream.
+func (s *Session) CancelStreams(reason string) {
+	for _, p := range slices.Clone(s.openStreams) {
+		s.Cancel(p, reason)
+	}
+}
+
 // Cancel cancels a request that the session has sent, in the way of its era and transport.
 func (s *Session) Cancel(p Pending, reason string) {
 	s.openStreams = slices.DeleteFunc(s.openStreams, func(other Pending) bool { return bytes.Equal(other.ID, p.ID) })

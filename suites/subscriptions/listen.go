@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // listenChecks are the checks of how subscriptions begin.
@@ -158,7 +159,7 @@ func triedFilters(t *check.T) []check.M {
 
 // trySubscriptions opens subscriptions in a session one after the other, and cancels each before the next. If the first
 // is not acknowledged, the others are not tried. The first, and one with an empty filter, which a server may end
-// itself, stay open until a later request is answered.
+// itself, stay open until a later request is answered. The first that the server ends at once is tried again alone.
 func trySubscriptions(t *check.T) []*subscription {
 	return check.Step(t, "subscriptions", func(t *check.T) (all []*subscription) {
 		s := t.Session()
@@ -167,7 +168,12 @@ func trySubscriptions(t *check.T) []*subscription {
 			if n%2 == 0 {
 				id = fmt.Sprintf("mcpcheck-%d", id)
 			}
-			u := subscribe(t, s, id, check.M{"notifications": filter})
+			params := check.M{"notifications": filter}
+			u := subscribe(t, s, id, params)
+			if hasEndedWithoutAck(u) && u.OpenOthers+u.ClosingOthers > 0 && !t.IsQuick() &&
+				!slices.ContainsFunc(all, hasEndedWithoutAck) {
+				u, s = subscribeAlone(t, s, params)
+			}
 			if n == filterAll || !hasAnyMember(filter) {
 				check.Barrier(t, s, s.Mark())
 				u.Refresh()
@@ -179,6 +185,17 @@ func trySubscriptions(t *check.T) []*subscription {
 		}
 		return all
 	})
+}
+
+// subscribeAlone is subscribe in a session that has no other subscription, and has cancelled none for ShortWait. A
+// server that ends one there at once does not do so because of others. It returns that session for further ones.
+func subscribeAlone(t *check.T, s *driver.Session, params check.M) (*subscription, *driver.Session) {
+	if s.HasOpenStreams() {
+		s = t.Session(check.Exclusive)
+		s.CancelStreams("mcpcheck subscribes to something else")
+	}
+	s.Sleep(timing.ShortWait)
+	return subscribe(t, s, s.NextID(), params), s
 }
 
 // requireAcknowledged returns the tried subscriptions that were acknowledged. If the first was not, it ends the check.
