@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -68,9 +67,9 @@ type unansweredRequests struct {
 	within time.Duration
 }
 
-// leaveUnanswered has tools request something of a client that does not answer: one tool for each method, all at once.
+// leaveUnanswered has all tools that ask request something of a client that does not answer, all at once.
 func leaveUnanswered(t *check.T, key string, within time.Duration) unansweredRequests {
-	calls := firstCallsByMethod(client.CallInteractively(t))
+	calls := callsToAsk(client.CallInteractively(t))
 	if len(calls) == 0 {
 		toolcall.SkipNotObserved(t, "tool that asks for something was called", client.CallInteractively(t).Uncalled,
 			toolcall.AnyTool)
@@ -88,7 +87,7 @@ func leaveUnanswered(t *check.T, key string, within time.Duration) unansweredReq
 	case <-r.allCame:
 	case <-time.After(s.ReplyTimeout()):
 	}
-	left := r.answerAgain() // what the server asks for from now on is answered
+	left, missing := r.answerAgain() // what the server asks for from now on is answered
 	x := unansweredRequests{session: s, key: key, within: within}
 	x.requests = slices.DeleteFunc(client.ServerRequestsIn(s, s.FramesSince(0)), func(q client.ServerRequest) bool {
 		return !slices.Contains(left, q.Frame)
@@ -96,33 +95,42 @@ func leaveUnanswered(t *check.T, key string, within time.Duration) unansweredReq
 	if len(x.requests) == 0 {
 		t.Retry(check.Undecided, "%s and the other tools that asked before ask for nothing now", calls[0].Tool.Name)
 	}
-	if n := len(x.requests); n >= toolcall.MaxInputRounds {
-		t.NoVerdict(check.Limit, "it asked at least %d times, and mcpcheck awaits the end of fewer", n)
+	if n := len(x.requests); n == len(calls)+toolcall.MaxInputRounds {
+		t.NoVerdict(check.Limit, "%d calls asked at least %d times, and mcpcheck awaits the end of fewer", len(calls),
+			n)
+	}
+	if missing > 0 {
+		t.Caveat("%d of %d calls that asked before had not asked after %v", missing, len(calls), s.ReplyTimeout())
 	}
 	return x
 }
 
 // silentResponder answers the requests of a server. While it is silent, it leaves those of the awaited methods
-// unanswered.
+// unanswered, up to MaxInputRounds more than there are calls.
 type silentResponder struct {
 	answer  client.Responder
-	allCame chan struct{} // closed when a request of each awaited method was left unanswered
+	allCame chan struct{} // closed when of each awaited method as many requests were left unanswered as are awaited
 
 	mu      sync.Mutex
-	awaited map[string]bool // true until a request of the method was left unanswered; nil while it answers all
+	awaited map[string]int // how many requests of each method are still to come; nil while it answers all
+	missing int            // their sum
+	most    int
 	left    []*driver.Frame
 }
 
 func (r *silentResponder) respond(q client.ServerRequest) client.ClientResponse {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	isFirst, isAwaited := r.awaited[q.Method]
-	if !isAwaited || len(r.left) == toolcall.MaxInputRounds {
+	awaited, isAwaited := r.awaited[q.Method]
+	if !isAwaited || len(r.left) == r.most {
 		return r.answer(q)
 	}
 	r.left = append(r.left, q.Frame)
-	if r.awaited[q.Method] = false; isFirst && !slices.Contains(slices.Collect(maps.Values(r.awaited)), true) {
-		close(r.allCame)
+	if awaited > 0 {
+		r.awaited[q.Method]--
+		if r.missing--; r.missing == 0 {
+			close(r.allCame)
+		}
 	}
 	return client.ClientResponse{}
 }
@@ -131,27 +139,26 @@ func (r *silentResponder) respond(q client.ServerRequest) client.ClientResponse 
 func (r *silentResponder) fallSilent(calls []*client.InteractiveCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.awaited = map[string]bool{}
+	r.awaited, r.missing, r.most = map[string]int{}, len(calls), len(calls)+toolcall.MaxInputRounds
 	for _, call := range calls {
-		r.awaited[call.ServerRequests[0].Method] = true
+		r.awaited[call.ServerRequests[0].Method]++
 	}
 }
 
-// answerAgain ends the silence, and returns what was left unanswered.
-func (r *silentResponder) answerAgain() []*driver.Frame {
+// answerAgain ends the silence. It returns what was left unanswered, and how many awaited requests have not come.
+func (r *silentResponder) answerAgain() (left []*driver.Frame, missing int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.awaited = nil
-	return r.left
+	return r.left, r.missing
 }
 
-// firstCallsByMethod returns the first call of each method that begins with a request of it.
-func firstCallsByMethod(a client.InteractiveCalls) (calls []*client.InteractiveCall) {
+// callsToAsk returns the first call of each tool that begins with a request for something that a client has.
+func callsToAsk(a client.InteractiveCalls) (calls []*client.InteractiveCall) {
 	seen := map[string]bool{}
 	for _, i := range a.List {
-		method := i.ServerRequests[0].Method
-		if client.CapabilityOfRequest[method] != "" && !seen[method] {
-			seen[method] = true
+		if client.CapabilityOfRequest[i.ServerRequests[0].Method] != "" && !seen[i.Tool.Name] {
+			seen[i.Tool.Name] = true
 			calls = append(calls, i)
 		}
 	}
