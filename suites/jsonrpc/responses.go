@@ -93,6 +93,12 @@ var responseChecks = check.Suite{
 			if why := exemptReason(t, w, x, all); why != "" {
 				t.Skip(check.NotApplicable, "%s", why)
 			}
+			switch {
+			case mayBeInMalformedLine(x) || endsInLine(x) && hasMalformedLine(w):
+				t.Yield("its answer may be in a line that is not a message")
+			case transcript.UnterminatedResponse(x) != nil:
+				t.Yield("no newline comes after its answer")
+			}
 			t.Expect(x.Response != nil).To(check.BeTrue("an answer to "+x.Request.Method, "%s", noAnswerReason(x)))
 		})
 		if len(all.pendingMethods) > 0 {

@@ -34,6 +34,25 @@ func isStreamOpen(x *transcript.Call) bool {
 	return a.IsStream && a.OK() && !x.SessionEnded()
 }
 
+// mayBeInMalformedLine reports whether the request has no response, and a malformed line came after it over stdio.
+func mayBeInMalformedLine(x *transcript.Call) bool {
+	return x.Response == nil && slices.ContainsFunc(x.Session.ReceivedSince(0), func(f *driver.Frame) bool {
+		return f.At >= x.Request.At && f.IsMalformed()
+	})
+}
+
+// endsInLine reports whether the request has no response, and its session ended within a line.
+func endsInLine(x *transcript.Call) bool {
+	return x.Response == nil && slices.ContainsFunc(x.Session.ReceivedSince(0), func(f *driver.Frame) bool {
+		return f.Side == driver.FromServer && !f.Complete
+	})
+}
+
+// hasMalformedLine reports whether a malformed line came in any session.
+func hasMalformedLine(w check.Wire) bool {
+	return slices.ContainsFunc(w.Lines().List, func(m check.Message) bool { return m.IsMalformed() })
+}
+
 // isReceiving reports whether a part of the response had arrived when the time was up: the server is slow, not silent.
 func isReceiving(x *transcript.Call) bool {
 	return x.Response == nil && !x.SessionEnded() && x.Session.IsReceiving(x.Request)

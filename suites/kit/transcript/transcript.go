@@ -411,3 +411,17 @@ func EstablishedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) 
 	}
 	return sessions
 }
+
+// UnterminatedResponse returns the response to a call over stdio that came without a newline, so that it is not read as
+// one, until the call had timed out and the session was ended; nil if there is none.
+func UnterminatedResponse(x *Call) *driver.Frame {
+	if x.Response != nil || x.Session.ShutdownAt() < x.Request.SentAt()+x.Session.ReplyTimeout() {
+		return nil
+	}
+	for _, f := range x.Session.ReceivedSince(0) {
+		if f.Side == driver.FromServer && !f.Complete && f.IsResponse() && driver.SameID(f.ID, x.Request.ID) {
+			return f
+		}
+	}
+	return nil
+}
