@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
+	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
@@ -51,7 +52,7 @@ func (x *explorer) shrink(ctx context.Context, id string, steps []Step, first re
 	s.try(ctx, nil)
 	s.try(ctx, []Step{{Number: 1, Action: Connect}})
 	for _, step := range decidingSteps(steps, first) {
-		s.try(ctx, []Step{step})
+		s.try(ctx, withSources(steps, step))
 	}
 	for before := -1; before != len(s.steps) && s.left > 0; {
 		before = len(s.steps)
@@ -99,6 +100,37 @@ func decidingSteps(steps []Step, r report.Result) (deciding []Step) {
 		}
 	}
 	return deciding
+}
+
+// withSources returns a step and those whose replies it needs.
+func withSources(steps []Step, step Step) (needed []Step) {
+	numbers := map[int]bool{step.Number: true}
+	for _, s := range slices.Backward(steps) {
+		if numbers[s.Number] {
+			needed = append(needed, s)
+			numbers[s.Of] = true
+			addSources(numbers, s.Params)
+		}
+	}
+	slices.Reverse(needed)
+	return needed
+}
+
+// addSources adds the numbers of the steps whose results a value has parts of.
+func addSources(numbers map[int]bool, value any) {
+	switch v := value.(type) {
+	case check.M:
+		if step, is := v["$reply"]; is {
+			numbers[asInt(step)] = true
+		}
+		for _, member := range v {
+			addSources(numbers, member)
+		}
+	case []any:
+		for _, item := range v {
+			addSources(numbers, item)
+		}
+	}
 }
 
 // removeSteps leaves out as many steps as possible: first the end, then half of them, down to each alone.
