@@ -202,8 +202,9 @@ func cancelSlowCall(t *check.T) cancelledCall {
 		if t.Site() != nil && x.isIgnored() {
 			x = cancelCall(t, call, nil, cancelledToken+"-again")
 		}
-		if x.isIgnored() && byString != nil {
-			x.endsByString = !cancelCall(t, call, byString, cancelledToken+"-by-string").reply.Answered()
+		if x.isIgnored() && byString != nil &&
+			!cancelCall(t, call, byString, cancelledToken+"-by-string").reply.Answered() {
+			x.endsByString = cancelCall(t, call, nil, cancelledToken+"-by-number").isIgnored()
 		}
 		x.hadLateProgress = usual
 		return x
