@@ -98,7 +98,8 @@ func requestLogs(t *check.T, w check.Wire) (all []requestLog) {
 }
 
 // requestOf returns the request that a log message belongs to: the request on whose stream it was received. On a shared
-// channel it is a running request, preferably one with a log level; otherwise the last answered one with a level.
+// channel it is a running request, preferably one with a log level, or one that was cancelled; otherwise the last
+// answered one with a level.
 func requestOf(m *driver.Frame, asked []*transcript.TrackedRequest) (of *transcript.TrackedRequest, late bool) {
 	var done *transcript.TrackedRequest
 	for _, a := range slices.Backward(asked) {
@@ -106,7 +107,11 @@ func requestOf(m *driver.Frame, asked []*transcript.TrackedRequest) (of *transcr
 		switch {
 		case m.RoundTrip != nil && m.RoundTrip == a.Request.RoundTrip:
 			return a, a.Response != nil
-		case m.RoundTrip != nil, a.Cancelled, a.Request.OpensStream():
+		case m.RoundTrip != nil, a.Request.OpensStream():
+		case a.Cancelled:
+			if wants && of == nil && done == nil { // the cancellation may have crossed the message
+				of = a
+			}
 		case a.Response == nil && wants:
 			return a, false
 		case a.Response == nil && of == nil:
