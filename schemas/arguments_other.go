@@ -19,23 +19,38 @@ const (
 // of one item. All but the first differ from valid in one place, where that is possible. Numbers are as small as they
 // may be, since they may say how much the tool does.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
+	m := &valueMaker{schema: s}
+	return m.others(valid, true, otherValues)
+}
+
+// OtherEnumValues are those of OtherArguments that differ from valid in the value of an enum.
+func OtherEnumValues(s *Schema, valid map[string]any) (list []map[string]any) {
+	m := &valueMaker{schema: s}
+	return m.others(valid, false, enumValues)
+}
+
+// others are valid arguments with other values, after those with all optional properties if they are to be complete.
+func (m *valueMaker) others(
+	valid map[string]any, complete bool, otherValues func(mutationSite) []any,
+) (list []map[string]any) {
 	defer func() {
 		if recover() != nil {
 			list = nil
 		}
 	}()
-	m := &valueMaker{schema: s}
 	seen := []string{fmt.Sprint(valid)}
 	add := func(arguments map[string]any) (added bool) {
 		text := fmt.Sprint(arguments)
-		if arguments == nil || slices.Contains(seen, text) || s.validateAll(arguments) != nil {
+		if arguments == nil || slices.Contains(seen, text) || m.schema.validateAll(arguments) != nil {
 			return false
 		}
 		seen, list = append(seen, text), append(list, arguments)
 		return true
 	}
 	all := m.complete(valid, 0)
-	add(all)
+	if add(all) && !complete {
+		list = nil
+	}
 	for _, site := range m.sites(all) {
 		if len(site.path) == 0 {
 			continue
@@ -52,17 +67,7 @@ func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 
 // otherValues are the values of a site that may make a difference; the value that it has is one of them.
 func otherValues(site mutationSite) (values []any) {
-	values = append(values, site.value)
-	for _, s := range site.parts {
-		if s.Enum != nil {
-			values = append(values, s.Enum.Values[:min(len(s.Enum.Values), maxOtherValues)]...)
-		}
-		for _, branch := range slices.Concat(s.OneOf, s.AnyOf) {
-			if branch.Const != nil {
-				values = append(values, *branch.Const)
-			}
-		}
-	}
+	values = append([]any{site.value}, enumValues(site)...)
 	switch value := site.value.(type) {
 	case bool:
 		values = append(values, !value)
@@ -72,6 +77,21 @@ func otherValues(site mutationSite) (values []any) {
 		}
 	case json.Number, float64, int:
 		values = append(values, smallestNumber(site.parts), json.Number("1"))
+	}
+	return values
+}
+
+// enumValues are the values that the schema of a site lists.
+func enumValues(site mutationSite) (values []any) {
+	for _, s := range site.parts {
+		if s.Enum != nil {
+			values = append(values, s.Enum.Values[:min(len(s.Enum.Values), maxOtherValues)]...)
+		}
+		for _, branch := range slices.Concat(s.OneOf, s.AnyOf) {
+			if branch.Const != nil {
+				values = append(values, *branch.Const)
+			}
+		}
 	}
 	return values
 }

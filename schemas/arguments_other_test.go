@@ -39,3 +39,18 @@ func TestOtherArguments(t *testing.T) {
 		t.Errorf("something comes twice: %v", got)
 	}
 }
+
+func TestOtherEnumValues(t *testing.T) {
+	s := mustCompile(t, `{"type":"object","required":["kind"],"properties":{
+		"kind":{"enum":["note","letter"]},
+		"loud":{"type":"boolean"},
+		"tone":{"oneOf":[{"const":"low"},{"const":"high"}]}}}`)
+	var got []string
+	for _, arguments := range OtherEnumValues(s, map[string]any{"kind": "note"}) {
+		got = append(got, jsonText(arguments))
+	}
+	want := []string{`{"kind":"letter"}`, `{"kind":"note","tone":"low"}`, `{"kind":"note","tone":"high"}`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

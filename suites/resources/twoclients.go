@@ -78,7 +78,7 @@ func updatesForTwoClients(t *check.T) *lostUpdate {
 // updatingCalls are calls during which an update of a resource came, a few.
 func updatingCalls(calls toolcall.ToolCalls, uri string) (all []toolcall.ToolCall) {
 	const few = 3
-	for _, c := range calls.List {
+	for _, c := range slices.Concat(calls.List, calls.ForOtherChanges) {
 		if !c.IsDirectSuccess() || c.Duration > grace/2 || report.IsReadOnly(c.Tool.Value) || len(all) == few {
 			continue
 		}

@@ -7,8 +7,10 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/report"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 const updatedMethod = "notifications/resources/updated"
@@ -61,8 +63,10 @@ var updateChecks = check.Suite{
 			}
 			t.Expect(x.Notified).To(check.BeTrue(updatedMethod, "none, although its contents have changed"))
 		})
-		if lost := updatesForTwoClients(t); lost != nil {
-			check.Each(t, []*lostUpdate{lost}, func(l *lostUpdate) check.Subject { return l.subject },
+		lost := []*lostUpdate{callAfterUnsubscribe(t), updatesForTwoClients(t)}
+		lost = slices.DeleteFunc(lost, func(l *lostUpdate) bool { return l == nil })
+		if len(lost) > 0 {
+			check.Each(t, lost, func(l *lostUpdate) check.Subject { return l.subject },
 				func(t *check.T, l *lostUpdate) {
 					t.Fail(updatedMethod+" for each client that has subscribed", "%s", l.description)
 				})
@@ -95,35 +99,82 @@ func causeUpdates(t *check.T) {
 }
 
 // callAfterUnsubscribe calls tools and, if that has changed resources that were subscribed to, calls some of the tools
-// again after their subscriptions were taken back.
-func callAfterUnsubscribe(t *check.T) {
+// again after their subscriptions were taken back. It returns an update that the client has lost because it has
+// unsubscribed from another resource.
+func callAfterUnsubscribe(t *check.T) *lostUpdate {
 	toolcall.CallTools(t)
 	if t.IsModern() || t.IsQuick() || check.SavesRequests(t) || len(t.Server.Tools) == 0 {
-		return
+		return nil
 	}
 	calls := toolcall.ValidCalls(t)
-	check.Step(t, "calls after unsubscribe", func(t *check.T) (called int) {
-		s := t.Session()
-		for _, x := range calls.SubscribedResources { // an update of one may be about a part of another one
-			params := check.M{"uri": x.URI}
-			if x.Notified && s.Call(subscribeMethod, params).Result() != nil {
-				called++
-			}
-			s.Call(unsubscribeMethod, params)
+	return check.Step(t, "calls after unsubscribe", func(t *check.T) *lostUpdate {
+		s, uris := subscribeAgain(t, calls)
+		if len(uris) == 0 {
+			return nil
 		}
-		if called == 0 {
-			return 0
+		lost := unsubscribeFromOthers(s, uris, updatingCalls(calls, uris[0]))
+		for _, x := range calls.SubscribedResources { // an update of one may be about a part of another one
+			if !slices.Contains(uris[1:], x.URI) {
+				s.Call(unsubscribeMethod, check.M{"uri": x.URI})
+			}
 		}
 		s.Sleep(grace + grace/10)
-		const most = 5
-		for _, c := range calls.List {
+		const most = 8
+		called := 0
+		for _, c := range slices.Concat(calls.ForOtherChanges, calls.List) {
 			if c.IsDirectSuccess() && c.Duration < grace/2 && !report.IsReadOnly(c.Tool.Value) && called < most {
 				s.Call("tools/call", check.M{"name": c.Tool.Name, "arguments": c.Arguments})
 				called++
 			}
 		}
-		return called
+		return lost
 	})
+}
+
+// subscribeAgain subscribes to the resources that calls have updated, and returns their URIs. Where there are several,
+// it does so in a session in which no other check subscribes or unsubscribes.
+func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, uris []string) {
+	var updated []string
+	for _, x := range calls.SubscribedResources {
+		if x.Notified && !slices.Contains(updated, x.URI) {
+			updated = append(updated, x.URI)
+		}
+	}
+	switch {
+	case len(updated) == 0:
+		return nil, nil
+	case len(updated) == 1:
+		s = t.Session()
+	default:
+		if s = t.Session(check.Exclusive); t.Server.Transport == "http" {
+			roundtrip.ListeningResponse(t, s) // updates come on this stream
+		}
+	}
+	return s, slices.DeleteFunc(updated, func(uri string) bool {
+		return s.Call(subscribeMethod, check.M{"uri": uri}).Result() == nil
+	})
+}
+
+// unsubscribeFromOthers unsubscribes from all resources but the first, the last of them at first, and returns the
+// update of the first one that no longer comes: one of these calls has brought it before, and does so once the client
+// has subscribed again, each time twice, since some servers leave out updates that follow soon.
+func unsubscribeFromOthers(s *driver.Session, uris []string, calls []toolcall.ToolCall) *lostUpdate {
+	uri := uris[0]
+	if len(uris) == 1 {
+		return nil
+	}
+	i := slices.IndexFunc(calls, func(c toolcall.ToolCall) bool { return isToldAfter(s, c, uri, timing.ShortWait) })
+	isTold := func() bool { return isToldAfter(s, calls[i], uri, timing.ListChanged) }
+	isTried := i >= 0 && isTold()
+	var left driver.Reply
+	for _, other := range slices.Backward(uris[1:]) {
+		left = s.Call(unsubscribeMethod, check.M{"uri": other})
+	}
+	if !isTried || isTold() || s.Call(subscribeMethod, check.M{"uri": uri}).Result() == nil || !isTold() || !isTold() {
+		return nil
+	}
+	return &lostUpdate{"none once the client had unsubscribed from another resource, until it subscribed again",
+		check.Subject{Name: uri, Frames: []*driver.Frame{left.Request, left.Frame}}}
 }
 
 // subscribedBefore returns the resources that the session of a notification was subscribed to at its time. A cancelled

@@ -264,5 +264,6 @@ func sameJSON(a, b any) bool {
 
 // allValidCalls returns the valid calls of tools, varied ones included.
 func allValidCalls(t *check.T) []toolcall.ToolCall {
-	return slices.Concat(toolcall.ValidCalls(t).List, toolcall.VariedCalls(t).List)
+	valid := toolcall.ValidCalls(t)
+	return slices.Concat(valid.List, valid.ForOtherChanges, toolcall.VariedCalls(t).List)
 }

@@ -77,6 +77,8 @@ type ToolCalls struct {
 	ListChanges []ListChange
 	// SubscribedResources are the resources with subscriptions.
 	SubscribedResources []SubscribedResource
+	// ForOtherChanges are further calls of tools that announce changes, by which others may change.
+	ForOtherChanges []ToolCall
 
 	// IsRepetition reports whether the tools were called before, so that not all of them have to be called.
 	IsRepetition bool
@@ -137,6 +139,7 @@ func ValidCalls(t *check.T) ToolCalls {
 			if f.isHealthy() {
 				calls.recordChanges(t, s, mark)
 				calls.dropRateLimited(limits(s))
+				calls.callForOtherChanges(f, mark)
 			}
 			if f.CancelUnanswered(); len(queue) == 0 {
 				calls.markUnanswered()
@@ -276,8 +279,8 @@ func (c *ToolCalls) hasUnansweredCall(f *CallGroup, call *ToolCall) bool {
 	})
 }
 
-// prepareSession records the lists of a session before calls are made in it, and returns the mark since which changes
-// count.
+// prepareSession subscribes to what calls may change, and records the lists of a session before calls are made in it.
+// It returns the mark since which changes count.
 func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Session, int) {
 	if t.Server.Transport == "http" && !t.IsModern() {
 		roundtrip.Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
@@ -285,9 +288,14 @@ func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Sessi
 	}
 	openExtraSubscriptions(t, s)
 	enableLogging(t, s)
-	watched := subscribeResources(t, s)
-	mark := s.Mark()
-	c.currentResources = watched
+	c.currentResources = subscribeResources(t, s)
+	return s, c.recordLists(t, s)
+}
+
+// recordLists records the lists of a session before calls are made in it, and returns the mark since which changes
+// count.
+func (c *ToolCalls) recordLists(t *check.T, s *driver.Session) (mark int) {
+	mark = s.Mark()
 	c.listsBefore = map[string][]string{"tools": listedNames(t, s, "tools")}
 	for _, family := range []string{"prompts", "resources"} {
 		capability, _ := t.Server.Capabilities[family].(check.M)
@@ -295,7 +303,7 @@ func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Sessi
 			c.listsBefore[family] = listedNames(t, s, family)
 		}
 	}
-	return s, mark
+	return mark
 }
 
 // enableLogging asks for all log messages in a legacy session.

@@ -46,13 +46,22 @@ func newVariedCalls(t *check.T, valid ToolCalls) []*ToolCall {
 
 // otherArguments are further valid arguments for a tool that was called; none when it is not to be called again.
 func otherArguments(t *check.T, call ToolCall) []map[string]any {
-	if !IsRepeatable(call.Tool) || !call.Reply.Answered() || call.Duration > maxVariedDuration ||
-		check.ExampleArguments(t, call.Tool.Name) != nil || CheckMayVary(t, call.Tool) != nil {
+	if !IsRepeatable(call.Tool) || !call.Reply.Answered() || call.Duration > maxVariedDuration {
+		return nil
+	}
+	return variedArguments(t, call, schemas.OtherArguments)
+}
+
+// variedArguments are variations of the arguments of a call; none when these are not free to choose.
+func variedArguments(
+	t *check.T, call ToolCall, vary func(*schemas.Schema, map[string]any) []map[string]any,
+) []map[string]any {
+	if check.ExampleArguments(t, call.Tool.Name) != nil || CheckMayVary(t, call.Tool) != nil {
 		return nil
 	}
 	schema, err := schemas.Compile(call.Tool.Value["inputSchema"], t.Revision)
 	if err != nil || schema.Validate(call.Arguments) != nil {
 		return nil
 	}
-	return schemas.OtherArguments(schema, call.Arguments)
+	return vary(schema, call.Arguments)
 }
