@@ -262,8 +262,9 @@ func sameJSON(a, b any) bool {
 	return driver.SameNumber(x, y)
 }
 
-// allValidCalls returns the valid calls of tools, varied ones included.
+// allValidCalls returns the valid calls of tools, with varied ones and those after invalid ones.
 func allValidCalls(t *check.T) []toolcall.ToolCall {
 	valid := toolcall.ValidCalls(t)
-	return slices.Concat(valid.List, valid.ForOtherChanges, toolcall.VariedCalls(t).List)
+	return slices.Concat(valid.List, valid.ForOtherChanges, toolcall.VariedCalls(t).List,
+		toolcall.CallsAfterInvalid(t))
 }
