@@ -3,6 +3,7 @@ package schemas
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -15,9 +16,9 @@ const (
 )
 
 // OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
-// of them alone, with each value of an enum, with both booleans, with the smallest number and with 1, and with an array
-// of one item. All but the first differ from valid in one place, where that is possible. Numbers are as small as they
-// may be, since they may say how much the tool does.
+// of them alone, with each value of an enum, with both booleans, with the smallest number, with 1 and with a maximum of
+// up to 10, and with an array of one item. All but the first differ from valid in one place, where that is possible. A
+// larger maximum is not tried, since it may say how much the tool does.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, true, otherValues)
@@ -75,8 +76,9 @@ func otherValues(site mutationSite) (values []any) {
 		if len(value) > 1 {
 			values = append(values, value[:1])
 		}
-	case json.Number, float64, int:
+	case json.Number, float64, int64:
 		values = append(values, smallestNumber(site.parts), json.Number("1"))
+		values = append(values, largestNumber(site.parts)...)
 	}
 	return values
 }
@@ -104,6 +106,16 @@ func smallestNumber(parts []*jsonschema.Schema) json.Number {
 		}
 	}
 	return json.Number("0")
+}
+
+// largestNumber is the maximum of a number, unless that is more than 10.
+func largestNumber(parts []*jsonschema.Schema) []any {
+	for _, s := range parts {
+		if s.Maximum != nil && s.Maximum.IsInt() && s.Maximum.Cmp(big.NewRat(10, 1)) <= 0 {
+			return []any{json.Number(s.Maximum.Num().String())}
+		}
+	}
+	return nil
 }
 
 // hasParent reports whether arguments have the object or array in which a place is, and for an item the item itself.

@@ -10,6 +10,7 @@ func TestOtherArguments(t *testing.T) {
 		"kind":{"enum":["note","letter"]},
 		"limit":{"type":"integer","minimum":0,"maximum":50,"default":20},
 		"loud":{"type":"boolean"},
+		"days":{"type":"integer","minimum":1,"maximum":7},
 		"titles":{"type":"array","items":{"type":"string"}},
 		"inner":{"type":"object","properties":{"order":{"enum":["up","down"]}}}}}`)
 	valid, err := ValidArguments(s, 0)
@@ -24,16 +25,20 @@ func TestOtherArguments(t *testing.T) {
 		got = append(got, jsonText(arguments))
 	}
 	for _, want := range []string{
-		`{"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,"titles":["mcpcheck","mcpcheck"]}`,
+		`{"days":1,"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,"titles":["mcpcheck","mcpcheck"]}`,
 		`{"kind":"letter"}`,
 		`{"kind":"note","limit":20}`, `{"kind":"note","limit":0}`, `{"kind":"note","limit":1}`,
+		`{"days":1,"kind":"note"}`, `{"days":7,"kind":"note"}`,
 		`{"kind":"note","loud":true}`, `{"kind":"note","loud":false}`,
 		`{"kind":"note","titles":["mcpcheck"]}`,
-		`{"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,"titles":["mcpcheck","mcpcheck"]}`,
+		`{"days":1,"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,"titles":["mcpcheck","mcpcheck"]}`,
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %s among\n%v", want, got)
 		}
+	}
+	if slices.Contains(got, `{"kind":"note","limit":50}`) {
+		t.Error("a large number is tried")
 	}
 	if slices.Contains(got, jsonText(valid)) || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
 		t.Errorf("something comes twice: %v", got)
