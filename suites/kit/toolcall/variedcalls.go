@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 const (
@@ -17,7 +18,8 @@ const (
 // VariedCalls calls tools with further valid arguments (schemas.OtherArguments): ValidCalls has one call of each,
 // with no more arguments than required. First comes one such call of each tool, then a second one of each, as far as
 // time permits. Only tools are called again that say that this does no harm, and whose arguments are free to choose.
-// A server may refuse such arguments, since it may know more of them than its schema says.
+// A read-only tool of which there are no other arguments is called three times with the same ones. A server may refuse
+// other arguments, since it may know more of them than its schema says.
 func VariedCalls(t *check.T) ToolCalls {
 	if len(t.Server.Tools) == 0 || check.SavesRequests(t) || t.IsQuick() {
 		return ToolCalls{}
@@ -85,7 +87,10 @@ func otherArguments(t *check.T, call ToolCall) []map[string]any {
 	if !IsRepeatable(call.Tool) || !call.Reply.Answered() || call.Duration > maxVariedDuration {
 		return nil
 	}
-	return variedArguments(t, call, schemas.OtherArguments)
+	if all := variedArguments(t, call, schemas.OtherArguments); len(all) > 0 || !report.IsReadOnly(call.Tool.Value) {
+		return all
+	}
+	return []map[string]any{call.Arguments, call.Arguments, call.Arguments}
 }
 
 // variedArguments are variations of the arguments of a call; none when these are not free to choose.
