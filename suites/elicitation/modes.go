@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // maxTools is the number of tools with elicitations that are called again by each client.
@@ -94,10 +95,12 @@ func callInMode(t *check.T, modes check.M) []elicitingTool {
 			if a.accepted.IsSilent() {
 				break
 			}
-			if len(modes) == 0 || check.HasMember(modes, urlMode) {
-				c.varyResponses(&a)
-			}
 			all = append(all, a)
+			if len(modes) == 0 || check.HasMember(modes, urlMode) {
+				c.varyResponses(&all[len(all)-1])
+			} else if !c.callWithOtherEnums(i) {
+				break
+			}
 		}
 		return all
 	})
@@ -136,6 +139,18 @@ func (c *elicitationClient) call(i *client.InteractiveCall, answering client.Res
 		c.client = client.ReusedClient(c.t, c.declared, client.AcceptAll(c.t))
 	}
 	return c.client.CallTool(c.t, i.Tool, i.Arguments, answering)
+}
+
+// callWithOtherEnums repeats a call with other values of enums, by which a tool may ask in another mode, and reports
+// whether all of them were answered.
+func (c *elicitationClient) callWithOtherEnums(i *client.InteractiveCall) bool {
+	for _, arguments := range toolcall.OtherEnumArguments(c.t, i.Tool, i.Arguments) {
+		other := &client.InteractiveCall{Tool: i.Tool, Arguments: arguments}
+		if c.call(other, acceptingUser(c.t)).IsSilent() {
+			return false
+		}
+	}
+	return true
 }
 
 // varyResponses answers what a tool elicits in every way.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
@@ -24,7 +23,7 @@ func callsForOtherChanges(f *CallGroup, mark int) (queue []*ToolCall) {
 			!f.announcesChange(i, mark) {
 			continue
 		}
-		all := variedArguments(f.T, *call, schemas.OtherEnumValues)
+		all := OtherEnumArguments(f.T, call.Tool, call.Arguments)
 		for _, arguments := range all[:min(len(all), maxChangeCalls)] {
 			queue = append(queue, &ToolCall{Tool: call.Tool, Arguments: arguments})
 		}

@@ -93,6 +93,14 @@ func otherArguments(t *check.T, call ToolCall) []map[string]any {
 	return []map[string]any{call.Arguments, call.Arguments, call.Arguments}
 }
 
+// OtherEnumArguments are arguments of a tool with other values of their enums, a few; none when they are not free to
+// choose.
+func OtherEnumArguments(t *check.T, tool check.Subject, arguments check.M) []map[string]any {
+	const few = 6
+	all := variedArguments(t, ToolCall{Tool: tool, Arguments: arguments}, schemas.OtherEnumValues)
+	return all[:min(len(all), few)]
+}
+
 // variedArguments are variations of the arguments of a call; none when these are not free to choose.
 func variedArguments(
 	t *check.T, call ToolCall, vary func(*schemas.Schema, map[string]any) []map[string]any,
