@@ -80,7 +80,7 @@ var responseChecks = check.Suite{
 			})
 	}).InOwnSession(),
 
-	"jsonrpc/every-request-answered": check.WatchWithSetup(protocol.AskLists, func(t *check.T, w check.Wire) {
+	"jsonrpc/every-request-answered": check.WatchWithSetup(askWithEdgeCases, func(t *check.T, w check.Wire) {
 		all := runCallsIn(t, w)
 		hung := unansweredCallsIn(all.calls)
 		check.Judge(t, "answer", all.calls, all.subject, func(t *check.T, x *transcript.Call) {

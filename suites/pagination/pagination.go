@@ -96,6 +96,9 @@ var cursorChecks = check.Suite{
 				t.FailAt(catalogue.Advice, "error -32602", "%s: the server has one page, and ignores cursors", r)
 			}
 			t.Expect(r).To(check.BeError(errcode.InvalidParams))
+			empty := invalid.TryInvalid(t, t.Session(check.ForInvalidInput), l.Method, check.M{"cursor": ""})
+			invalid.SkipUnlessServerRejects(t, empty)
+			t.Expect(empty).To(check.BeAnswered(), "the cursor \"\", which may be valid")
 		})
 	}),
 
