@@ -57,6 +57,19 @@ var notificationChecks = check.Suite{
 		t.ExpectShould(r).NotTo(check.BeError())
 	}),
 
+	"jsonrpc/unknown-response-ignored": check.Probe(func(t *check.T) {
+		check.Each(t, invalid.UnknownResponses, check.NamedSubject, func(t *check.T, line string) {
+			p := invalid.SendMalformed(t, line)
+			if p.SessionErr != nil {
+				t.Yield("the session did not survive it")
+			}
+			id := invalid.IDInLine(line)
+			r := invalid.ReplyToMalformed(p, id)
+			hasID := r.Answered() && driver.SameID(r.Frame.ID, id)
+			t.DecidedBy(r).Expect(!hasID).To(check.BeTrue("no response", "%s", r))
+		})
+	}),
+
 	"jsonrpc/notification-method-with-id": check.Probe(func(t *check.T) {
 		line := invalid.InitializedWithID
 		if t.IsModern() {

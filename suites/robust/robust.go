@@ -47,11 +47,10 @@ var Checks = check.Suite{
 	}),
 
 	"robust/survives-unknown-messages": check.Probe(func(t *check.T) {
-		for _, line := range []string{
+		for _, line := range slices.Concat([]string{
 			invalid.RequestWithoutID,
 			`{"jsonrpc":"2.0","id":"mcpcheck-unknown","method":"mcpcheck/no-such-method"}`,
-			`{"jsonrpc":"2.0","id":"mcpcheck-nobody-asked","result":{}}`,
-		} {
+		}, invalid.UnknownResponses) {
 			expectSurvival(t, invalid.SendMalformed(t, line))
 		}
 		p := invalid.SendMalformed(t, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)

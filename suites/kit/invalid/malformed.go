@@ -49,6 +49,14 @@ const (
 		`"params":{"requestId":70012,"_meta":{$meta"com.example/mcpcheck":1}}}`
 )
 
+// UnknownResponses are responses to requests that the server has not made.
+var UnknownResponses = []string{
+	`{"jsonrpc":"2.0","id":"mcpcheck-nobody-asked","result":{}}`,
+	`{"jsonrpc":"2.0","id":70081,"result":{}}`,
+	`{"jsonrpc":"2.0","id":"mcpcheck-nobody-asked","error":{"code":-32603,"message":"Internal error"}}`,
+	`{"jsonrpc":"2.0","id":70082,"error":{"code":-32603,"message":"Internal error"}}`,
+}
+
 // paramsWithMeta are the params of a request that has nothing but the _meta of the session.
 const paramsWithMeta = `"params":{"_meta":{$meta"com.example/mcpcheck":1}}`
 
