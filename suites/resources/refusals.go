@@ -46,6 +46,9 @@ var refusalChecks = check.Suite{
 		}
 		t.Expect(r).To(check.BeError(errcode.ResourceNotFound, errcode.InvalidParams))
 		t.ExpectAdvice(r).To(check.BeError(errcode.ResourceNotFound))
+		if rows := rowlessReads(t); len(rows) > 0 {
+			check.Each(t, rows, toolcall.TemplateRead.Subject, expectSameCode)
+		}
 	}),
 
 	"resources/not-found-data-uri": check.Probe(func(t *check.T) {
@@ -88,6 +91,14 @@ var refusalChecks = check.Suite{
 			t.Fail("an error, since it is not a URI", "%s", r)
 		})
 	}),
+}
+
+// expectSameCode advises a server that has a code for unknown resources to use it for those of a template, too. It may
+// find a value of the template invalid, or not reach what it is of.
+func expectSameCode(t *check.T, x toolcall.TemplateRead) {
+	if code, _ := x.Unknown.Code(); code == errcode.InvalidParams {
+		t.ExpectAdvice(x.Unknown).To(check.BeError(errcode.ResourceNotFound), "%s", x.UnknownURI)
+	}
 }
 
 // rowlessReads returns the templates of which an expansion has contents, so that another one may have none.
