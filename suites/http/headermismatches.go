@@ -3,6 +3,7 @@ package http
 import (
 	"encoding/base64"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -208,13 +209,35 @@ func knownNameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatch
 // nameMismatches are mismatches of the header Mcp-Name of a request.
 func nameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
 	return check.Step(t, "names that do not fit: "+nameOf(request), func(t *check.T) []mismatchedRequest {
-		return headerMismatches(t, request, []headerVariant{
+		name := mcpNameOf(request)
+		forms := []headerVariant{
 			{noName, roundtrip.Header(nameHeader)},
 			{otherName, roundtrip.Header(nameHeader, "mcpcheck-other")},
 			{badBase64, roundtrip.Header(nameHeader, "=?base64?!!!?=")},
-		})
+			{capitalMarkers,
+				roundtrip.Header(nameHeader, strings.Replace(encodeBase64(name), "base64", "BASE64", 1))},
+		}
+		if other := inOtherCase(name); other != name && request.Params["uri"] == nil {
+			forms = append(forms, headerVariant{nameInOtherCase, roundtrip.Header(nameHeader, other)})
+		}
+		return headerMismatches(t, request, forms)
 	})
 }
+
+// inOtherCase returns a name in capitals or, if it is in capitals, in lower case. A name that a header cannot have as
+// it is stays the same.
+func inOtherCase(name string) string {
+	switch capitals := strings.ToUpper(name); {
+	case encodedName.MatchString(name):
+		return name
+	case capitals != name:
+		return capitals
+	}
+	return strings.ToLower(name)
+}
+
+// encodedName matches names that a header cannot have as they are.
+var encodedName = regexp.MustCompile(`^\s|\s$|[^ -~]`)
 
 // isUnknownMethod reports whether the server does not know the method.
 func (x mismatchedRequest) isUnknownMethod() bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/onsi/gomega/types"
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -29,13 +30,21 @@ var paramHeaderChecks = check.Suite{
 
 	"http/param-header-mismatch": check.Probe(func(t *check.T) {
 		eachArgument(t, argument.isAny, func(t *check.T, p argument) {
-			findMismatch(t, p.mismatches(t), otherParamHeader).expectRefused(t)
+			all := p.mismatches(t)
+			findMismatch(t, all, otherParamHeader).expectRefused(t)
+			if p.beginning() != "" {
+				findMismatch(t, all, paramBeginning).expectRefused(t)
+			}
 		})
 	}),
 
 	"http/param-header-base64": check.Probe(func(t *check.T) {
-		eachArgument(t, argument.isFreeText, func(t *check.T, p argument) {
-			p.expectAccepted(t, "Hello, 世界", nil) // the session encodes it
+		eachArgument(t, argument.isAny, func(t *check.T, p argument) {
+			if p.isFreeText() {
+				p.expectAccepted(t, "Hello, 世界", nil) // the session encodes it
+			}
+			x := p.send(t, p.value, roundtrip.Header(p.header, encodeBase64(fmt.Sprint(p.value))))
+			expectPlainDecoded(t, x)
 		})
 	}),
 
@@ -115,6 +124,7 @@ var paramHeaderChecks = check.Suite{
 const (
 	noParamHeader    = "no header for an argument"
 	otherParamHeader = "another value in the header of an argument"
+	paramBeginning   = "the beginning of the value in the header of an argument"
 )
 
 // argument is an argument of a tool that a call has to repeat in a header.
@@ -149,8 +159,8 @@ func (p argument) isFreeText() bool {
 func (p argument) isOptional() bool { return !p.required }
 
 func (p argument) mayBeNull() bool {
-	types, _ := p.schema["type"].([]any)
-	return slices.Contains(types, any("null"))
+	kinds, _ := p.schema["type"].([]any)
+	return slices.Contains(kinds, any("null"))
 }
 
 // requireArgument is the first of requireArguments.
@@ -333,9 +343,26 @@ func (p argument) expectAccepted(t *check.T, value any, header http.Header) {
 func expectAccepted(t *check.T, x roundtrip.NamedRoundTrip) {
 	eachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *check.T, x roundtrip.NamedRoundTrip) {
 		r, a := check.RequireServerReply(t, x.AwaitReply()), roundtrip.RequireHTTPResponse(t, x.Response())
-		t.Expect(r).To(check.Satisfy("the call taken with its headers", func(r driver.Reply) bool {
-			return !isHeaderMismatch(r) && (!r.IsStatusOnly() || a.StatusCode != http.StatusBadRequest)
-		}))
+		t.Expect(r).To(beTakenWithHeaders(a))
+	})
+}
+
+// expectPlainDecoded is expectAccepted for a value in Base64 that a header can have as it is, so that clients need not
+// encode it.
+func expectPlainDecoded(t *check.T, x roundtrip.NamedRoundTrip) {
+	eachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *check.T, x roundtrip.NamedRoundTrip) {
+		r, a := check.RequireServerReply(t, x.AwaitReply()), roundtrip.RequireHTTPResponse(t, x.Response())
+		if isHeaderMismatch(r) && isHeaderMismatch(validCall(t).AwaitReply()) {
+			t.Yield("any call with such a header is refused")
+		}
+		t.ExpectShould(r).To(beTakenWithHeaders(a), "a plain value in Base64")
+	})
+}
+
+// beTakenWithHeaders matches the reply to a call that was not refused for its headers.
+func beTakenWithHeaders(a driver.HTTPResponse) types.GomegaMatcher {
+	return check.Satisfy("the call taken with its headers", func(r driver.Reply) bool {
+		return !isHeaderMismatch(r) && (!r.IsStatusOnly() || a.StatusCode != http.StatusBadRequest)
 	})
 }
 
@@ -343,9 +370,23 @@ func expectAccepted(t *check.T, x roundtrip.NamedRoundTrip) {
 func (p argument) mismatches(t *check.T) []mismatchedRequest {
 	name := "headers of arguments that do not fit: " + p.subject().Name
 	return check.Step(t, name, func(t *check.T) []mismatchedRequest {
-		return p.headerMismatches(t, p.value, []headerVariant{
+		forms := []headerVariant{
 			{noParamHeader, roundtrip.Header(p.header)},
 			{otherParamHeader, roundtrip.Header(p.header, "mcpcheck-other")},
-		})
+		}
+		if begun := p.beginning(); begun != "" {
+			forms = append(forms, headerVariant{paramBeginning, roundtrip.Header(p.header, begun)})
+		}
+		return p.headerMismatches(t, p.value, forms)
 	})
+}
+
+// beginning is a text without its last character; empty for a value of another kind, one that is too short, and one
+// that a header cannot have as it is.
+func (p argument) beginning() string {
+	text, _ := p.value.(string)
+	if len(text) < 2 || encodedName.MatchString(text) {
+		return ""
+	}
+	return text[:len(text)-1]
 }
