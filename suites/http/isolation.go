@@ -133,7 +133,7 @@ func leaksDuringCall(t *check.T) []leak {
 		return nil
 	}
 	return check.Step(t, "equal ids during a call", func(t *check.T) (all []leak) {
-		const id, cancelled = 70171, 70172
+		const id, cancelled, later, unequal = 70171, 70172, 70173, 70174
 		a, b := twoSessions(t)
 		start := func(id int) *driver.RoundTrip {
 			x := roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: id, Method: "tools/call", Params: call.Params(a)})
@@ -143,6 +143,12 @@ func leaksDuringCall(t *check.T) []leak {
 		usual := func() bool {
 			request := roundtrip.ManualRequest{Method: "tools/call", Params: call.Params(a)}
 			return hasContent(roundtrip.PostRequest(a, request).AwaitReply())
+		}
+		servedMeanwhile := func() bool {
+			x := start(later)
+			r := roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: unequal}).AwaitReply()
+			x.AwaitReply()
+			return r.Result() != nil
 		}
 		x := start(id)
 		other := roundtrip.PostRequest(b, roundtrip.ManualRequest{ID: id}).AwaitReply()
@@ -154,6 +160,9 @@ func leaksDuringCall(t *check.T) []leak {
 		case !hasContent(own) && usual():
 			all = append(all, leak{call.Tool.Name +
 				" without its result, since another session has used the same id: " + check.Got(own), own.Frames()})
+		case isRefusal(other) && servedMeanwhile():
+			all = append(all, leak{"a refusal, since another session has a request under the same id in flight: " +
+				check.Got(other), other.Frames()})
 		}
 		x = start(cancelled)
 		cancel(t, b, cancelled, call)
@@ -163,6 +172,11 @@ func leaksDuringCall(t *check.T) []leak {
 		}
 		return all
 	})
+}
+
+// isRefusal reports whether a reply is an error of the server itself, and not because it is busy.
+func isRefusal(r driver.Reply) bool {
+	return r.Answered() && r.Result() == nil && !r.IsBusy() && !r.Frame.RoundTrip.Response().IsFromIntermediary()
 }
 
 // hasContent reports whether a reply is the result of a successful call.
