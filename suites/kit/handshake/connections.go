@@ -46,7 +46,7 @@ func (c *ConnectionLists) compare(t *check.T, list string, there *driver.Session
 	if c.FirstReply.Result() == nil {
 		return
 	}
-	here := sessionWithoutToolResults(t)
+	here := sessionWithoutEffects(t)
 	c.UsedConnection = append(c.UsedConnection, readLists(t, here))
 	c.NewConnection = append(c.NewConnection, readLists(t, there))
 	c.UsedConnection = append(c.UsedConnection, readLists(t, here))
@@ -55,12 +55,14 @@ func (c *ConnectionLists) compare(t *check.T, list string, there *driver.Session
 	c.UsedConnection = append(c.UsedConnection, readLists(t, here))
 }
 
-// sessionWithoutToolResults is a session that others may have used, but in which no tool call had a result, since that
-// may have changed the lists.
-func sessionWithoutToolResults(t *check.T) *driver.Session {
+// sessionWithoutEffects is a session that others may have used, but in which no tool was called and nothing completed
+// with a result, since that may have changed the lists.
+func sessionWithoutEffects(t *check.T) *driver.Session {
 	s := t.Session()
-	if results := (check.Wire{Sessions: []*driver.Session{s}}).ResultsOf("tools/call"); len(results.List) > 0 {
-		return t.Session(check.Exclusive)
+	for _, method := range []string{"tools/call", "completion/complete"} {
+		if results := (check.Wire{Sessions: []*driver.Session{s}}).ResultsOf(method); len(results.List) > 0 {
+			return t.Session(check.Exclusive)
+		}
 	}
 	return s
 }
