@@ -87,6 +87,9 @@ func leaveUnanswered(t *check.T, key string, within time.Duration) unansweredReq
 	case <-r.allCame:
 	case <-time.After(s.ReplyTimeout()):
 	}
+	if !s.IsAlive() {
+		t.Retry(check.Undecided, "the session was over before the time")
+	}
 	left, missing := r.answerAgain() // what the server asks for from now on is answered
 	x := unansweredRequests{session: s, key: key, within: within}
 	x.requests = slices.DeleteFunc(client.ServerRequestsIn(s, s.FramesSince(0)), func(q client.ServerRequest) bool {
@@ -167,6 +170,7 @@ func callsToAsk(a client.InteractiveCalls) (calls []*client.InteractiveCall) {
 
 // expectCancelled requires the server to cancel each request in time. Meanwhile, it calls a function now and then.
 func (x unansweredRequests) expectCancelled(t *check.T, requests []client.ServerRequest, meanwhile func()) {
+	mark := x.session.Mark()
 	check.Each(t, requests, client.ServerRequest.Subject, func(t *check.T, q client.ServerRequest) {
 		until := x.session.TimeOf(q.Frame).Add(x.within + timing.RequestTimeout)
 		for !x.isCancelled(q) && time.Now().Before(until) {
@@ -179,6 +183,7 @@ func (x unansweredRequests) expectCancelled(t *check.T, requests []client.Server
 		t.DecidedBy(q.Frame).Expect(x.isCancelled(q)).To(check.BeTrue(fmt.Sprintf(
 			"notifications/cancelled for it within %v (%s) and %v", x.within, x.key, timing.RequestTimeout), "none"))
 	})
+	x.session.Barrier(mark) // the session ends with the check, and not before what was sent meanwhile has arrived
 }
 
 // hasLostStream reports whether the stream of a request has ended before its time had passed.
