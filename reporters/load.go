@@ -47,7 +47,7 @@ func WriteLoad(w io.Writer, l report.Load, colored bool) {
 	}
 	writeScale(w, p, l)
 	if l.Process != nil {
-		fmt.Fprintf(w, "\n  process     %s\n", loadProcess(*l.Process))
+		fmt.Fprintf(w, "\n  process     %s\n", loadProcess(l))
 	}
 	fmt.Fprintln(w)
 	for _, r := range l.Results {
@@ -144,13 +144,16 @@ func loadVerdict(l report.Load) (word, said string) {
 	return "PASS", fmt.Sprintf("%d requests, %.0f a second", l.All.Count, l.All.PerSecond)
 }
 
-// loadProcess says what the process of the server used.
-func loadProcess(p report.LoadProcess) string {
-	after := ""
+// loadProcess says what the process of the server used, and what mcpcheck itself adds to each request.
+func loadProcess(l report.Load) string {
+	p, after, own := *l.Process, "", ""
 	if p.AfterMegabytes > 0 {
 		after = fmt.Sprintf(", %.0f MB afterwards", p.AfterMegabytes)
 	}
-	return fmt.Sprintf("%.0f MB at most%s, %.1f s of CPU", p.Megabytes, after, p.CPUSeconds)
+	if l.OwnMicroseconds > 0 {
+		own = fmt.Sprintf("; mcpcheck: %.0f µs of CPU a request", l.OwnMicroseconds)
+	}
+	return fmt.Sprintf("%.0f MB at most%s, %.1f s of CPU%s", p.Megabytes, after, p.CPUSeconds, own)
 }
 
 func loadTarget(l report.Load) string {

@@ -77,7 +77,7 @@ func LoadMarkdown(w io.Writer, l report.Load) error {
 		page += sentenceCase(loadKnee(l)) + ".\n\n"
 	}
 	if l.Process != nil {
-		page += "Process: " + loadProcess(*l.Process) + ".\n"
+		page += "Process: " + loadProcess(l) + ".\n"
 	}
 	_, err := io.WriteString(w, page)
 	return err

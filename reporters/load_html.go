@@ -43,7 +43,7 @@ func LoadHTML(w io.Writer, l report.Load) error {
 		page.Errors = append(page.Errors, fmt.Sprintf("%s: %d", printableWords(e.Kind), e.Count))
 	}
 	if l.Process != nil {
-		page.Process = loadProcess(*l.Process)
+		page.Process = loadProcess(l)
 	}
 	return loadTemplate.Execute(w, page)
 }

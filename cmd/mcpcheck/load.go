@@ -80,6 +80,7 @@ server answers 429 or 503 with Retry-After, which is not a failure: the exit cod
 	flags.Float64Var(&o.Budgets.Errors, "errors", 0,
 		"fail if more than this `SHARE` of the requests has no response, from 0 to 1")
 	flags.Float64Var(&o.Budgets.Throughput, "throughput", 0, "fail if fewer than `N` requests a second are answered")
+	flags.Lookup("throughput").Value = config.PerSecond[float64]{Number: &o.Budgets.Throughput}
 	flags.StringVar(&remote, "allow-remote", "", "`HOST` of the URL, if it is not this machine")
 	flags.BoolVar(&o.IgnoreRefusals, "ignore-refusals", false,
 		"go on after 429 or 503 with Retry-After, as after other errors")

@@ -27,6 +27,8 @@ type Load struct {
 	All     LoadFigures   `json:"all"`
 	Connect LoadFigures   `json:"connect"`
 	Process *LoadProcess  `json:"process,omitempty"`
+	// OwnMicroseconds is the CPU time that mcpcheck itself takes for a request; 0 where the system does not tell.
+	OwnMicroseconds float64 `json:"ownMicroseconds,omitempty"`
 	// Scale has the figures of the loads by fewer clients, and at last those of All.
 	Scale []LoadStep `json:"scale,omitempty"`
 	// Knee is the number of clients from which on more of them bring little; 0 if there was none.

@@ -75,6 +75,7 @@ var flagTypeTexts = map[string]string{
 	"duration": "a duration such as 5s or 500ms",
 	"int":      "a whole number",
 	"int64":    "a whole number",
+	"float64":  "a number",
 	"bool":     "true or false",
 }
 

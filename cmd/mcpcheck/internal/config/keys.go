@@ -226,7 +226,9 @@ func (f *Flags) AddKeys(cmd *cobra.Command, names ...string) {
 					cobra.FixedCompletions(k.values, cobra.ShellCompDirectiveNoFileComp))
 			}
 		case *int:
-			flags.IntVar(value, name, k.standard.(int), k.help)
+			if flags.IntVar(value, name, k.standard.(int), k.help); name == "rate" {
+				flags.Lookup(name).Value = PerSecond[int]{value}
+			}
 		case *int64:
 			flags.Int64Var(value, name, k.standard.(int64), k.help)
 		case *time.Duration:

@@ -70,6 +70,8 @@ type step struct {
 	rec                *recorder
 	passed             time.Duration
 	used               *report.LoadProcess
+	// own is the CPU time of mcpcheck itself while requests were counted.
+	own time.Duration
 	// ended is why it has ended before its time; nil if it has not.
 	ended error
 }
@@ -83,8 +85,10 @@ func (g *generator) step(ctx context.Context, t driver.Target, clients int) (s s
 	}
 	before := t.Site.Usage()
 	s = step{clients: clients, processes: len(processes), rec: g.rec}
+	begin, own := time.Now(), ownCPU()
 	s.ended = g.run(ctx, all)
 	s.passed = g.rec.passed(s.ended != nil)
+	s.own = time.Duration(float64(ownCPU()-own) * min(1, s.passed.Seconds()/time.Since(begin).Seconds()))
 	if t.Site != nil {
 		s.used = addUsage(nil, t.Site.Usage().Since(before))
 	}
@@ -99,6 +103,9 @@ func (s step) describe(out *report.Load, connect string) {
 	out.Processes, out.Process, out.Seconds = s.processes, s.used, s.passed.Seconds()
 	out.Connect = s.rec.connect.figures(connect, s.passed)
 	out.All = s.rec.all.figures("all", s.passed)
+	if out.All.Count > 0 {
+		out.OwnMicroseconds = float64(s.own.Microseconds()) / float64(out.All.Count)
+	}
 	out.Methods = nil
 	for _, method := range slices.Sorted(maps.Keys(s.rec.methods)) {
 		out.Methods = append(out.Methods, s.rec.methods[method].figures(method, s.passed))

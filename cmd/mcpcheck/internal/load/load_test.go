@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -100,6 +101,9 @@ func TestHonestServer(t *testing.T) {
 			}
 			if l.All.Count != 200 || l.All.PerSecond != 200 {
 				t.Errorf("%d requests, %g a second, and 200 were due", l.All.Count, l.All.PerSecond)
+			}
+			if l.OwnMicroseconds <= 0 && runtime.GOOS != "windows" {
+				t.Error("the CPU time of mcpcheck itself is missing")
 			}
 			var methods []string
 			for _, f := range l.Methods {
