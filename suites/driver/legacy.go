@@ -66,9 +66,9 @@ func (e Legacy) response(s *Session, request *Frame) M {
 // result returns the result for a request of the server, or nil if the client does not support it.
 func (Legacy) result(s *Session, method string) M {
 	s.mu.Lock()
-	client := s.clientCapabilities
+	client, refusing := s.clientCapabilities, s.refusing
 	s.mu.Unlock()
-	declared := func(name string) bool { return client[name] != nil && !s.RefuseServerRequests }
+	declared := func(name string) bool { return client[name] != nil && !refusing }
 	switch {
 	case method == "ping":
 		return M{}

@@ -428,6 +428,13 @@ func (s *Session) HandleServerRequests(handler func(request *Frame) (taken bool)
 	s.mu.Unlock()
 }
 
+// RefuseServerRequests sets whether the session rejects every request of the server except ping with -32601.
+func (s *Session) RefuseServerRequests(refuse bool) {
+	s.mu.Lock()
+	s.refusing = refuse
+	s.mu.Unlock()
+}
+
 // Respond sends the response to a request of the server. members holds the result or the error.
 func (s *Session) Respond(request *Frame, members M) {
 	reply := M{"jsonrpc": "2.0", "id": request.ID}

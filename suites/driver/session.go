@@ -23,8 +23,6 @@ type Session struct {
 	Revision string
 	// Capabilities are those of the server; they are not nil once the session is connected.
 	Capabilities M
-	// RefuseServerRequests makes the session reject every request of the server except ping with -32601.
-	RefuseServerRequests bool
 	// UseCount is how often the session was put back into the pool.
 	UseCount int
 	// SentMalformed reports whether the server received a malformed line.
@@ -66,7 +64,9 @@ type Session struct {
 	era                  Era
 	clientCapabilities   M
 	requestHandler       func(request *Frame) (taken bool)
-	unusable             atomic.Bool
+	// refusing reports whether requests of the server are rejected.
+	refusing bool
+	unusable atomic.Bool
 	// unansweredMethods holds the methods of requests that had no response in time.
 	unansweredMethods []string
 	connectionFailed  bool

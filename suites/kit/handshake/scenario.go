@@ -196,7 +196,8 @@ func (p *scenarioRun) sendBeforeInitialize() {
 func (p *scenarioRun) initialize() {
 	params := p.connectParams(p.t)
 	p.ConnectParams = params
-	if p.s.RefuseServerRequests = p.RefuseRequests || p.DeclareTasks; p.IgnoreRequests {
+	p.s.RefuseServerRequests(p.RefuseRequests || p.DeclareTasks)
+	if p.IgnoreRequests {
 		p.s.HandleServerRequests(isServerRequest)
 	}
 	if p.CancelInitialize {
@@ -263,7 +264,8 @@ func (p *scenarioRun) finish() {
 		p.ServerRequests, p.LastNoOpReply = serverRequestFrames(p.s), p.s.Call(p.s.NoOp())
 	}
 	if p.DeclareTasks {
-		p.s.RefuseServerRequests, p.s.ReusableAsClient = false, true
+		p.s.RefuseServerRequests(false)
+		p.s.ReusableAsClient = true
 	}
 	if p.NotifyAtEnd {
 		check.Deferred(p.t, func() { sendNotifications(p.t, p.s) })
@@ -358,7 +360,8 @@ func (p *scenarioRun) recordRefusals() {
 	}
 	p.ServerRequests = serverRequestFrames(p.s)
 	p.LastNoOpReply = p.s.Call(p.s.NoOp())
-	p.s.RefuseServerRequests, p.s.ReusableAsClient = false, true
+	p.s.RefuseServerRequests(false)
+	p.s.ReusableAsClient = true
 }
 
 // BasicCapabilities are the capabilities of a client that supports every feature without options, and whose roots may
