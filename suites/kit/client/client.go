@@ -22,8 +22,6 @@ type ClientResponse struct {
 	// Error is an error. Only legacy sessions have it: an input request of a modern server cannot be answered with an
 	// error.
 	Error check.M
-	// Ready delays the response until it is closed; nil does not.
-	Ready <-chan struct{}
 }
 
 // NewErrorResponse is a response with an error.
@@ -143,11 +141,8 @@ func HasMode(capabilities check.M, mode string) bool {
 	return declared && (check.HasMember(modes, mode) || mode == "form" && len(modes) == 0)
 }
 
-// send sends the response to a request of the server, once it is ready.
+// send sends the response to a request of the server.
 func (a ClientResponse) send(request *driver.Frame, s *driver.Session) {
-	if a.Ready != nil {
-		<-a.Ready
-	}
 	switch {
 	case a.Error != nil:
 		s.Respond(request, check.M{"error": a.Error})
