@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -28,7 +29,7 @@ func (l leak) subject() check.Subject { return check.Subject{Frames: l.frames} }
 
 // leaksBetweenSessions are the leaks that the steps of this file find.
 func leaksBetweenSessions(t *check.T) []leak {
-	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksDuringCall, leaksByEventID, leakedQuestions}
+	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksDuringCall, leaksByToken, leaksByEventID, leakedQuestions}
 	found := make([][]leak, len(steps))
 	check.Parallel(t, len(steps), func(t *check.T, i int) { found[i] = steps[i](t) })
 	return slices.Concat(found...)
@@ -107,15 +108,15 @@ func sameResult(a, b driver.Reply) bool {
 	return a.Result() != nil && b.Result() != nil && bytes.Equal(plain(a), plain(b))
 }
 
-// lastingCall is a call that succeeded and takes a while: the quickest of those that do. It is false without one.
-func lastingCall(t *check.T) (call toolcall.ToolCall, ok bool) {
+// lastingCall is a call that succeeded, takes a while, and fits: the quickest of those. It is false without one.
+func lastingCall(t *check.T, fits func(toolcall.ToolCall) bool) (call toolcall.ToolCall, ok bool) {
 	if len(t.Server.Tools) == 0 {
 		return call, false
 	}
 	const while, tooLong = 100 * time.Millisecond, 4 * time.Second
 	for _, c := range toolcall.ValidCalls(t).List {
 		onOneStream := c.Reply.Frame != nil && c.Reply.Frame.RoundTrip == c.Reply.Request.RoundTrip
-		if !c.IsDirectSuccess() || !onOneStream || c.Duration < while || c.Duration > tooLong {
+		if !c.IsDirectSuccess() || !onOneStream || c.Duration < while || c.Duration > tooLong || !fits(c) {
 			continue
 		}
 		if !ok || toolcall.CompareBySpeed(c, call) < 0 {
@@ -128,7 +129,7 @@ func lastingCall(t *check.T) (call toolcall.ToolCall, ok bool) {
 // leaksDuringCall are what happens to a call of one session while another one sends a request, and a cancellation,
 // under the same id.
 func leaksDuringCall(t *check.T) []leak {
-	call, ok := lastingCall(t)
+	call, ok := lastingCall(t, func(toolcall.ToolCall) bool { return true })
 	if !ok {
 		return nil
 	}
@@ -172,6 +173,69 @@ func leaksDuringCall(t *check.T) []leak {
 		}
 		return all
 	})
+}
+
+// leaksByToken are progress notifications of a call of one session that came to a call of another one, which was made
+// meanwhile with the same progress token. Their values show it: those of a call increase, and here they do not. They do
+// where the same two calls have tokens of their own.
+func leaksByToken(t *check.T) []leak {
+	call, ok := lastingCall(t, hasProgress)
+	if !ok {
+		return nil
+	}
+	return check.Step(t, "equal progress tokens", func(t *check.T) (all []leak) {
+		const token, other = 70191, 70192
+		a, b := twoSessions(t)
+		callBoth := func(second int) (leaks []leak) {
+			sessions, tokens := []*driver.Session{a, b}, []int{token, second}
+			calls := make([]*driver.RoundTrip, len(sessions))
+			for i, s := range sessions {
+				params := requests.Request{Params: call.Params(s)}.With(check.M{"progressToken": tokens[i]})
+				calls[i] = roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: "tools/call", Params: params})
+				s.Sleep(timing.HeadStart)
+			}
+			for i, x := range calls {
+				x.AwaitReply()
+				if frames := repeatedProgress(sessions[i], x); frames != nil {
+					leaks = append(leaks, leak{"the progress of a call of " + call.Tool.Name +
+						" of another session with the same token", frames})
+				}
+			}
+			return leaks
+		}
+		if all = callBoth(token); len(all) > 0 && len(callBoth(other)) > 0 {
+			return nil
+		}
+		return all
+	})
+}
+
+// hasProgress reports whether progress of a call came.
+func hasProgress(c toolcall.ToolCall) bool {
+	return slices.ContainsFunc(transcript.ProgressIn(c.Session, c.Session.FramesSince(0)),
+		func(r *transcript.ProgressNotification) bool {
+			return r.ForRequest != nil && driver.SameID(r.ForRequest.Request.ID, c.Reply.Request.ID)
+		})
+}
+
+// repeatedProgress are two successive progress notifications on the stream of a call, of which the second one has no
+// greater value; nil without such.
+func repeatedProgress(s *driver.Session, x *driver.RoundTrip) []*driver.Frame {
+	var last *driver.Frame
+	for _, f := range s.ReceivedSince(0) {
+		if f.RoundTrip != x || !transcript.IsProgress(f) {
+			continue
+		}
+		if last != nil {
+			earlier, is := transcript.ProgressValue(last)
+			later, are := transcript.ProgressValue(f)
+			if is && are && later.Cmp(earlier) <= 0 {
+				return []*driver.Frame{last, f}
+			}
+		}
+		last = f
+	}
+	return nil
 }
 
 // isRefusal reports whether a reply is an error of the server itself, and not because it is busy.

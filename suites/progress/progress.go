@@ -8,7 +8,6 @@ package progress
 import (
 	"cmp"
 	"encoding/json"
-	"math/big"
 	"slices"
 	"time"
 
@@ -29,8 +28,8 @@ var Checks = check.MergeSuites(tokenChecks, check.Suite{
 			t.Skip(check.NotObserved, "no request was reported on twice")
 		}
 		check.Each(t, pairs, reportPair.subject, func(t *check.T, p reportPair) {
-			earlier, is := progressValue(p.earlier)
-			later, are := progressValue(p.later)
+			earlier, is := transcript.ProgressValue(p.earlier.Frame)
+			later, are := transcript.ProgressValue(p.later.Frame)
 			if !is || !are {
 				t.Yield("progress is not a number")
 			}
@@ -194,13 +193,6 @@ func reportsByToken(t *check.T, w check.Wire) (all []tokenReports) {
 	}
 	slices.SortFunc(all, func(a, b tokenReports) int { return cmp.Compare(a.reports[0].At, b.reports[0].At) })
 	return all
-}
-
-// progressValue returns the progress member of a notification.
-func progressValue(r *transcript.ProgressNotification) (value *big.Float, ok bool) {
-	const bits = 256
-	value, _, err := big.ParseFloat(string(jsonNumber(r.Params()["progress"])), 10, bits, big.ToNearestEven)
-	return value, err == nil
 }
 
 // jsonNumber returns a JSON number; empty if the value is not a number.

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"math/big"
 	"slices"
 	"time"
 
@@ -113,6 +114,15 @@ func ProgressTokens(s *driver.Session) map[string]bool {
 func ProgressTokenOf(m *driver.Frame) json.RawMessage {
 	params, _ := m.JSON()["params"].(check.M)
 	return text.CompactJSON(params["progressToken"])
+}
+
+// ProgressValue is the member progress of a progress notification; false when that is not a number.
+func ProgressValue(m *driver.Frame) (value *big.Float, ok bool) {
+	params, _ := m.JSON()["params"].(check.M)
+	number, _ := params["progress"].(json.Number)
+	const bits = 256
+	value, _, err := big.ParseFloat(string(number), 10, bits, big.ToNearestEven)
+	return value, err == nil
 }
 
 // SessionProgress are the progress notifications of a session that has ended.
