@@ -1,15 +1,21 @@
 package http
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 var deliveryChecks = check.Suite{
@@ -23,7 +29,13 @@ var deliveryChecks = check.Suite{
 		}),
 
 	// The second copy may come late.
-	"http/no-broadcast": check.WatchWithSetup(toolcall.CallToolsAndObserveLate, func(t *check.T, w check.Wire) {
+	"http/no-broadcast": check.WatchWithSetup(observeCopies, func(t *check.T, w check.Wire) {
+		if copies := copiedNotifications(t); len(copies) > 0 {
+			check.Each(t, copies, deliveredMessage.subject, func(t *check.T, d deliveredMessage) {
+				t.Fail("each message on one stream, as many in all as where there is one",
+					"the same on two: %s", d.Frame)
+			})
+		}
 		var all []deliveredMessage
 		for _, s := range transcript.EstablishedSessions(t, w) {
 			all = append(all, deliveredMessages(sessionStreams(t, s))...)
@@ -61,6 +73,128 @@ var deliveryChecks = check.Suite{
 				"%s on a GET stream", p.Frame))
 		})
 	}),
+}
+
+// observeCopies calls tools and, if notifications came on two GET streams at once, some of them again.
+func observeCopies(t *check.T) {
+	toolcall.CallToolsAndObserveLate(t)
+	callWithOneStream(t)
+}
+
+// streamCounts are two sessions in which the same calls were made: with one GET stream and with two.
+type streamCounts struct{ one, two *driver.Session }
+
+// callWithOneStream repeats the calls of callsOnTwoStreams in a session with one GET stream, and then in one with two.
+// It is zero where there is none.
+func callWithOneStream(t *check.T) (c streamCounts) {
+	if t.IsModern() || t.Server.Sessionless || t.Server.OneClient || t.IsQuick() || len(t.Server.Tools) == 0 {
+		return c
+	}
+	valid := toolcall.ValidCalls(t)
+	calls := callsOnTwoStreams(valid)
+	if len(calls) == 0 {
+		return c
+	}
+	return check.Step(t, "calls with one GET stream and with two", func(t *check.T) (c streamCounts) {
+		c.one, c.two = twoSessions(t)
+		roundtrip.Get(c.two, nil)
+		c.two.Sleep(timing.StreamReplaceWindow)
+		for _, s := range []*driver.Session{c.one, c.two} {
+			if t.Server.Declares("logging") {
+				t.Send(s, "logging/setLevel", check.M{"level": "debug"}, check.AllowSilence)
+			}
+			for _, resource := range valid.SubscribedResources {
+				s.Call("resources/subscribe", check.M{"uri": resource.URI})
+			}
+		}
+		for _, call := range calls {
+			for _, s := range []*driver.Session{c.one, c.two} {
+				s.Call("tools/call", check.M{"name": call.Tool.Name, "arguments": call.Arguments})
+			}
+		}
+		for _, s := range []*driver.Session{c.one, c.two} {
+			check.KeepIdle(t, s)
+		}
+		return c
+	})
+}
+
+// callsOnTwoStreams are calls during which the same notification came on two GET streams, a few: those that may change
+// something at first, and then the quickest.
+func callsOnTwoStreams(calls toolcall.ToolCalls) (all []toolcall.ToolCall) {
+	const few = 6
+	for _, c := range calls.List {
+		if c.IsDirectSuccess() && c.Duration <= time.Second && hasCopies(c) {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b toolcall.ToolCall) int {
+		reads := func(c toolcall.ToolCall) int { return map[bool]int{true: 1}[report.IsReadOnly(c.Tool.Value)] }
+		return cmp.Or(reads(a)-reads(b), toolcall.CompareBySpeed(a, b))
+	})
+	return all[:min(len(all), few)]
+}
+
+// hasCopies reports whether the same notification came on two GET streams during a call.
+func hasCopies(c toolcall.ToolCall) bool {
+	first := map[string]*driver.RoundTrip{} // by message
+	for _, f := range c.Session.ReceivedSince(0) {
+		isDuring := f.At >= c.Reply.Request.At && f.At <= c.Reply.Frame.At
+		if !isDuring || !isOnGET(f) || !isRepeatable(f) {
+			continue
+		}
+		message := string(text.CompactJSON(f.JSON()))
+		if other := first[message]; other != nil && other != f.RoundTrip {
+			return true
+		}
+		first[message] = f.RoundTrip
+	}
+	return false
+}
+
+// isRepeatable reports whether a frame is a notification that may be sent several times.
+func isRepeatable(f *driver.Frame) bool { return f.Method != "" && !isUnique(f) }
+
+func isOnGET(f *driver.Frame) bool { return f.RoundTrip != nil && f.RoundTrip.Method == http.MethodGet }
+
+// copiedNotifications are notifications that came on each of two GET streams as often as on all streams of the session
+// that has one, in which the same calls were made. A server that distributes its messages sends as many in both.
+func copiedNotifications(t *check.T) (all []deliveredMessage) {
+	c := callWithOneStream(t)
+	if c.one == nil {
+		return nil
+	}
+	once, twice := notificationsByText(c.one), notificationsByText(c.two)
+	for _, message := range slices.Sorted(maps.Keys(twice)) {
+		byStream := map[*driver.RoundTrip][]*driver.Frame{}
+		for _, f := range twice[message] {
+			byStream[f.RoundTrip] = append(byStream[f.RoundTrip], f)
+		}
+		first, isEach := twice[message][0], len(byStream) == 2
+		var duplicate *driver.Frame
+		for x, on := range byStream {
+			isEach = isEach && isOnGET(on[0]) && len(on) == len(once[message])
+			if x != first.RoundTrip {
+				duplicate = on[0]
+			}
+		}
+		if isEach {
+			all = append(all, deliveredMessage{first, duplicate})
+		}
+	}
+	return all
+}
+
+// notificationsByText are the notifications in a session that may come several times, by their JSON.
+func notificationsByText(s *driver.Session) map[string][]*driver.Frame {
+	all := map[string][]*driver.Frame{}
+	for _, f := range s.ReceivedSince(0) {
+		if isRepeatable(f) {
+			message := string(text.CompactJSON(f.JSON()))
+			all[message] = append(all[message], f)
+		}
+	}
+	return all
 }
 
 // subscriptionMessages are messages that belong on the stream of a subscription but came on another one.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
@@ -139,8 +140,10 @@ func keepsLevel(t *check.T) bool {
 	return kept
 }
 
-// callWithoutLevel makes sure that a tool that logs is also called without a level.
+// callWithoutLevel makes sure that there is a request of each method without a level, and that a tool that logs is
+// called without one.
 func callWithoutLevel(t *check.T) {
+	requests.Valid(t)
 	if t.Server.Declares("logging") {
 		callAtLevels(t)
 	} else {

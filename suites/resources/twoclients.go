@@ -20,9 +20,9 @@ type lostUpdate struct {
 }
 
 // updatesForTwoClients lets two clients subscribe to a resource, repeats in each a call that has updated it, has the
-// second one unsubscribe, and returns the first update that one client has lost because of the other. A third one has
-// not subscribed: watches judge what it is told. Servers may keep resources by session, so that nothing is lost where
-// only the client is told that has called the tool.
+// second one unsubscribe, and returns the first update that one client has lost because of the other. A third one,
+// which has not subscribed, makes the call as well: watches judge what it is told. Servers may keep resources by
+// session, so that nothing is lost where only the client is told that has called the tool.
 func updatesForTwoClients(t *check.T) *lostUpdate {
 	if t.IsModern() || t.Server.Transport == "stdio" || t.Server.Sessionless || t.Server.OneClient || t.IsQuick() ||
 		check.SavesRequests(t) || len(t.Server.Tools) == 0 {
@@ -52,6 +52,7 @@ func updatesForTwoClients(t *check.T) *lostUpdate {
 			return nil
 		}
 		call, isTold := all[i], func(s *driver.Session) bool { return isToldAfter(s, all[i], uri, timing.ListChanged) }
+		defer func() { third.Call("tools/call", check.M{"name": call.Tool.Name, "arguments": call.Arguments}) }()
 		second.Call(subscribeMethod, params)
 		for _, pair := range [][2]*driver.Session{{first, second}, {second, first}} {
 			mark := pair[1].Mark()

@@ -32,8 +32,8 @@ const UnlistedURI = "test://mcpcheck/watched-resource"
 
 // openExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
 // receives: one for changes of tools, and for updates of a resource that does not exist, which a server may refuse; one
-// for everything else, with members in _meta that only other requests use; and over stdio one for everything that is
-// cancelled at once.
+// for everything else, with members in _meta that only other requests use; one for nothing; and over stdio one for
+// everything that is cancelled at once.
 func openExtraSubscriptions(t *check.T, s *driver.Session) {
 	resources, _ := t.Server.Capabilities["resources"].(check.M)
 	updates := resources["subscribe"] == true
@@ -59,6 +59,7 @@ func openExtraSubscriptions(t *check.T, s *driver.Session) {
 		"notifications": others,
 		"_meta":         check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken},
 	})
+	OpenSubscription(s, id("nothing"), check.M{"notifications": check.M{}})
 }
 
 // isSubscribedToList reports whether an open subscription of a session is for changes of a list.
