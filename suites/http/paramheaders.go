@@ -20,7 +20,13 @@ import (
 
 // paramHeaderChecks are the checks of the headers that mirror arguments of a call.
 var paramHeaderChecks = check.Suite{
-	"http/param-header-match": check.Probe(func(t *check.T) { expectAccepted(t, validCall(t)) }),
+	"http/param-header-match": check.Probe(func(t *check.T) {
+		expectAccepted(t, validCall(t))
+		others := slices.DeleteFunc(requireArguments(t, argument.isAny)[1:], argument.hasOwnCheck)
+		for _, p := range requests.Affordable(t, others, 1) {
+			expectAccepted(t, p.send(t, p.value, nil))
+		}
+	}),
 
 	"http/param-header-missing": check.Probe(func(t *check.T) {
 		eachArgument(t, argument.isAny, func(t *check.T, p argument) {
@@ -31,9 +37,10 @@ var paramHeaderChecks = check.Suite{
 	"http/param-header-mismatch": check.Probe(func(t *check.T) {
 		eachArgument(t, argument.isAny, func(t *check.T, p argument) {
 			all := p.mismatches(t)
-			findMismatch(t, all, otherParamHeader).expectRefused(t)
+			missing := findMismatch(t, all, noParamHeader)
+			findMismatch(t, all, otherParamHeader).expectRefused(t, missing)
 			if p.beginning() != "" {
-				findMismatch(t, all, paramBeginning).expectRefused(t)
+				findMismatch(t, all, paramBeginning).expectRefused(t, missing)
 			}
 		})
 	}),
@@ -44,17 +51,18 @@ var paramHeaderChecks = check.Suite{
 				p.expectAccepted(t, "Hello, 世界", nil) // the session encodes it
 			}
 			x := p.send(t, p.value, roundtrip.Header(p.header, encodeBase64(fmt.Sprint(p.value))))
-			expectPlainDecoded(t, x)
+			p.expectPlainDecoded(t, x)
 		})
 	}),
 
 	"http/param-header-base64-invalid": check.Probe(func(t *check.T) {
 		p := requireArgument(t, argument.isFreeText)
+		others := p.mismatches(t)
 		tries := p.headerMismatches(t, "Hello", []headerVariant{
 			{"a value that is not Base64", roundtrip.Header(p.header, "=?base64?SGVs!!!bG8=?=")},
 			{"a value without its padding", roundtrip.Header(p.header, "=?base64?SGVsbG8?=")},
 		})
-		tries[0].expectRefused(t)
+		tries[0].expectRefused(t, others...)
 		eachMismatch(t, tries[1:], func(t *check.T, x mismatchedRequest) {
 			t.ExpectShould(x).To(check.Satisfy("HTTP 400, since the padding is missing", mismatchedRequest.isRefused))
 		})
@@ -69,8 +77,9 @@ var paramHeaderChecks = check.Suite{
 
 	"http/param-header-invalid-characters": check.Probe(func(t *check.T) {
 		eachArgument(t, argument.isText, func(t *check.T, p argument) {
-			p.headerMismatches(t, p.value,
-				[]headerVariant{{"bytes beyond ASCII", roundtrip.Header(p.header, "a\x80\xff")}})[0].expectRefused(t)
+			others := p.mismatches(t)
+			raw := headerVariant{"bytes beyond ASCII", roundtrip.Header(p.header, "a\x80\xff")}
+			p.headerMismatches(t, p.value, []headerVariant{raw})[0].expectRefused(t, others...)
 		})
 	}),
 
@@ -85,8 +94,9 @@ var paramHeaderChecks = check.Suite{
 
 	"http/param-header-unexpected": check.Probe(func(t *check.T) {
 		eachArgument(t, argument.isOptional, func(t *check.T, p argument) {
+			others := p.mismatches(t)
 			surplus := headerVariant{"a header of an argument that is not there", roundtrip.Header(p.header, "x")}
-			p.headerMismatches(t, driver.Omitted, []headerVariant{surplus})[0].expectRefused(t)
+			p.headerMismatches(t, driver.Omitted, []headerVariant{surplus})[0].expectRefused(t, others...)
 		})
 	}),
 
@@ -98,18 +108,20 @@ var paramHeaderChecks = check.Suite{
 	}),
 
 	"http/param-header-boolean": check.Probe(func(t *check.T) {
-		isBoolean := func(p argument) bool { return p.schema["type"] == "boolean" }
-		eachArgument(t, isBoolean, func(t *check.T, p argument) {
-			p.expectAccepted(t, true, nil)
-			p.headerMismatches(t, true,
-				[]headerVariant{{"True in place of true", roundtrip.Header(p.header, "True")}})[0].expectRefused(t)
+		eachArgument(t, argument.isBoolean, func(t *check.T, p argument) {
+			p.expectUsual(t, true)
+			all := p.headerMismatches(t, true, []headerVariant{
+				{"True in place of true", roundtrip.Header(p.header, "True")},
+				{otherParamHeader, roundtrip.Header(p.header, "mcpcheck-other")},
+			})
+			all[0].expectRefused(t, all[1])
 		})
 	}),
 
 	"http/param-header-nested-path": check.Probe(func(t *check.T) {
 		isNested := func(p argument) bool { return len(p.path) > 1 }
 		eachArgument(t, isNested, func(t *check.T, p argument) {
-			p.expectAccepted(t, p.value, nil)
+			p.expectUsual(t, p.value)
 			findMismatch(t, p.mismatches(t), noParamHeader).expectRefused(t)
 		})
 	}),
@@ -149,6 +161,11 @@ func (p argument) hasInvalidHeader() bool {
 }
 
 func (p argument) isText() bool { return p.schema["type"] == "string" }
+
+func (p argument) isBoolean() bool { return p.schema["type"] == "boolean" }
+
+// hasOwnCheck reports whether another check than http/param-header-match sends the argument as any client does.
+func (p argument) hasOwnCheck() bool { return p.isBoolean() || len(p.path) > 1 }
 
 // isFreeText reports whether any string is valid.
 func (p argument) isFreeText() bool {
@@ -330,13 +347,29 @@ func validCall(t *check.T) roundtrip.NamedRoundTrip {
 		func(t *check.T) roundtrip.NamedRoundTrip { return p.send(t, p.value, nil) })
 }
 
-// expectAccepted expects that a call is not refused for its headers. It ends the check when any call is.
+// expectAccepted expects that a call is not refused for its headers. It ends the check when one is that any client
+// sends.
 func (p argument) expectAccepted(t *check.T, value any, header http.Header) {
 	x := p.send(t, value, header)
+	p.yieldIfUsualRefused(t, x)
+	expectAccepted(t, x)
+}
+
+// expectUsual is expectAccepted for a call as any client sends it, where http/param-header-match does not send it. It
+// ends the check when any call with such a header is refused.
+func (p argument) expectUsual(t *check.T, value any) {
+	x := p.send(t, value, nil)
 	if isHeaderMismatch(x.AwaitReply()) && isHeaderMismatch(validCall(t).AwaitReply()) {
 		t.Yield("any call with such a header is refused")
 	}
 	expectAccepted(t, x)
+}
+
+// yieldIfUsualRefused ends a check if a call was refused for its headers, and so is one that any client sends.
+func (p argument) yieldIfUsualRefused(t *check.T, x roundtrip.NamedRoundTrip) {
+	if isHeaderMismatch(x.AwaitReply()) && isHeaderMismatch(p.send(t, p.value, nil).AwaitReply()) {
+		t.Yield("the usual call with such a header is refused, too")
+	}
 }
 
 // expectAccepted expects that a call is not refused for its headers. The tool may refuse the arguments.
@@ -349,12 +382,10 @@ func expectAccepted(t *check.T, x roundtrip.NamedRoundTrip) {
 
 // expectPlainDecoded is expectAccepted for a value in Base64 that a header can have as it is, so that clients need not
 // encode it.
-func expectPlainDecoded(t *check.T, x roundtrip.NamedRoundTrip) {
+func (p argument) expectPlainDecoded(t *check.T, x roundtrip.NamedRoundTrip) {
 	eachNamedRoundTrip(t, []roundtrip.NamedRoundTrip{x}, func(t *check.T, x roundtrip.NamedRoundTrip) {
 		r, a := check.RequireServerReply(t, x.AwaitReply()), roundtrip.RequireHTTPResponse(t, x.Response())
-		if isHeaderMismatch(r) && isHeaderMismatch(validCall(t).AwaitReply()) {
-			t.Yield("any call with such a header is refused")
-		}
+		p.yieldIfUsualRefused(t, x)
 		t.ExpectShould(r).To(beTakenWithHeaders(a), "a plain value in Base64")
 	})
 }

@@ -17,9 +17,9 @@ var changeChecks = check.Suite{
 			if c.subscription == nil && transcript.SubscriptionIDOf(c.message.Frame) != (check.Absent{}) {
 				t.Yield("it is of no subscription here")
 			}
-			t.Expect(c.subscription != nil && c.subscription.IsNamedIn(c.message.Frame)).To(check.BeTrue(
-				driver.MetaSubscription+" in _meta, the id of the subscription", "%s", check.Show(
-					transcript.SubscriptionIDOf(c.message.Frame))))
+			t.Expect(c.subscription != nil && c.subscription.IsNamedIn(c.message.Frame)).To(reportedByAckID(
+				check.BeTrue(driver.MetaSubscription+" in _meta, the id of the subscription", "%s", check.Show(
+					transcript.SubscriptionIDOf(c.message.Frame)))))
 		})
 	}),
 
@@ -31,7 +31,11 @@ var changeChecks = check.Suite{
 			if c.hasNoURI() {
 				t.Yield("it names no resource")
 			}
-			t.Expect(c.isRequested()).To(check.BeTrue("what was asked for", "%s", c.message.Method))
+			isWanted := check.BeTrue("what was asked for", "%s", c.message.Method)
+			if c.isForOther() { // which is not told then
+				isWanted = check.ReportedBy("subscriptions/concurrent", isWanted)
+			}
+			t.Expect(c.isRequested()).To(isWanted)
 		})
 	}),
 
@@ -42,8 +46,8 @@ var changeChecks = check.Suite{
 					t.Skip(check.NotApplicable, "it says of no subscription that it is its own")
 				}
 				t.Expect(c.subscription != nil).
-					To(check.BeTrue("announcements for subscriptions of this connection alone",
-						"one for %s", check.Show(transcript.SubscriptionIDOf(c.message.Frame))))
+					To(reportedByAckID(check.BeTrue("announcements for subscriptions of this connection alone",
+						"one for %s", check.Show(transcript.SubscriptionIDOf(c.message.Frame)))))
 			})
 		}),
 
@@ -97,6 +101,8 @@ var changeChecks = check.Suite{
 type change struct {
 	message      indexedFrame
 	subscription *subscription
+	// sessionSubscriptions are all subscriptions of the session.
+	sessionSubscriptions []*subscription
 }
 
 func (c change) subject() check.Subject {
@@ -112,6 +118,13 @@ func (c change) isRequested() bool {
 	params, _ := c.message.JSON()["params"].(check.M)
 	return params["uri"] != nil && isInFilter(c.subscription.Filter, "resourceSubscriptions") &&
 		!c.subscription.WatchesUnlisted()
+}
+
+// isForOther reports whether another subscription of the session asks for the notification.
+func (c change) isForOther() bool {
+	return slices.ContainsFunc(c.sessionSubscriptions, func(u *subscription) bool {
+		return u != c.subscription && filterMatches(u.Filter, c.message)
+	})
 }
 
 // hasNoURI reports whether the notification is of a resource and does not have a URI.
@@ -150,7 +163,7 @@ func eachChange(t *check.T, w check.Wire, run func(*check.T, change)) {
 		}
 		for _, u := range subscriptions.List {
 			for _, m := range u.ChangeNotifications() {
-				all = append(all, change{m, u})
+				all = append(all, change{m, u, subscriptions.List})
 			}
 		}
 	}

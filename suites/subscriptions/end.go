@@ -31,8 +31,8 @@ var endChecks = check.Suite{
 				return m.Request.Method == transcript.ListenMethod
 			})
 		t.Judge(closing, func(t *check.T, m check.Message) {
-			t.Expect(transcript.SubscriptionIDOf(m.Frame)).To(beRequestID(m.Request.ID), "%s in _meta",
-				driver.MetaSubscription)
+			t.Expect(transcript.SubscriptionIDOf(m.Frame)).To(reportedByAckID(beRequestID(m.Request.ID)),
+				"%s in _meta", driver.MetaSubscription)
 		})
 	}),
 
@@ -94,6 +94,11 @@ func leaveSubscriptionOpen(t *check.T) {
 	}
 	s := t.Session(check.Exclusive)
 	subscribe(t, s, s.NextID(), check.M{"notifications": toolcall.FullFilter(t)})
+}
+
+// reportedByAckID is a matcher of what fails as well where the acknowledgments have wrong ids.
+func reportedByAckID(of types.GomegaMatcher) types.GomegaMatcher {
+	return check.ReportedBy("subscriptions/ack-id", of)
 }
 
 // beRequestID matches the id of a request in any JSON form.

@@ -388,12 +388,14 @@ func expectParallel(t *check.T, u parallelSubscription) {
 	if u.Reply().HTTPResponse().IsForOneClient() {
 		t.Yield("the server serves one client at a time")
 	}
-	t.Expect(u.ack != nil).To(check.BeTrue("an acknowledgment while another subscription is open", "%s", u.Reply()))
+	t.Expect(u.ack != nil).To(reportedByAckID(
+		check.BeTrue("an acknowledgment while another subscription is open", "%s", u.Reply())))
 	own := announcedMethods(u.subscription)
 	for _, other := range u.sessionSubscriptions {
 		for _, m := range other.ChangeNotifications() {
 			isReceived := own[m.Method] || !u.MustReceive(m, other)
-			t.Expect(isReceived).To(check.BeTrue(m.Method+", as another subscription was told", "none"))
+			t.Expect(isReceived).To(reportedByAckID(
+				check.BeTrue(m.Method+", as another subscription was told", "none")))
 		}
 	}
 }

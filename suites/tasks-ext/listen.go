@@ -63,8 +63,8 @@ var listenChecks = check.Suite{
 			}
 			t.Expect(rules).To(check.BeEmptyList[string]("the whole task, as tasks/get tells it"))
 			t.Expect(paramsOf(f)["taskId"]).To(check.BeOneOf[any](l.ID), "taskId")
-			t.Expect(l.isTagged(f)).To(check.BeTrue("the id of the subscription in _meta", "%s",
-				check.Show(paramsOf(f)["_meta"])))
+			t.Expect(l.isTagged(f)).To(check.ReportedBy(l.reporterOfTags(f),
+				check.BeTrue("the id of the subscription in _meta", "%s", check.Show(paramsOf(f)["_meta"]))))
 		})
 	}).InOwnSession(),
 
@@ -169,6 +169,19 @@ func listenToTask(t *check.T) taskListener {
 
 // isTagged reports whether a notification names the subscription.
 func (l taskListener) isTagged(f *driver.Frame) bool { return isTagged(f, l.subscription) }
+
+// reporterOfTags is the entry that reports a wrong tag where other messages are wrong in the same way: the
+// acknowledgment, or what is sent while another subscription of the session is open.
+func (l taskListener) reporterOfTags(f *driver.Frame) string {
+	id := protocol.MetaOf(paramsOf(f))[driver.MetaSubscription]
+	switch {
+	case !l.isTagged(l.ack):
+		return "subscriptions/ack-id"
+	case id != nil && !isOnStream(f, l.subscription):
+		return "subscriptions/concurrent"
+	}
+	return "subscriptions/all-tagged"
+}
 
 // taskNotifications returns the notifications of the task: those on its stream, those that name its subscription, and
 // progress of the call.
