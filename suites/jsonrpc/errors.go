@@ -35,7 +35,7 @@ var errorChecks = check.Suite{
 					t.Skip(check.NotApplicable, "it answers no request, or one whose id another check judges")
 				}
 				if hasWrongID(r) && !areIDsRepeated(t, check.FrameID(r.Request)) {
-					t.Yield("results have other ids, too")
+					t.Yield("other responses have other ids, too")
 				}
 				t.Expect(r.Frame).To(haveID(r.Request.ID))
 			})
@@ -103,7 +103,7 @@ func areIDsRepeated(t *check.T, id any) bool {
 	if _, ok := id.(string); ok {
 		return invalid.StringIDs(t).AllServed()
 	}
-	return invalid.IntegerIDs(t).AllServed()
+	return repeatsIntegers(t)
 }
 
 // isNoOp reports whether a request is the no-op of the session.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,9 @@ var idChecks = check.Suite{
 		}
 		valid := requests.Valid(t)
 		expectIDs(t, invalid.StringIDs(t))
+		if !repeatsIntegers(t) {
+			t.Yield("other requests with integers do not get these back")
+		}
 		expectIDs(t, otherIDProbes(t, t.Session(), "string")...)
 		expectIDs(t, idProbesOfEachMethod(t, t.Session(), valid, "string")...)
 		expectIDs(t, manyIDs(t, "string"))
@@ -86,7 +90,7 @@ var idChecks = check.Suite{
 	}),
 
 	"jsonrpc/pipelined-requests": check.Probe(func(t *check.T) {
-		if !invalid.IntegerIDs(t).AllServed() {
+		if !invalid.IntegerIDs(t).AllServed() || !repeatsIntegers(t) {
 			t.Yield("integers are not served as ids")
 		}
 		named, valid := invalid.StringIDs(t).AllServed(), toolcall.ValidCalls(t).List
@@ -229,9 +233,20 @@ func isIDIgnored(some, others invalid.IDProbeResults) bool {
 // requireRepeatedIDs ends a check of the response's id to an invalid request, if valid requests do not get theirs
 // either.
 func requireRepeatedIDs(t *check.T) {
-	if !invalid.IntegerIDs(t).AllServed() {
+	if !repeatsIntegers(t) {
 		t.Yield("the ids of harmless requests are not repeated either")
 	}
+}
+
+// repeatsIntegers reports whether the responses to valid requests whose ids are integers, results and errors, repeat
+// these.
+func repeatsIntegers(t *check.T) bool {
+	hasOther := func(e invalid.IDProbeResult) bool {
+		return (e.Reply.Answered() || e.UnknownIDResponse != nil) && !e.HasRequestID()
+	}
+	return !slices.ContainsFunc(integerIDProbes(t), func(all invalid.IDProbeResults) bool {
+		return slices.ContainsFunc(all.List, hasOther)
+	})
 }
 
 // expectID requires a response under the id, and a result if the usual reply is one.
