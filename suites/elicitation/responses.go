@@ -160,7 +160,7 @@ func (a elicitingTool) needsConsent(t *check.T) bool {
 	asked := slices.DeleteFunc(slices.Clone(a.accepted.ServerRequests),
 		func(q client.ServerRequest) bool { return q.Method == "roots/list" })
 	return !slices.ContainsFunc(asked, func(q client.ServerRequest) bool {
-		answer := toolcall.ClientResult(t, check.M{"method": q.Method, "params": q.Params}).(check.M)
+		answer, _ := toolcall.ClientResult(t, check.M{"method": q.Method, "params": q.Params}).(check.M)
 		form, _ := q.Params["requestedSchema"].(check.M)
 		required, _ := form["required"].([]any)
 		fields := fieldsOf(q)

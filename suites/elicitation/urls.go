@@ -67,13 +67,17 @@ func urlOf(q client.ServerRequest) *url.URL {
 	text, _ := q.Params["url"].(string)
 	u, err := url.Parse(text)
 	switch {
-	case err != nil, !u.IsAbs(), strings.ContainsAny(text, " \t\r\n"):
+	case err != nil, !u.IsAbs(), notInURLs.MatchString(text):
 		return nil
 	case u.Host == "" && u.Opaque == "", u.Hostname() == "" && (u.Scheme == "http" || u.Scheme == "https"):
 		return nil
 	}
 	return u
 }
+
+// notInURLs matches what neither RFC 3986 nor the URL standard allows in any part of a URL. Letters beyond ASCII are
+// allowed by the latter.
+var notInURLs = regexp.MustCompile("[\\x00-\\x20\\x7f\"<>\\\\^`{|}]|%([^0-9A-Fa-f]|$)|%[0-9A-Fa-f]([^0-9A-Fa-f]|$)")
 
 // requireURL returns the URL of an elicitation; without one, it ends the check.
 func requireURL(t *check.T, q client.ServerRequest) *url.URL {
