@@ -173,7 +173,20 @@ func writeTable(w io.Writer, entries []explain.Entry, profile string) error {
 		counted += " that block under --profile " + profile
 	}
 	_, err := fmt.Fprintf(w, "\n%s; a + marks the release checklist; details: mcpcheck explain ID\n", counted)
+	writeUndecidedRules(w, catalogue.Profile(profile).Rules(suites.DirectoryRules()))
 	return err
+}
+
+// writeUndecidedRules writes those of the listing rules that no check decides, or not all of which, and why.
+func writeUndecidedRules(w io.Writer, rules []catalogue.DirectoryRule) {
+	title := "\nNot known from outside a server:\n"
+	for _, r := range rules {
+		if r.Reason != "" {
+			fmt.Fprintf(w, "%s\n%s\n    %s\n    %s\n", title, r.ID, explain.HangingIndent(r.Rule, 4),
+				explain.HangingIndent(r.Reason, 4))
+			title = ""
+		}
+	}
 }
 
 // writeVariations writes the variations of the built-in server, each with the sentence that allows it.

@@ -17,6 +17,8 @@ var metadataChecks = check.Suite{
 		if hinted := m.Hinted(); hinted != nil && roundtrip.IsFromServer(hinted.Response) && !hinted.isUnauthorized() {
 			t.Expect(hinted.Response).To(haveStatus(http.StatusOK))
 		}
+		t = t.DecidedBy(m.Tried)
+		isFound := check.BeTrue("metadata of the resource", "%s", joinDocuments(m.Tried))
 		switch {
 		case m.Found != nil:
 			return
@@ -27,12 +29,12 @@ var metadataChecks = check.Suite{
 		case firstUndecided(m.Tried) != nil:
 			t.NoVerdict(check.Undecided, "it could not be tested: %s", firstUndecided(m.Tried))
 		case lacksOAuth(t):
-			t.ExpectShould(m.Tried).To(check.Satisfy("metadata of the resource", anyResourceMetadata))
+			t.ExpectShould(anyResourceMetadata(m.Tried)).To(isFound)
 		}
 		if m.HintURL == "" {
 			requireKnownRevision(t)
 		}
-		t.Expect(m.Tried).To(check.Satisfy("metadata of the resource", anyResourceMetadata))
+		t.Expect(anyResourceMetadata(m.Tried)).To(isFound)
 	}),
 
 	"auth/metadata-public": check.Probe(func(t *check.T) {
