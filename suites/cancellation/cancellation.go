@@ -26,6 +26,10 @@ var Checks = check.MergeSuites(ignoredChecks, inFlightChecks, workChecks, check.
 			t.Judge(cancellations(t, w), func(t *check.T, m check.Message) {
 				id := rawRequestID(m.Frame)
 				asked, answered := findRequest(m, id)
+				if asked == nil && transcript.IsOnGETStream(t, m.Frame) {
+					t.NoVerdict(check.Undecided, "the request %s may have been lost while that stream was not open",
+						check.Show(requestIDOf(m.Frame)))
+				}
 				t.Expect(asked != nil).To(check.BeTrue("the id of one of its own requests", "%s",
 					check.Show(requestIDOf(m.Frame))))
 				if answered != nil {

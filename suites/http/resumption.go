@@ -57,10 +57,7 @@ var resumptionChecks = check.Suite{
 	"http/disconnect-is-not-cancel": check.Probe(func(t *check.T) {
 		s, call, x, first := interruptCall(t)
 		id := x.RequestID()
-		again := resumeAfter(s, first.ID)
-		a := awaitCondition(again, 5*call.Duration+time.Second, func(a driver.HTTPResponse) bool {
-			return roundtrip.ResponseInEvents(a.Events, id).Answered()
-		})
+		a := resumeUntilAnswered(s, first.ID, id, 5*call.Duration+time.Second)
 		r := roundtrip.ResponseInEvents(a.Events, id)
 		if !r.Answered() && slices.ContainsFunc(a.Events, isResponse) {
 			t.Yield("the response has another id than the request")
@@ -72,6 +69,20 @@ var resumptionChecks = check.Suite{
 		t.Expect(finished).To(check.BeTrue("the result of "+call.Tool.Name+", as without a dropped connection",
 			"%s", outcomeOf(recordedReply(s, r), a)))
 	}),
+}
+
+// resumeUntilAnswered resumes a stream after an event, and waits for the response to a request for at most d. Then it
+// resumes the stream again: each connection may bring only what the server has kept by then.
+func resumeUntilAnswered(s *driver.Session, event string, id []byte, d time.Duration) driver.HTTPResponse {
+	begin := time.Now()
+	isAnswered := func(a driver.HTTPResponse) bool { return roundtrip.ResponseInEvents(a.Events, id).Answered() }
+	x := resumeAfter(s, event)
+	if a := awaitCondition(x, d, isAnswered); isAnswered(a) || slices.ContainsFunc(a.Events, isResponse) {
+		return a
+	}
+	x.Abort()
+	s.Sleep(d - time.Since(begin))
+	return awaitCondition(resumeAfter(s, event), time.Second, isAnswered)
 }
 
 // interruptCall makes calls one after the other up to the first whose connection can be dropped after an event with an
