@@ -24,7 +24,9 @@ type pacer struct {
 	// since is when requests began to be counted: at first, and each time that the rate was set. sent is their number.
 	since time.Time
 	sent  int
-	info  RateInfo
+	// raised means that the rate is higher than the one that was granted, fixed that it is not to be raised.
+	raised, fixed bool
+	info          RateInfo
 }
 
 // RateInfo says how the rate of requests to a site is bounded: by the operator, or by what is in front of the server.
@@ -40,8 +42,14 @@ type RateInfo struct {
 // bound sets the highest rate, in requests a second; 0 means no bound.
 func (p *pacer) bound(perSecond float64) {
 	if perSecond > 0 {
-		p.info.PerSecond, p.limiter = perSecond, rate.NewLimiter(rate.Limit(perSecond), 1)
+		p.setRate(perSecond)
+		p.fixed = true
 	}
+}
+
+// setRate sets the rate of the requests from now on, in requests a second.
+func (p *pacer) setRate(perSecond float64) {
+	p.info.PerSecond, p.limiter, p.sent = perSecond, rate.NewLimiter(rate.Limit(perSecond), 1), 0
 }
 
 // RateInfo says how the rate of requests to the site is bounded.
@@ -81,13 +89,24 @@ func (p *pacer) await(ctx context.Context) {
 	}
 }
 
-// count counts a request. The caller holds the mutex.
+// count counts a request, and raises the rate after some. The caller holds the mutex.
 func (p *pacer) count() {
 	if p.sent == 0 {
 		p.since = time.Now()
 	}
 	p.sent++
+	if p.limiter != nil && !p.fixed && p.sent > raiseAfter {
+		p.raised, p.sent, p.info.PerSecond = true, 0, raiseBy*p.info.PerSecond
+		p.limiter.SetLimit(rate.Limit(p.info.PerSecond))
+	}
 }
+
+// A rate that was set after a refusal is raised by a tenth after each 25 requests that are granted, since it is not
+// known how many more would have been granted before. The next refusal takes the last raise back, and ends them.
+const (
+	raiseAfter = 25
+	raiseBy    = 1.1
+)
 
 // lowestRate is the lowest rate of requests, in requests a second: what allows less can't be tested.
 const lowestRate = 0.5
@@ -98,7 +117,7 @@ const minSample = 10
 
 // isRefused reports whether a response asks to send the request again later, and the pauses of the run allow for it.
 // Then all requests wait until that time. After 429, which is about their rate, they are sent at nine tenths of the
-// rate that was granted from then on; 503 says only that the server is not ready.
+// rate that was granted, or somewhat faster (raiseAfter); 503 says only that the server is not ready.
 func (p *pacer) isRefused(resp *http.Response) bool {
 	pause, ok := retryAfter(resp)
 	if !ok {
@@ -116,11 +135,22 @@ func (p *pacer) isRefused(resp *http.Response) bool {
 	}
 	p.info.Waited += pause
 	p.pausedUntil = now.Add(pause)
-	if granted := p.sent - 1; granted >= minSample && resp.StatusCode == http.StatusTooManyRequests {
-		p.info.PerSecond = max(0.9*float64(granted)/p.pausedUntil.Sub(p.since).Seconds(), lowestRate)
-		p.limiter, p.sent = rate.NewLimiter(rate.Limit(p.info.PerSecond), 1), 0
+	granted := p.sent - 1
+	if resp.StatusCode == http.StatusTooManyRequests && (p.raised || granted >= minSample) {
+		p.lowerRate(float64(granted))
 	}
 	return true
+}
+
+// lowerRate lowers the rate after a refusal: to what it was before it was last raised, or by the requests that were
+// granted. The caller holds the mutex.
+func (p *pacer) lowerRate(granted float64) {
+	if p.raised {
+		p.raised, p.fixed = false, true
+		p.setRate(p.info.PerSecond / raiseBy)
+		return
+	}
+	p.setRate(max(0.9*granted/p.pausedUntil.Sub(p.since).Seconds(), lowestRate))
 }
 
 // retryAfter returns how long a response asks to wait before the request is sent again.

@@ -34,6 +34,48 @@ func TestPacer(t *testing.T) {
 	})
 }
 
+// TestPacerFindsTheRate proves that the rate approaches the one that is granted, and remains below it from then on.
+func TestPacerFindsTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const granted = 10
+		var p pacer
+		window, n, refusals, begin := time.Now(), 0, 0, time.Time{}
+		for sent := range 1000 {
+			if sent == 500 {
+				begin, refusals = time.Now(), 0
+			}
+			if p.await(t.Context()); sent < 8 {
+				time.Sleep(200 * time.Millisecond) // the first requests wait for each other
+			}
+			if time.Since(window) >= time.Second {
+				window, n = time.Now(), 0
+			}
+			if n++; n > granted {
+				p.isRefused(refusal(http.StatusTooManyRequests, "1"))
+				refusals++
+			}
+		}
+		if took := time.Since(begin); took > time.Minute || refusals > 0 {
+			t.Errorf("500 requests took %v, and %d were refused", took, refusals)
+		}
+	})
+}
+
+// TestPacerRemainsBelowItsBound proves that the rate that the operator gives is never raised.
+func TestPacerRemainsBelowItsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var p pacer
+		p.bound(10)
+		begin := time.Now()
+		for range 1001 {
+			p.await(t.Context())
+		}
+		if took := time.Since(begin).Round(time.Millisecond); took != 100*time.Second {
+			t.Errorf("1,000 requests took %v", took)
+		}
+	})
+}
+
 // TestPacerSetsNoRate proves that requests are as quick as before after a server that was not ready, and after refusals
 // of so few requests that they do not tell the rate.
 func TestPacerSetsNoRate(t *testing.T) {
