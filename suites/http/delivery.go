@@ -81,12 +81,12 @@ func observeCopies(t *check.T) {
 	callWithOneStream(t)
 }
 
-// streamCounts are two sessions in which the same calls were made: with one GET stream and with two.
-type streamCounts struct{ one, two *driver.Session }
+// streamSessions are two sessions in which the same calls were made: with one GET stream and with two.
+type streamSessions struct{ one, two *driver.Session }
 
 // callWithOneStream repeats the calls of callsOnTwoStreams in a session with one GET stream, and then in one with two.
-// It is zero where there is none.
-func callWithOneStream(t *check.T) (c streamCounts) {
+// It returns no sessions where there are no such calls.
+func callWithOneStream(t *check.T) (c streamSessions) {
 	if t.IsModern() || t.Server.Sessionless || t.Server.OneClient || t.IsQuick() || len(t.Server.Tools) == 0 {
 		return c
 	}
@@ -95,21 +95,19 @@ func callWithOneStream(t *check.T) (c streamCounts) {
 	if len(calls) == 0 {
 		return c
 	}
-	return check.Step(t, "calls with one GET stream and with two", func(t *check.T) (c streamCounts) {
+	return check.Step(t, "calls with one GET stream and with two", func(t *check.T) (c streamSessions) {
 		c.one, c.two = twoSessions(t)
 		roundtrip.Get(c.two, nil)
 		c.two.Sleep(timing.StreamReplaceWindow)
 		for _, s := range []*driver.Session{c.one, c.two} {
-			if t.Server.Declares("logging") {
-				t.Send(s, "logging/setLevel", check.M{"level": "debug"}, check.AllowSilence)
-			}
+			toolcall.EnableLogging(t, s)
 			for _, resource := range valid.SubscribedResources {
 				s.Call("resources/subscribe", check.M{"uri": resource.URI})
 			}
 		}
 		for _, call := range calls {
 			for _, s := range []*driver.Session{c.one, c.two} {
-				s.Call("tools/call", check.M{"name": call.Tool.Name, "arguments": call.Arguments})
+				s.Call("tools/call", call.Params(s))
 			}
 		}
 		for _, s := range []*driver.Session{c.one, c.two} {

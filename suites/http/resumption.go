@@ -21,6 +21,8 @@ var resumptionChecks = check.Suite{
 		t.DecidedBy(r.response).Expect(foreign == "").To(check.BeTrue("nothing but the rest of the resumed stream",
 			"%s",
 			foreign))
+		t.DecidedBy(r.response).ExpectAdvice(!r.isRepeated()).To(check.BeTrue(
+			"what came after the event that Last-Event-ID names", "that event again: %s", describeEvent(r.last)))
 	}),
 
 	"http/resume-via-get": check.Probe(func(t *check.T) {
@@ -117,6 +119,8 @@ func describeEvent(e driver.StreamEvent) string {
 
 // resumption is the outcome of resuming the stream of one request after another request was served.
 type resumption struct {
+	// last is the event whose id was the Last-Event-ID.
+	last driver.StreamEvent
 	// isResponseID reports whether the first event with an id was the response.
 	isResponseID bool
 	// hasEarlyResponse reports whether the response came before the connection was dropped, so that nothing was lost.
@@ -144,6 +148,7 @@ func resumeStream(t *check.T) resumption {
 		if first.ID == "" {
 			t.Skip(check.NotOffered, "event streams have no ids: they cannot be resumed")
 		}
+		r.last = first
 		x.Abort()
 		id := x.RequestID()
 		r.hasEarlyResponse = roundtrip.ResponseInEvents(x.AwaitEnd().Events, id).Answered()
@@ -167,6 +172,12 @@ func resumeStream(t *check.T) resumption {
 		})
 		return r
 	})
+}
+
+// isRepeated reports whether the message that the client has named as its last one came again.
+func (r resumption) isRepeated() bool {
+	return r.last.IsDispatched() && !r.isAmbiguous && slices.ContainsFunc(r.response.Events,
+		func(e driver.StreamEvent) bool { return e.ID == r.last.ID && e.Data.Equal(r.last.Data) })
 }
 
 // isSuccessful reports whether the resumed stream has the response.

@@ -287,7 +287,7 @@ func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Sessi
 		s.Sleep(timing.StreamReplaceWindow)
 	}
 	openExtraSubscriptions(t, s)
-	enableLogging(t, s)
+	EnableLogging(t, s)
 	c.currentResources = subscribeResources(t, s)
 	return s, c.recordLists(t, s)
 }
@@ -306,8 +306,8 @@ func (c *ToolCalls) recordLists(t *check.T, s *driver.Session) (mark int) {
 	return mark
 }
 
-// enableLogging asks for all log messages in a legacy session.
-func enableLogging(t *check.T, s *driver.Session) {
+// EnableLogging asks for all log messages in a legacy session.
+func EnableLogging(t *check.T, s *driver.Session) {
 	const method = "logging/setLevel"
 	if !t.IsModern() && s.Capabilities["logging"] != nil && check.KnownUnanswered(t, method) == nil {
 		t.Send(s, method, check.M{"level": "debug"}, check.AllowSilence)
