@@ -145,6 +145,33 @@ func TestUnansweredMethods(t *testing.T) {
 	}
 }
 
+// TestOpenStreamIsNotUnanswered checks that an open stream is not blamed for a later request without a response, unless
+// nothing was answered since it was opened.
+func TestOpenStreamIsNotUnanswered(t *testing.T) {
+	serve := respondingServer(func(_ int, line string) string {
+		if !strings.Contains(line, `"ping"`) {
+			return ""
+		}
+		var request struct{ ID json.RawMessage }
+		json.Unmarshal([]byte(line), &request)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", request.ID)
+	})
+	for _, served := range []bool{true, false} {
+		runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
+			s.OpenStream("subscriptions/listen", nil)
+			want := "subscriptions/listen"
+			if served {
+				want = "tasks/get"
+				s.Call("ping", nil)
+			}
+			s.Call("tasks/get", nil)
+			if got, _ := s.UnansweredMethods(); !slices.Equal(got, []string{want}) {
+				t.Errorf("served is %v: %v counts as unanswered", served, got)
+			}
+		})
+	}
+}
+
 func TestAnswersInAnyOrder(t *testing.T) {
 	serve := respondingServer(func(n int, _ string) string {
 		if n < 3 {

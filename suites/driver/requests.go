@@ -373,13 +373,35 @@ func (s *Session) unknownResponseID(mark int) json.RawMessage {
 }
 
 // longestUnanswered returns the method of the oldest unanswered request, which may have blocked those after it, or ""
-// if there is none. The caller holds mu.
+// if there is none. A stream that is open has blocked none of them. The caller holds mu.
 func (s *Session) longestUnanswered() string {
 	open := unansweredRequests(s.frames)
-	if len(open) == 0 {
+	i := slices.IndexFunc(open, func(p Pending) bool { return !s.isOpenStream(p.frame) })
+	if i < 0 {
 		return ""
 	}
-	return open[0].Method
+	return open[i].Method
+}
+
+// isOpenStream reports whether a request was sent with OpenStream and the server serves it: over HTTP its stream has
+// begun, or a later request was answered. The caller holds mu.
+func (s *Session) isOpenStream(request *Frame) bool {
+	if !request.opensStream {
+		return false
+	}
+	if request.RoundTrip != nil && request.RoundTrip.stream {
+		return true
+	}
+	later := s.frames[slices.Index(s.frames, request)+1:]
+	var asked []Pending
+	for _, f := range later {
+		if f.Side == FromClient {
+			asked = append(asked, Pending{ID: f.ID, Method: f.Method})
+		} else if slices.ContainsFunc(asked, func(p Pending) bool { return p.isAnsweredBy(f) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // HasUnanswered reports whether a request of the client has no response so far.
@@ -397,7 +419,7 @@ func unansweredRequests(frames []*Frame) (open []Pending) {
 			continue
 		}
 		for _, m := range f.requests() {
-			open = append(open, Pending{ID: m.ID, Method: m.Method})
+			open = append(open, Pending{ID: m.ID, Method: m.Method, frame: f})
 		}
 	}
 	return open

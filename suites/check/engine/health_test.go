@@ -106,6 +106,42 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// TestReportedSilenceIsNotRetried checks that what rests on the silence of a method is not retried once a failure has
+// reported that with nothing else running, even if only invalid input has shown it, and that what yields to a failure
+// is not retried either.
+func TestReportedSilenceIsNotRetried(t *testing.T) {
+	ask := func(t *check.T, method string) driver.Reply {
+		return t.Send(t.Session(check.ForInvalidInput), method, nil, check.AllowSilence)
+	}
+	yield := check.Probe(func(t *check.T) {
+		if ask(t, "tools/list").Err != nil {
+			t.Yield("it is not answered")
+		}
+	})
+	out := testRun{
+		script: script{{method: "mcpcheck/none", action: staysSilent}, {method: "tools/list", action: staysSilent}},
+		checks: []testCheck{
+			{id: "a/other", check: check.Probe(func(t *check.T) {
+				t.Retry(check.Silent, "%v", ask(t, "mcpcheck/none").Err)
+			})},
+			{id: "a/yields", check: yield, yieldsTo: []string{"b/fails"}},
+			{id: "b/fails", check: check.Probe(func(t *check.T) {
+				t.Expect(ask(t, "mcpcheck/none")).To(check.BeAnswered())
+			})},
+		},
+		options: Options{Jobs: 1},
+	}.run(t)
+	out.wantVerdict(t, "b/fails", catalogue.Fail, "")
+	out.wantVerdict(t, "a/other", catalogue.Inconclusive, "")
+	out.wantVerdict(t, "a/yields", catalogue.Skip, "")
+	if n := out.countReceived("mcpcheck/none"); n != 3 {
+		t.Errorf("mcpcheck/none was received %d times", n)
+	}
+	if n := out.countReceived("tools/list"); n != 1 {
+		t.Errorf("tools/list was received %d times", n)
+	}
+}
+
 // TestHealthOfAServerThatHangs checks that a method that makes the server hang has no effect on checks that do not use
 // it.
 func TestHealthOfAServerThatHangs(t *testing.T) {

@@ -174,6 +174,17 @@ func (h *Health) RecordReply(s *driver.Session, r driver.Reply) {
 	}
 }
 
+// RecordSilences notes the methods of requests without a response, in a session for invalid input as well, whose
+// silence a check has reported while nothing else ran.
+func (h *Health) RecordSilences(methods []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, method := range methods {
+		m := h.method(method)
+		m.silences, m.err = m.silences+1, fmt.Errorf("no answer to %s, as reported already", method)
+	}
+}
+
 // silentMethod returns the method of the request that has waited longest for a response in the session.
 func silentMethod(s *driver.Session, method string) string {
 	if unanswered, _ := s.UnansweredMethods(); len(unanswered) > 0 {
