@@ -84,10 +84,13 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 		return ok(r)
 	})
 	m.violatedEntry = func(actual any) string {
-		none := (*driver.NoResponseError)(nil)
-		if r, _ := actual.(driver.Reply); errors.As(r.Err, &none) && none.RoundTrip != nil &&
-			none.RoundTrip.Response().IsStream {
+		r, _ := actual.(driver.Reply)
+		none, late := (*driver.NoResponseError)(nil), (*driver.TimeoutError)(nil)
+		switch {
+		case errors.As(r.Err, &none) && none.RoundTrip != nil && none.RoundTrip.Response().IsStream:
 			return "http/sse-response-eventually"
+		case errors.As(r.Err, &late) && late.PartialBytes > 0:
+			return "stdio/message-terminated-by-newline"
 		}
 		return ""
 	}
