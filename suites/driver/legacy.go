@@ -54,13 +54,16 @@ func (Legacy) withMeta(_ *Session, params M) M { return params }
 
 // response answers ping and the features that the client declared. It rejects anything else with -32601.
 func (e Legacy) response(s *Session, request *Frame) M {
-	reply := M{"jsonrpc": "2.0", "id": request.ID}
 	if result := e.result(s, request.Method); result != nil {
-		reply["result"] = result
-	} else {
-		reply["error"] = M{"code": errcode.MethodNotFound, "message": "Method not found"}
+		return M{"jsonrpc": "2.0", "id": request.ID, "result": result}
 	}
-	return reply
+	return methodNotFound(request)
+}
+
+// methodNotFound is the response to a request that no client supports.
+func methodNotFound(request *Frame) M {
+	return M{"jsonrpc": "2.0", "id": request.ID,
+		"error": M{"code": errcode.MethodNotFound, "message": "Method not found"}}
 }
 
 // result returns the result for a request of the server, or nil if the client does not support it.

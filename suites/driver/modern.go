@@ -107,8 +107,14 @@ func (e Modern) meta(s *Session) M {
 	return meta
 }
 
-// response returns nil: a server of this era sends its requests in results.
-func (Modern) response(*Session, *Frame) M { return nil }
+// response rejects what a server of this era must not send over stdio, since a tool may wait for it. Over HTTP, nothing
+// can carry a response.
+func (Modern) response(s *Session, request *Frame) M {
+	if s.HTTP() != nil {
+		return nil
+	}
+	return methodNotFound(request)
+}
 
 // cancel notifies a server over stdio; over HTTP, closing the stream cancels the request.
 func (Modern) cancel(s *Session, p Pending, reason string) {

@@ -118,6 +118,24 @@ func (o *modernServer) runClient(t *testing.T, target Target) {
 	pool.Wait()
 }
 
+// TestModernRejectsServerRequests checks that a request of the server is rejected over stdio: a tool may wait for it.
+func TestModernRejectsServerRequests(t *testing.T) {
+	asks := respondingServer(func(n int, line string) string {
+		if n == 1 {
+			return `{"jsonrpc":"2.0","id":"s1","method":"ping"}` + "\n"
+		}
+		return ""
+	})
+	runSession(t, Limits{}, asks, func(t *testing.T, s *Session) {
+		s.SetEra(Modern{Revision: "2026-07-28"})
+		s.Notify("begin", nil)
+		f, err := s.Wait(0, time.Second, func(f *Frame) bool { return f.Side == FromClient && f.IsResponse() })
+		if err != nil || !strings.Contains(f.Raw.String(), `"code":-32601`) || !SameID(f.ID, []byte(`"s1"`)) {
+			t.Errorf("got %v, error %v", f, err)
+		}
+	})
+}
+
 // TestModern checks a session of the modern era: server/discover, a stream for what the server declares, and a request
 // that is cancelled in the way of the transport. Every request has its _meta, and nothing is done as in Legacy.
 func TestModern(t *testing.T) {
