@@ -32,8 +32,8 @@ const UnlistedURI = "test://mcpcheck/watched-resource"
 
 // openExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
 // receives: one for changes of tools, and for updates of a resource that does not exist, which a server may refuse; one
-// for everything else, with members in _meta that only other requests use; one for nothing; and over stdio one for
-// everything that is cancelled at once.
+// for nothing; one for everything else, with members in _meta that only other requests use; and over stdio one for
+// everything that is cancelled at once. The last is for something, since a server may serve the latest only.
 func openExtraSubscriptions(t *check.T, s *driver.Session) {
 	resources, _ := t.Server.Capabilities["resources"].(check.M)
 	updates := resources["subscribe"] == true
@@ -53,13 +53,13 @@ func openExtraSubscriptions(t *check.T, s *driver.Session) {
 		name := map[bool]string{true: "tools-only", false: "tools"}[updates]
 		OpenSubscription(s, id(name), check.M{"notifications": tools})
 	}
+	OpenSubscription(s, id("nothing"), check.M{"notifications": check.M{}})
 	others := FullFilter(t)
 	others["toolsListChanged"] = false
 	OpenSubscription(s, id("others"), check.M{
 		"notifications": others,
 		"_meta":         check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken},
 	})
-	OpenSubscription(s, id("nothing"), check.M{"notifications": check.M{}})
 }
 
 // isSubscribedToList reports whether an open subscription of a session is for changes of a list.
