@@ -19,7 +19,9 @@ mcpcheck record or run --trace has written. Nothing is started.
   mcpcheck record --out session.jsonl -- node dist/index.js     instead of the server
   mcpcheck judge session.jsonl
 
-Checks that need a live server are skipped. Messages after the first one in which the
+Judged are all messages and, if the client has read the lists that the server
+declares, what it has listed, called, got and read there. Checks that need a live
+server are skipped. Messages after the first one in which the
 client violates the protocol are not tested. Exit codes are those of run.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -14,7 +14,7 @@ const needsTime = "it takes longer than a quick run waits"
 // there is only a recording.
 func RequireLiveServer(t *T) {
 	if t.attempt.Run.IsReplay {
-		t.NoVerdict(report.NotGiven, "it needs a live server, and this is a recording")
+		panic(driver.NoServer{})
 	}
 }
 

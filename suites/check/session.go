@@ -210,6 +210,9 @@ func (t *T) Send(s *driver.Session, method string, params M, options ...SendOpti
 
 // pooledSession returns the session that this attempt has already, or one of the pool.
 func (t *T) pooledSession(invalidInput bool) *driver.Session {
+	if t.attempt.Run.IsReplay && !invalidInput {
+		return t.recordedSession()
+	}
 	RequireLiveServer(t)
 	invalidInput = t.scheduled(invalidInput)
 	if s := t.attempt.Scope.MatchingSession(t.Revision, invalidInput); s != nil {

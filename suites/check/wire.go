@@ -32,6 +32,9 @@ type Message struct {
 // Subject returns a subject that shows the message and, if there is one, its request.
 func (m Message) Subject() Subject { return Subject{Frames: []*driver.Frame{m.Request, m.Frame}} }
 
+// Reply returns a response as the reply to its request.
+func (m Message) Reply() driver.Reply { return driver.NewReply(m.Request, m.Frame) }
+
 // Messages are messages of one kind; Kind is the name of the kind in reasons.
 type Messages struct {
 	Kind string

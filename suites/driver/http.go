@@ -236,6 +236,7 @@ func (h *HTTP) headers(method string, f *Frame) http.Header {
 
 // newRoundTrip prepares the HTTP request that carries a frame of the client, and stores it in the frame.
 func (h *HTTP) newRoundTrip(method, url string, f *Frame) *RoundTrip {
+	h.s.requireServer()
 	f.RoundTrip = &RoundTrip{
 		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw.Bytes(),
 		s: h.s, requestFrame: f,

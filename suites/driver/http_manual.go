@@ -31,6 +31,7 @@ type HTTPRequest struct {
 // Do makes an HTTP request outside of the session's messages and without waiting for its turn. Its result is for the
 // caller alone: checks that watch the session ignore it.
 func (h *HTTP) Do(r HTTPRequest) *RoundTrip {
+	h.s.requireServer()
 	target := h.resolve(r.URL)
 	f := &Frame{Side: FromClient, Raw: Text(r.Body), Complete: true, Manual: true}
 	f.parse()

@@ -156,9 +156,9 @@ func (x *RoundTrip) replay(f *Frame, c HTTPInfo) {
 }
 
 // replayedHTTP returns the transport of a recorded session over HTTP, which sends nothing.
-func (s *Session) replayedHTTP(transport string) *HTTP {
+func (s *Session) replayedHTTP(isSSE bool) *HTTP {
 	h := &HTTP{
-		s: s, site: &Site{}, ctx: s.ctx, stop: func(error) {}, turn: closedChannel(), isSSE: transport == "sse",
+		s: s, site: &Site{}, ctx: s.ctx, stop: func(error) {}, turn: closedChannel(), isSSE: isSSE,
 	}
 	s.transport = h
 	return h

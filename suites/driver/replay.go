@@ -37,7 +37,7 @@ type TraceLine struct {
 func Replay(opened time.Time, transport string, lines []TraceLine, whole bool) (s *Session, fault string) {
 	s = newSession(context.Background(), Target{Limits: Limits{ReplyTimeout: timing.ReplayUnanswered}.withDefaults()},
 		nil)
-	s.opened, s.closed, s.cause = opened, true, "the record ends"
+	s.opened, s.closed, s.cause, s.isReplayed, s.transport = opened, true, "the record ends", true, noTransport{}
 	if !whole {
 		s.firstIndex = 1
 	}
@@ -84,6 +84,47 @@ func Replay(opened time.Time, transport string, lines []TraceLine, whole bool) (
 	return s, fault
 }
 
+// NoServer is the value with which a session panics that is to send something and has no server, since it was recorded.
+type NoServer struct{}
+
+// Recorded returns a session without a server, like the recorded session s, in which Call has its replies from reply.
+func Recorded(s *Session, reply func(method string, params M) Reply) *Session {
+	r := newSession(context.Background(), Target{Limits: s.limits}, nil)
+	r.ConnectParams, r.ConnectResult, r.Revision, r.Capabilities = s.ConnectParams, s.ConnectResult, s.Revision,
+		s.Capabilities
+	r.SetEra(s.Era())
+	r.isReplayed, r.replayedReply, r.transport = true, reply, noTransport{}
+	if h := s.HTTP(); h != nil {
+		r.replayedHTTP(h.isSSE)
+	}
+	return r
+}
+
+// requireServer panics with NoServer if the session was recorded.
+func (s *Session) requireServer() {
+	if s.isReplayed {
+		panic(NoServer{})
+	}
+}
+
+// noTransport is the transport of a session without a server.
+type noTransport struct{}
+
+func (noTransport) send(*Frame, [][]byte) { panic(NoServer{}) }
+
+func (noTransport) awaitDelivery(int) { panic(NoServer{}) }
+
+func (noTransport) closeInput() {}
+
+func (noTransport) close() {}
+
+func (noTransport) kill() {}
+
+// NewReply returns the reply in a frame to the request in another one.
+func NewReply(request, f *Frame) Reply {
+	return Reply{Method: request.Method, Request: request, Frame: f, messageFrame: f}
+}
+
 // clientReplay follows the messages of a recorded session, and whether its client conforms to the protocol.
 type clientReplay struct {
 	s         *Session
@@ -102,7 +143,7 @@ func (c *clientReplay) attachRoundTrip(f *Frame, line TraceLine) {
 	}
 	h := c.s.HTTP()
 	if h == nil {
-		h = c.s.replayedHTTP(c.transport)
+		h = c.s.replayedHTTP(c.transport == "sse")
 	}
 	info := ParseHTTPInfo(line.HTTPInfo)
 	if f.Side == FromClient {

@@ -52,6 +52,11 @@ type Session struct {
 	// ordinary reports whether the session is connected without client capabilities, in the requested revision.
 	ordinary bool
 
+	// isReplayed reports whether the session was recorded, and so has no server.
+	isReplayed bool
+	// replayedReply returns the replies of Call in a session that Recorded has returned.
+	replayedReply func(method string, params M) Reply
+
 	// The lock of the record guards the fields below.
 
 	// sentRequests holds the client's requests by the text of their ids.

@@ -169,6 +169,9 @@ func (r readResult) subject() check.Subject {
 // readResults reads the listed resources once for all checks, as many as the time and size limits allow. Those with a
 // large declared size are read last. Requests for input are answered.
 func readResults(t *check.T) []readResult {
+	if responses, recorded := check.RecordedResponses(t, readMethod); recorded {
+		return recordedReads(t, responses)
+	}
 	all := check.Step(t, "listed resources, read", func(t *check.T) (all []readResult) {
 		const long = 1 << 20
 		isLong := func(resource check.M) bool { return numberIn(resource["size"]) > long }
@@ -194,6 +197,23 @@ func readResults(t *check.T) []readResult {
 	})
 	if n := len(t.Server.Resources) - len(all); n > 0 && len(all) > 0 {
 		t.Caveat("%d of %d resources were not read: mcpcheck spends ten seconds on that", n, len(t.Server.Resources))
+	}
+	return all
+}
+
+// recordedReads returns the listed resources whose reading a recording has.
+func recordedReads(t *check.T, responses []check.Message) (all []readResult) {
+	for _, resource := range t.Server.Resources {
+		for _, m := range responses {
+			params, _ := m.Request.JSON()["params"].(check.M)
+			uri, isString := params["uri"].(string)
+			if isString && uri == resource["uri"] && !toolcall.IsRefusedRetry(m) {
+				all = append(all, readResult{uri: uri, resource: resource, reply: m.Reply()})
+			}
+		}
+	}
+	if n := len(t.Server.Resources) - len(all); n > 0 && len(all) > 0 {
+		t.Caveat("%d of %d resources were not read in the recording", n, len(t.Server.Resources))
 	}
 	return all
 }

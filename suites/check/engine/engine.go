@@ -269,7 +269,8 @@ func (e *Execution) judge(i int, c Case) (j caseOutcome) {
 		return caseOutcome{waitsFor: o.WaitsFor}
 	}
 	rests := relevantFault(c, used, o).IsSet()
-	if used.Reused && !o.IsFinal() && !rests && !e.skipsConfirmation(c, o) && !e.isProven(c, o, used) {
+	isSettled := o.IsFinal() || rests || e.run.IsReplay || e.skipsConfirmation(c, o)
+	if used.Reused && !isSettled && !e.isProven(c, o, used) {
 		return e.confirm(i, c, o, used, begin)
 	}
 	return e.decide(i, c, o, used, begin)

@@ -23,27 +23,62 @@ func RecordedServer(transport string, sessions []*driver.Session) *check.Server 
 		}
 	}
 	wire := check.Wire{Sessions: sessions}
-	for _, list := range []struct {
-		method, member string
-		items          *[]check.M
-	}{
-		{"tools/list", "tools", &s.Tools}, {"prompts/list", "prompts", &s.Prompts},
-		{"resources/list", "resources", &s.Resources},
-		{"resources/templates/list", "resourceTemplates", &s.Templates},
-	} {
-		for _, m := range wire.ResultsOf(list.method).List {
-			result, _ := m.JSON()["result"].(check.M)
-			items, _ := result[list.member].([]any)
-			*list.items = append(*list.items, check.Objects(items)...)
-			s.HasAllTools = s.HasAllTools || list.method == "tools/list" && result["nextCursor"] == nil
-		}
+	if all := wire.ResultsOf(s.ConnectMethod()).List; len(all) > 0 {
+		s.ConnectReply = all[0].Reply()
 	}
+	s.Tools, s.HasAllTools = recordedList(wire, "tools")
+	s.Prompts, _ = recordedList(wire, "prompts")
+	s.Resources, _ = recordedList(wire, "resources")
+	s.Templates, _ = recordedList(wire, "resourceTemplates")
 	return s
 }
 
-// JudgeRecorded judges recorded sessions by the watches of a plan. notTried is how many cases need a live server
-// instead. Watches that are specific to a transport over HTTP are judged only if all sessions were recorded with their
-// HTTP.
+// listMethods are the methods of the lists, by the member of a result that has the items.
+var listMethods = map[string]string{
+	"tools": "tools/list", "prompts": "prompts/list", "resources": "resources/list",
+	"resourceTemplates": "resources/templates/list",
+}
+
+// recordedList returns the items of the first list that a client read to its end; otherwise those of all pages.
+func recordedList(w check.Wire, member string) (items []check.M, complete bool) {
+	var all []check.M
+	for _, s := range w.Sessions {
+		items = nil
+		for _, m := range (check.Wire{Sessions: []*driver.Session{s}}).ResultsOf(listMethods[member]).List {
+			result, _ := m.JSON()["result"].(check.M)
+			if params, _ := m.Request.JSON()["params"].(check.M); params["cursor"] == nil {
+				items = nil
+			}
+			page, _ := result[member].([]any)
+			items, all = append(items, check.Objects(page)...), append(all, check.Objects(page)...)
+			if result["nextCursor"] == nil {
+				return items, true
+			}
+		}
+	}
+	return all, false
+}
+
+// hasRecordedLists reports whether a client has read each list to its end that the server declares. Then the recording
+// describes the server as discovery does.
+func hasRecordedLists(server *check.Server, sessions []*driver.Session) bool {
+	for _, member := range []string{"tools", "prompts", "resources"} {
+		_, complete := recordedList(check.Wire{Sessions: sessions}, member)
+		if server.Declares(member) && !complete {
+			return false
+		}
+	}
+	return true
+}
+
+// Watches returns the cases of a plan that send nothing.
+func Watches(plan []Case) []Case {
+	return slices.DeleteFunc(slices.Clone(plan), func(c Case) bool { return c.script.Kind != attempt.Watch })
+}
+
+// JudgeRecorded judges recorded sessions by the watches of a plan and, if they contain the lists of the server, by the
+// probes whose requests they contain. notTried is how many cases need a live server instead. Cases that are specific to
+// a transport over HTTP are judged only if all sessions were recorded with their HTTP.
 func JudgeRecorded(
 	server *check.Server, plan []Case, sessions []*driver.Session, o Options,
 ) (results []report.Result, notTried int) {
@@ -56,9 +91,10 @@ func JudgeRecorded(
 	}
 	e.run.WatchPhase.Store(true)
 	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
+	listed := hasRecordedLists(server, sessions)
 	for _, c := range plan {
-		if c.script.Kind != attempt.Watch || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
-			notTried++
+		isJudged := c.script.Kind == attempt.Watch || c.script.Kind == attempt.Probe && listed
+		if !isJudged || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
 			continue
 		}
 		c.script.Setup = nil
@@ -70,9 +106,11 @@ func JudgeRecorded(
 	}
 	close(e.finished)
 	for i := range e.plan {
-		results = append(results, e.Result(i))
+		if r := e.Result(i); r.Message != attempt.NeedsLiveServer {
+			results = append(results, r)
+		}
 	}
-	return results, notTried
+	return results, len(plan) - len(results)
 }
 
 // GroupByRevision groups sessions by the revision that they negotiated; sessions without one are left out.

@@ -62,6 +62,9 @@ type FetchedPrompts struct {
 
 // GetPrompts requests each listed prompt once with its required arguments, as far as time permits.
 func GetPrompts(t *check.T) FetchedPrompts {
+	if responses, recorded := check.RecordedResponses(t, "prompts/get"); recorded {
+		return recordedPrompts(t, responses)
+	}
 	return check.Step(t, "prompts", func(t *check.T) (all FetchedPrompts) {
 		var queue []*FetchedPrompt
 		for _, prompt := range ListedPrompts(t) {

@@ -126,6 +126,9 @@ func ValidCalls(t *check.T) ToolCalls {
 	if !t.Server.Declares("tools") {
 		return ToolCalls{}
 	}
+	if responses, recorded := check.RecordedResponses(t, "tools/call"); recorded {
+		return recordedCalls(t, responses)
+	}
 	if !t.IsModern() && !t.IsConfirmation() && !t.IsQuick() && !t.Server.IsSlow() && t.Site() == nil {
 		handshake.PrepareUnusedSession(t) // the calls are made in its session
 	}

@@ -48,9 +48,11 @@ type explorer struct {
 	target driver.Target
 	server *check.Server
 	plan   []engine.Case
-	o      Options
-	moves  []move
-	tools  map[string]*callableTool
+	// watches are the cases of the plan that judge what others have sent.
+	watches []engine.Case
+	o       Options
+	moves   []move
+	tools   map[string]*callableTool
 	// toolNames are the names of the tools, in order.
 	toolNames []string
 	// results are the passes and failures of the watches, by id, and what failed and did not fail again.
@@ -73,7 +75,7 @@ func isReadOnly(tool check.M) bool { return report.IsReadOnly(tool) }
 
 func newExplorer(t driver.Target, server *check.Server, plan []engine.Case, o Options) *explorer {
 	x := &explorer{
-		target: t, server: server, plan: plan, o: o, results: map[string]report.Result{},
+		target: t, server: server, plan: plan, watches: engine.Watches(plan), o: o, results: map[string]report.Result{},
 		unserved: map[string]bool{},
 	}
 	x.newTools()
@@ -151,7 +153,7 @@ func (x *explorer) try(ctx context.Context, n int) (sequences int) {
 // judge judges a play, and returns what fails.
 func (x *explorer) judge(ctx context.Context, p *play) map[string]report.Result {
 	failed := map[string]report.Result{}
-	results, _ := engine.JudgeRecorded(x.server, x.plan, p.judged(), x.o.Judge)
+	results, _ := engine.JudgeRecorded(x.server, x.watches, p.judged(), x.o.Judge)
 	for _, r := range append(results, x.judgeDeviations(ctx, p, results)...) {
 		switch {
 		case r.Verdict == catalogue.Fail:

@@ -74,6 +74,9 @@ func (o Outcome) IsFinal() bool {
 // End ends an attempt, or the part of it that runs in Try or TryPart, with an outcome.
 func End(o Outcome) { panic(stop{o}) }
 
+// NeedsLiveServer is the message of a check that a recording does not decide.
+const NeedsLiveServer = "it needs a live server, and this is a recording"
+
 // Try runs a check and returns how it ended.
 func Try(run func()) (o Outcome) {
 	defer func() {
@@ -81,6 +84,8 @@ func Try(run func()) (o Outcome) {
 		case nil:
 		case stop:
 			o = e.Outcome
+		case driver.NoServer:
+			o = Outcome{Verdict: catalogue.Inconclusive, Reason: report.NotGiven, Message: NeedsLiveServer}
 		default:
 			o = Outcome{Verdict: catalogue.Error, Message: fmt.Sprintf("mcpcheck failed: %v\n%s", e, debug.Stack())}
 		}
