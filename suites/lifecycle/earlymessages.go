@@ -24,7 +24,7 @@ var earlyMessageChecks = check.Suite{
 		eachWaitingPeriod(t, w, untilFirstMessage, func(t *check.T, m *driver.Frame) {
 			t.Fail("silence until initialize was sent", "%s", check.Show(m))
 		})
-	}).InOwnSession(),
+	}).InOwnSession().StartsFirst(),
 
 	"lifecycle/no-server-requests-before-initialized": check.WatchWithSetup(func(t *check.T) {
 		if t.Server.Transport != "http" { // over HTTP, there is no stream yet

@@ -92,9 +92,9 @@ type ScenarioResult struct {
 var sharedScenarios = []Scenario{
 	{version: protocol.UnpublishedVersions[0], IncompleteInitialize: true, ListFirst: true, CancelInitialize: true,
 		InitializedForm: "{}"},
-	{version: protocol.UnpublishedVersions[1], InitializedForm: "_meta", DeclareTasks: true},
+	{version: protocol.UnpublishedVersions[1], InitializedForm: "_meta", DelayInitialized: true, DeclareTasks: true},
 	{InitializedForm: "none", NotifyAtEnd: true},
-	{NoStderrReader: true, IgnoreRequests: true, PingFirst: true, DelayInitialized: true, ListBeforeInitialized: true},
+	{NoStderrReader: true, IgnoreRequests: true, PingFirst: true, ListBeforeInitialized: true},
 	{NewerFields: true, UnknownCapabilities: true, SilentStart: true, CloseStdin: true},
 }
 
