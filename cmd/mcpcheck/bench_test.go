@@ -190,7 +190,7 @@ func fullRun(b *testing.B, self string, server ...string) runCost {
 		b.Fatal(err)
 	}
 	peak := watchPeak(cmd.Process.Pid)
-	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() > report.ExitFails {
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() > report.ExitUntestable {
 		b.Fatal(err)
 	}
 	u := runCost{wall: time.Since(begin), megabytes: peak()}
