@@ -196,7 +196,7 @@ func idTextKey(id json.RawMessage) string {
 	key := IDKey(id)
 	if text, err := strconv.Unquote(key); err == nil {
 		if n, ok := parseNumber(text); ok {
-			return n.key()
+			return n.RatString()
 		}
 	}
 	return key

@@ -272,28 +272,14 @@ func IDKey(id json.RawMessage) string {
 	var text string
 	switch {
 	case isPositiveDigits(id): // the most frequent case
-		digits := bytes.TrimRight(id, "0")
-		return string(digits) + "e" + strconv.Itoa(len(id)-len(digits))
-	case isPlainString(id):
 		return string(id)
 	case len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil:
 		return strconv.Quote(text)
 	}
 	if n, ok := parseNumber(string(id)); ok {
-		return n.key()
+		return n.RatString()
 	}
 	return string(id)
-}
-
-// isPlainString reports whether an id is a string of printable ASCII characters none of which is escaped, which is how
-// strconv.Quote writes it.
-func isPlainString(id json.RawMessage) bool {
-	if len(id) < 2 || id[0] != '"' || id[len(id)-1] != '"' {
-		return false
-	}
-	return !slices.ContainsFunc(id[1:len(id)-1], func(c byte) bool {
-		return c < ' ' || c > '~' || c == '"' || c == '\\'
-	})
 }
 
 // isPositiveDigits reports whether an id consists of digits and does not begin with zero.

@@ -144,7 +144,7 @@ func (l *toolList) add(t *check.T, page check.M) {
 	for _, tool := range protocol.ObjectsIn(page["tools"]) {
 		name, named := tool["name"].(string)
 		here := toolPosition{l.pageCount, driver.Fingerprint(tool)}
-		l.digest = driver.Fingerprint([]any{l.digest, here})
+		l.digest = driver.Fingerprint([]any{l.digest, here.page, here.fingerprint})
 		earlier, known := l.firstPositions[name]
 		switch {
 		case !named:
