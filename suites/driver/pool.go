@@ -35,12 +35,14 @@ type Pool struct {
 	stop         sync.Once
 	// starting holds one entry for each process that is starting.
 	starting chan struct{}
-	closing  reusableWaitGroup
 	// growFirst reports whether the pool opens a further session rather than wait for one.
 	growFirst bool
 
 	mu  sync.Mutex
 	all []*Session
+	// taskCount is the number of tasks in the background, and tasksDone is signaled when there is none.
+	taskCount int
+	tasksDone *sync.Cond
 }
 
 // bucket holds idle sessions of one kind and counts all of them, idle or in use.
@@ -116,17 +118,34 @@ func (s *bucket) remove() {
 // checks start processes anyway. Over HTTP, where a session costs a few requests, and for a slow server, where a
 // process costs less than waiting for another check, it opens as many sessions as are used at a time.
 func NewPool(ctx context.Context, t Target, revision string, size int, slow bool) *Pool {
-	return &Pool{
+	p := &Pool{
 		ctx: ctx, target: t, revision: revision, growFirst: slow || t.Site != nil,
 		clean: newBucket(Clean, size), forInvalidInput: newBucket(ForInvalidInput,
 			size), byClient: map[string]*bucket{},
 		prestarted: make(chan *Session), unused: make(chan *Session, 1),
 		stopPrestart: make(chan struct{}), starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
+	p.tasksDone = sync.NewCond(&p.mu)
+	return p
+}
+
+// inBackground runs a task for which Wait waits.
+func (p *Pool) inBackground(task func()) {
+	p.mu.Lock()
+	p.taskCount++
+	p.mu.Unlock()
+	go func() {
+		task()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.taskCount--; p.taskCount == 0 {
+			p.tasksDone.Broadcast()
+		}
+	}()
 }
 
 // Prestart starts n processes in advance, one at a time, for Launch.
-func (p *Pool) Prestart(n int) { p.closing.Go(func() { p.prestart(n) }) }
+func (p *Pool) Prestart(n int) { p.inBackground(func() { p.prestart(n) }) }
 
 func (p *Pool) prestart(n int) {
 	defer close(p.prestarted)
@@ -167,7 +186,7 @@ func (p *Pool) start(o Options) (*Session, error) {
 		<-p.starting
 		return nil, err
 	}
-	p.closing.Go(func() {
+	p.inBackground(func() {
 		s.Wait(0, timing.ProcessStart, func(f *Frame) bool { return f.Side == FromServer })
 		<-p.starting
 	})
@@ -405,7 +424,7 @@ func (p *Pool) takeIdle(b *bucket) *Session {
 // CloseSession ends a session in the background.
 func (p *Pool) CloseSession(s *Session) {
 	s.transport.closeInput()
-	p.closing.Go(s.Close)
+	p.inBackground(s.Close)
 }
 
 // CloseIdle ends all idle sessions in the background.
@@ -428,7 +447,11 @@ func (p *Pool) CloseIdle() {
 func (p *Pool) Wait() {
 	p.CloseIdle()
 	p.stop.Do(func() { close(p.stopPrestart) })
-	p.closing.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.taskCount > 0 {
+		p.tasksDone.Wait()
+	}
 }
 
 // Terminate ends all idle sessions and sends SIGTERM to the process of the site, in which s is open. It returns how the

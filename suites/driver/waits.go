@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -13,9 +12,7 @@ type Waits struct {
 	mu sync.Mutex
 	// open holds the waits in the order in which they began.
 	open []*wait
-	// startCount is the number of waits for the first response of a process.
-	startCount int
-	// startsDone is the number of those that are over.
+	// startsDone is the number of waits for the first response of a process that are over.
 	startsDone int
 	// startTotal is the time that these took together.
 	startTotal time.Duration
@@ -24,8 +21,6 @@ type Waits struct {
 type wait struct {
 	request Pending
 	since   time.Time
-	// startNumber is the number of this wait among those for the first response of a process; 0 if it is not one.
-	startNumber int
 }
 
 // begin notes that a session waits for a response until end is called. first reports whether it waits for the first
@@ -37,10 +32,6 @@ func (w *Waits) begin(p Pending, first bool) (end func()) {
 	x := &wait{request: p, since: time.Now()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if first {
-		w.startCount++
-		x.startNumber = w.startCount
-	}
 	w.open = append(w.open, x)
 	return func() {
 		w.mu.Lock()
@@ -55,34 +46,12 @@ func (w *Waits) begin(p Pending, first bool) (end func()) {
 // Longest returns the method and the subject of the oldest request that a session waits for, such as "tools/call
 // slow_tool". It returns "" if no wait has lasted for least.
 func (w *Waits) Longest(least time.Duration) string {
-	if x := w.longest(least); x != nil {
-		return x.request.label()
-	}
-	return ""
-}
-
-// longest returns the oldest wait, or nil if none has lasted for least.
-func (w *Waits) longest(least time.Duration) *wait {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.open) == 0 || time.Since(w.open[0].since) < least {
-		return nil
-	}
-	return w.open[0]
-}
-
-// LongestStart describes the start of the process that Longest waits for, such as "process 18, 5.1 s each". It returns
-// "" if that waits for no start.
-func (w *Waits) LongestStart(least time.Duration) string {
-	x := w.longest(least)
-	if x == nil || x.startNumber == 0 {
 		return ""
 	}
-	text := fmt.Sprint("process ", x.startNumber)
-	if ended, each := w.StartStats(); ended > 0 {
-		text += fmt.Sprintf(", %.1f s each", each.Seconds())
-	}
-	return text
+	return w.open[0].request.label()
 }
 
 // StartStats returns how many processes have started, and how long that took on average.

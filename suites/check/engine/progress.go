@@ -50,10 +50,6 @@ func (p *RunProgress) Completed() int { return int(p.completed.Load()) }
 // slow_tool". It is empty when there is none.
 func (p *RunProgress) Waiting() string { return p.currentWaits().Longest(time.Second) }
 
-// Starting describes the start of the server that the run has waited for the longest, if that is more than a second:
-// "process 18, 5.1 s each". It is empty when there is none.
-func (p *RunProgress) Starting() string { return p.currentWaits().LongestStart(time.Second) }
-
 // observe sets the waits that are reported, and returns them: w or, if that is nil, new ones.
 func (p *RunProgress) observe(w *driver.Waits) *driver.Waits {
 	p.waits.Store(cmp.Or(w, &driver.Waits{}))

@@ -104,7 +104,6 @@ func (a *Sinks) ShowWaiting(what string, most time.Duration) (arrived func()) {
 type progressSource interface {
 	Completed() int
 	Area() string
-	Starting() string
 	Waiting() string
 }
 
@@ -121,9 +120,6 @@ func (a *Sinks) showProgress(
 		}
 		if area := p.Area(); area != "" {
 			line += " · " + area
-		}
-		if which := p.Starting(); which != "" {
-			return line + " · starting the server, " + which
 		}
 		if what := p.Waiting(); what != "" {
 			line += " · waiting for " + what

@@ -67,16 +67,9 @@ func (s *syncBuffer) String() string {
 // toolProgress is the progress of a run that waits for a tool.
 type toolProgress struct{}
 
-func (toolProgress) Completed() int   { return 7 }
-func (toolProgress) Area() string     { return "tools" }
-func (toolProgress) Starting() string { return "" }
-func (toolProgress) Waiting() string  { return "tools/call slow" }
-
-// startProgress is the progress of a run that waits for a process to start.
-type startProgress struct{ toolProgress }
-
-func (startProgress) Starting() string { return "process 18, 5.1 s each" }
-func (startProgress) Waiting() string  { return "initialize" }
+func (toolProgress) Completed() int  { return 7 }
+func (toolProgress) Area() string    { return "tools" }
+func (toolProgress) Waiting() string { return "tools/call slow" }
 
 // TestShowProgress proves that a waiting run shows its progress: on a terminal every second in the same line, in a pipe
 // every ten seconds, and with -q never. In the end the line is cleared.
@@ -93,7 +86,6 @@ func TestShowProgress(t *testing.T) {
 		return a.showProgress(time.Now(), "2025-06-18", 90, server, &engine.RunProgress{})
 	}
 	slow := func(a *Sinks) (end func()) { return a.showProgress(time.Now(), "", 233, server, toolProgress{}) }
-	again := func(a *Sinks) (end func()) { return a.showProgress(time.Now(), "", 233, server, startProgress{}) }
 	onTerminal, pipe := reporters.ConsoleOptions{Terminal: true}, reporters.ConsoleOptions{}
 	quiet, brief := reporters.ConsoleOptions{Verbosity: reporters.Quiet}, reporters.ConsoleOptions{Terminal: true}
 	brief.Verbosity = reporters.Brief
@@ -110,9 +102,6 @@ func TestShowProgress(t *testing.T) {
 		"a run on a terminal": {onTerminal, run, "0/233 · 14 s", ""},
 		"what it waits for": {
 			onTerminal, slow, "7/233 · 14 s · tools · waiting for tools/call slow of weather", "",
-		},
-		"what it starts": {
-			onTerminal, again, "7/233 · 14 s · tools · starting the server, process 18, 5.1 s each", "",
 		},
 		"one of several":          {onTerminal, second, "2025-06-18 · 0/90 · 14 s", ""},
 		"with colours":            {bright, run, "0/233 · 14 s", ""},
