@@ -29,8 +29,8 @@ type process struct {
 	// exited is closed when exit is known.
 	exited chan struct{}
 	exit   Exit
-	// usage is what the process has used, once it has ended.
-	usage Usage
+	// state is that of a process of this machine, once it has ended.
+	state *os.ProcessState
 }
 
 func (p *process) hasExited() bool { return isClosed(p.exited) }
@@ -111,7 +111,7 @@ func launchCommand(ctx context.Context, t Target, o Options) (*process, error) {
 	go func() {
 		defer stop()
 		cmd.Wait()
-		p.exit, p.usage = exitOf(cmd.ProcessState), usageOf(cmd.ProcessState)
+		p.exit, p.state = exitOf(cmd.ProcessState), cmd.ProcessState
 		close(p.exited)
 	}()
 	return p, nil

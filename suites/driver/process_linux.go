@@ -1,62 +1,7 @@
 package driver
 
-import (
-	"bytes"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"syscall"
-	"time"
-)
+import "syscall"
 
 // endWithParent makes the kernel kill the process when mcpcheck is killed and cannot do it itself. The guard kills the
 // processes that it has started.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
-
-// usageOf returns what an ended process and those that it has waited for have used.
-func usageOf(state *os.ProcessState) (u Usage) {
-	if state == nil {
-		return u
-	}
-	u.CPU = state.UserTime() + state.SystemTime()
-	if r, ok := state.SysUsage().(*syscall.Rusage); ok {
-		u.MaxResident = r.Maxrss << 10 // it is in KiB
-	}
-	return u
-}
-
-// usageOfGroup returns what the running processes of a group have used. A process that ends meanwhile does not count.
-func usageOfGroup(group int) (sum Usage) {
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		// The name of the program, in parentheses, may have any character. (proc_pid_stat(5))
-		fields := bytes.Fields(content[bytes.LastIndexByte(content, ')')+1:])
-		if len(fields) < 13 || string(fields[2]) != strconv.Itoa(group) {
-			continue
-		}
-		for _, ticks := range fields[11:13] { // in user and in kernel mode
-			n, _ := strconv.Atoi(string(ticks))
-			sum.CPU += time.Duration(n) * time.Second / ticksPerSecond
-		}
-		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
-		sum.MaxResident += kilobytesIn(status, "VmHWM") << 10
-		sum.Resident += kilobytesIn(status, "VmRSS") << 10
-	}
-	return sum
-}
-
-// ticksPerSecond is USER_HZ, in which Linux tells times to programs.
-const ticksPerSecond = 100
-
-// kilobytesIn returns a figure of the file status of a process.
-func kilobytesIn(status []byte, name string) (kb int64) {
-	if at := bytes.Index(status, []byte("\n"+name+":")); at >= 0 {
-		fmt.Sscan(string(status[at+len(name)+2:]), &kb)
-	}
-	return kb
-}

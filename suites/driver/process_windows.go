@@ -48,9 +48,3 @@ func exitOf(state *os.ProcessState) Exit { return Exit{Status: state.ExitCode()}
 
 // HasSIGTERM reports whether this system can ask a process to end.
 const HasSIGTERM = false
-
-// usageOf returns nothing: the system does not tell it here.
-func usageOf(*os.ProcessState) (none Usage) { return none }
-
-// usageOfGroup returns nothing: the system does not tell it in one way.
-func usageOfGroup(int) (none Usage) { return none }

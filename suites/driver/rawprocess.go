@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -25,38 +26,24 @@ func StartRaw(ctx context.Context, t Target) (*RawProcess, error) {
 	return &RawProcess{Stdin: p.stdin, Stdout: p.stdout, proc: p, limits: t.Limits.withDefaults()}, nil
 }
 
-// Close closes the stdin of the process, ends it by force if it does not exit then, and returns what it used.
-func (r *RawProcess) Close() Usage {
+// Close closes the stdin of the process, ends it by force if it does not exit then, and returns its state; nil for a
+// server inside this process.
+func (r *RawProcess) Close() *os.ProcessState {
 	r.Stdin.Close()
 	r.proc.end(r.limits.StopTimeout)
-	return r.proc.usage
+	return r.proc.state
 }
 
-// Usage is what a process has used: the most memory that was resident at a time, in bytes, and CPU time. Both are 0
-// where the system does not tell.
-type Usage struct {
-	MaxResident int64
-	CPU         time.Duration
-	// Resident is the memory that is resident now; 0 for a process that has ended.
-	Resident int64
-}
-
-// Since returns the usage with the CPU time since an earlier one.
-func (u Usage) Since(before Usage) Usage {
-	u.CPU -= before.CPU
-	return u
-}
-
-// Usage is what the process of the site and those of its group have used until now, on Linux; zero elsewhere, and where
-// this run has not started the process, also for a nil Site.
-func (site *Site) Usage() Usage {
+// ProcessID returns the id of the process of the site, which is that of its group; 0 where this run has not started the
+// process, also for a nil Site.
+func (site *Site) ProcessID() int {
 	if site == nil {
-		return Usage{}
+		return 0
 	}
-	if host := site.proc.Load(); host != nil && host.pid != 0 && !host.hasExited() {
-		return usageOfGroup(host.pid)
+	if host := site.proc.Load(); host != nil && !host.hasExited() {
+		return host.pid
 	}
-	return Usage{}
+	return 0
 }
 
 // NewClient returns an HTTP client for many requests at a time to the site, which follows no redirects. Its requests

@@ -83,17 +83,17 @@ func (g *generator) step(ctx context.Context, t driver.Target, clients int) (s s
 	if err != nil {
 		return s, err
 	}
-	before := t.Site.Usage()
+	before := usageOfSite(t.Site)
 	s = step{clients: clients, processes: len(processes), rec: g.rec}
 	begin, own := time.Now(), ownCPU()
 	s.ended = g.run(ctx, all)
 	s.passed = g.rec.passed(s.ended != nil)
 	s.own = time.Duration(float64(ownCPU()-own) * min(1, s.passed.Seconds()/time.Since(begin).Seconds()))
 	if t.Site != nil {
-		s.used = addUsage(nil, t.Site.Usage().Since(before))
+		s.used = addUsage(nil, usageOfSite(t.Site).since(before))
 	}
 	for _, p := range processes {
-		s.used = addUsage(s.used, p.process.Close())
+		s.used = addUsage(s.used, usageOf(p.process.Close()))
 	}
 	return s, nil
 }
@@ -159,16 +159,16 @@ func (g *generator) noteStray(raw []byte) {
 }
 
 // addUsage adds what a process has used.
-func addUsage(sum *report.LoadProcess, u driver.Usage) *report.LoadProcess {
-	if u.MaxResident == 0 { // the system does not tell, or the process has ended meanwhile
+func addUsage(sum *report.LoadProcess, u usage) *report.LoadProcess {
+	if u.maxResident == 0 { // the system does not tell, or the process has ended meanwhile
 		return sum
 	}
 	if sum == nil {
 		sum = &report.LoadProcess{}
 	}
-	sum.Megabytes += float64(u.MaxResident) / (1 << 20)
-	sum.CPUSeconds += u.CPU.Seconds()
-	sum.AfterMegabytes += float64(u.Resident) / (1 << 20)
+	sum.Megabytes += float64(u.maxResident) / (1 << 20)
+	sum.CPUSeconds += u.cpu.Seconds()
+	sum.AfterMegabytes += float64(u.resident) / (1 << 20)
 	return sum
 }
 

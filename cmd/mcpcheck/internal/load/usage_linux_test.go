@@ -1,4 +1,4 @@
-package driver
+package load
 
 import (
 	"os"
@@ -18,17 +18,16 @@ func TestUsageOfGroup(t *testing.T) {
 	u := usageOfGroup(cmd.Process.Pid)
 	cmd.Process.Kill()
 	cmd.Wait()
-	if u.Resident <= 0 || u.MaxResident < u.Resident {
+	if u.resident <= 0 || u.maxResident < u.resident {
 		t.Errorf("got %+v", u)
 	}
-	if u := usageOfGroup(cmd.Process.Pid); u != (Usage{}) {
+	if u := usageOfGroup(cmd.Process.Pid); u != (usage{}) {
 		t.Errorf("a group that has ended has %+v", u)
 	}
-	if u := usageOfGroup(syscall.Getpgrp()); u.MaxResident == 0 || u.CPU == 0 {
+	if u := usageOfGroup(syscall.Getpgrp()); u.maxResident == 0 || u.cpu == 0 {
 		t.Errorf("the group of process %d has %+v", os.Getpid(), u)
 	}
-	var none *Site
-	if u := none.Usage(); u != (Usage{}) {
+	if u := usageOfSite(nil); u != (usage{}) {
 		t.Errorf("a server over stdio has %+v", u)
 	}
 }
