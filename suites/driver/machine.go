@@ -3,6 +3,10 @@ package driver
 import (
 	"errors"
 	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // ListenForServer opens a port on loopback for requests of the server. It fails if the server cannot reach it.
@@ -20,9 +24,23 @@ func (t Target) ListenForServer() (net.Listener, error) {
 
 // SharesFiles reports whether the server sees the files of this machine: this run has started it, in no container.
 func (t Target) SharesFiles() bool {
-	command, inProcess := t.Command, t.Serve != nil
 	if t.Site != nil {
-		command, inProcess = t.Site.options.Command, t.Site.options.Serve != nil
+		return t.Site.OwnsProcess() && !t.Site.RunsInContainer()
 	}
-	return inProcess || len(command) > 0 && !isContainerTool(command[0])
+	return t.Serve != nil || len(t.Command) > 0 && !isContainerTool(t.Command)
+}
+
+// RunsInContainer reports whether the command of the site runs programs in containers. What listens for those on this
+// machine is not the server itself.
+func (site *Site) RunsInContainer() bool { return isContainerTool(site.options.Command) }
+
+// ListenAddrs returns the addresses at which a server inside this process listens; nil for any other.
+func (site *Site) ListenAddrs() []netip.Addr { return site.options.ListenAddrs }
+
+func isContainerTool(command []string) bool {
+	if len(command) == 0 {
+		return false
+	}
+	name := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
+	return slices.Contains([]string{"docker", "podman", "nerdctl", "finch", "container"}, name)
 }

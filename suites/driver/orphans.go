@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -12,6 +13,9 @@ var runMarker = "MCPCHECK_RUN=" + rand.Text()
 
 // WithRunMarker adds to an environment the variable by which KillOrphans recognizes a process and its children.
 func WithRunMarker(environ []string) []string { return append(environ, runMarker) }
+
+// HasRunMarker reports whether an environment is that of a process of this run.
+func HasRunMarker(environ []byte) bool { return bytes.Contains(environ, []byte(runMarker)) }
 
 // KillOrphans kills processes that servers of this run started outside of their process groups, such as daemons that
 // called setsid. Only Linux shows to which run a process belongs; elsewhere mcpcheck ends only the process group or, on

@@ -114,7 +114,7 @@ var securityChecks = check.Suite{
 			t.Skip(check.NotGiven, "mcpcheck did not start the server")
 		}
 		skipUnlessLoopback(t)
-		addresses, why := t.Site().ExposedAddrs()
+		addresses, why := exposedAddrs(t.Site())
 		if why != "" {
 			t.Skip(check.NotApplicable, "%s", why)
 		}

@@ -1,7 +1,6 @@
-package driver
+package http
 
 import (
-	"bytes"
 	"encoding/hex"
 	"fmt"
 	"net/netip"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
 // listenAddrs returns the addresses on which processes of this run listen at a port. The processes are recognized by a
@@ -75,7 +76,7 @@ func ownProcesses() (directories []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, directory := range all {
 		environ, err := os.ReadFile(directory + "/environ")
-		if err != nil || !bytes.Contains(environ, []byte(runMarker)) {
+		if err != nil || !driver.HasRunMarker(environ) {
 			continue
 		}
 		name, _ := os.ReadFile(directory + "/comm")

@@ -1,4 +1,4 @@
-package driver
+package http
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
 func TestParseListener(t *testing.T) {
@@ -43,7 +45,7 @@ func TestExposedAddrs(t *testing.T) {
 			continue // no IPv6
 		}
 		port := freePort(t)
-		site, err := NewSite(SiteOptions{
+		site, err := driver.NewSite(driver.SiteOptions{
 			URL:     fmt.Sprintf("http://127.0.0.1:%d/mcp", port),
 			Command: []string{os.Args[0], "-test.run=^TestHelperListen$"},
 			Env:     []string{fmt.Sprintf("MCPCHECK_TEST_LISTEN=%s:%d", tt.bind, port)},
@@ -51,15 +53,15 @@ func TestExposedAddrs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Start(t.Context(), Target{Site: site}, Options{})
+		s, err := driver.Start(t.Context(), driver.Target{Site: site}, driver.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if addresses, why := site.ExposedAddrs(); strings.Join(addresses, " ") != tt.want || why != "" {
+		if addresses, why := exposedAddrs(site); strings.Join(addresses, " ") != tt.want || why != "" {
 			t.Errorf("%s: got %v, %q", tt.bind, addresses, why)
 		}
 		s.Close()
-		site.Close(Limits{})
+		site.Close(driver.Limits{})
 	}
 }
 
@@ -73,11 +75,11 @@ func TestExposedAddrsOfOtherServers(t *testing.T) {
 	defer l.Close()
 	url := fmt.Sprintf("http://127.0.0.1:%d/mcp", l.Addr().(*net.TCPAddr).Port)
 	for _, command := range [][]string{nil, {"/usr/bin/docker", "run", "x"}, {"not-listening"}} {
-		site, err := NewSite(SiteOptions{URL: url, Command: command})
+		site, err := driver.NewSite(driver.SiteOptions{URL: url, Command: command})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if addresses, why := site.ExposedAddrs(); len(addresses) > 0 || why == "" {
+		if addresses, why := exposedAddrs(site); len(addresses) > 0 || why == "" {
 			t.Errorf("%v: got %v, %q", command, addresses, why)
 		}
 	}
