@@ -230,8 +230,8 @@ func (h *HTTP) readBody(x *RoundTrip, resp *http.Response) {
 func (h *HTTP) receiveBody(x *RoundTrip, body []byte) *Frame {
 	f := &Frame{Raw: bytes.TrimSpace(body), Complete: true, RoundTrip: x, Manual: x.manual}
 	f.parse()
-	if !h.carriesMessage(x, f) {
-		return nil
+	if h.isSSE || !CarriesMessage(x.Method, x.response.StatusCode, x.requestID != nil, f) {
+		return nil // over HTTP+SSE, messages arrive on the stream only
 	}
 	h.s.receive(f)
 	return f
@@ -258,18 +258,16 @@ func firstDocument(body []byte) []byte {
 	return body[:d.InputOffset()]
 }
 
-// carriesMessage reports whether a body is a message. The body of an HTTP error may be some other JSON, and so may that
-// of the response to a request.
-func (h *HTTP) carriesMessage(x *RoundTrip, f *Frame) bool {
+// CarriesMessage reports whether the body of the response to an HTTP request with this method is a message. The body of
+// an HTTP error may be some other JSON, and so may that of the response to a JSON-RPC request.
+func CarriesMessage(method string, status int, toRequest bool, f *Frame) bool {
 	switch {
-	case h.isSSE:
-		return false // messages arrive on the stream only
-	case x.Method != http.MethodPost:
+	case method != http.MethodPost:
 		return false // it asks for a stream, or ends the session: the body does not answer a message
-	case x.hasErrorStatus():
+	case status >= http.StatusBadRequest:
 		return f.Kind == Object && (f.HasError || f.HasResult) && f.HasJSONRPC
 	}
-	return x.requestID == nil && (f.Kind == Object || f.Kind == Array) ||
+	return !toRequest && (f.Kind == Object || f.Kind == Array) ||
 		slices.ContainsFunc(f.Messages(), func(m *Frame) bool { return m.HasMethod || m.IsResponse() })
 }
 

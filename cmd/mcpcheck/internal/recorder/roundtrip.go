@@ -18,7 +18,7 @@ type roundTrip struct {
 	body bodyBuffer
 	// once makes sure that the request is recorded once.
 	once sync.Once
-	post driver.PostInfo
+	post postInfo
 	// session is the session of the request; nil means that only the response tells it.
 	session *httpSession
 	number  int
@@ -50,7 +50,7 @@ func (t *roundTrip) observeRequest(r *http.Request) {
 func (t *roundTrip) recordRequest() {
 	t.once.Do(func() {
 		said, _ := t.body.content()
-		t.post = driver.NewPostInfo(t.method, said)
+		t.post = newPostInfo(t.method, said)
 		if t.session == nil {
 			t.session = t.sessions.findSession(t, t.post)
 		}
@@ -131,7 +131,7 @@ func (t *roundTrip) observeAnswer(resp *http.Response) {
 
 // endStream records the end of an event stream.
 func (t *roundTrip) endStream(whole bool) {
-	waits := len(t.post.RequestIDs) > 0 && !t.hasResponse && (t.session == nil || !t.session.isSSE)
+	waits := len(t.post.requestIDs) > 0 && !t.hasResponse && (t.session == nil || !t.session.isSSE)
 	switch {
 	case t.isUndecodable:
 		t.recordGap("the stream has a content encoding that mcpcheck cannot decode", true)
@@ -181,7 +181,7 @@ func (t *roundTrip) endBody(body *bodyBuffer, whole bool) {
 	switch {
 	case !whole && t.ctx.Err() != nil:
 		t.recordClientGone()
-	case t.post.CarriesMessage(t.resp.StatusCode, said, t.session != nil && t.session.isSSE):
+	case t.post.carriesMessage(t.resp.StatusCode, said, t.session != nil && t.session.isSSE):
 		t.recordBody(driver.FromServer, body, t.httpInfo())
 	default:
 		t.recordBody(driver.StatusOnly, body, t.httpInfo())

@@ -125,7 +125,7 @@ func (w *httpSessions) addSecrets(r *http.Request) {
 }
 
 // findSession returns the session of a request with a body; nil means that only the response tells it.
-func (w *httpSessions) findSession(t *roundTrip, posted driver.PostInfo) *httpSession {
+func (w *httpSessions) findSession(t *roundTrip, posted postInfo) *httpSession {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	id := t.header.Get(sessionIDHeader)
@@ -134,13 +134,13 @@ func (w *httpSessions) findSession(t *roundTrip, posted driver.PostInfo) *httpSe
 		return w.byID[id]
 	case id != "":
 		return w.addSession(w.byID, id, w.openResumedSession())
-	case posted.IsInitialize:
+	case posted.isInitialize:
 		w.withoutID = w.openSession("http")
-		return w.withoutID.addRequestIDs(posted.RequestIDs)
+		return w.withoutID.addRequestIDs(posted.requestIDs)
 	case t.method == http.MethodGet:
 		return nil // it may open the stream of HTTP+SSE
 	}
-	return w.sessionWithoutID(posted.RequestIDs)
+	return w.sessionWithoutID(posted.requestIDs)
 }
 
 // sessionWithoutID returns the session without an id for a request with these JSON-RPC ids. The caller holds mu.
