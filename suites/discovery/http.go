@@ -123,7 +123,7 @@ func reopen(ctx context.Context, t driver.Target, server *check.Server) (*driver
 	if err != nil {
 		return nil, err
 	}
-	return s, openKnown(s, server)
+	return s, openKnown(s, server, check.M{})
 }
 
 // OpenWithCapabilities opens another session of a server that is known, for a client with these capabilities.
@@ -134,10 +134,7 @@ func OpenWithCapabilities(
 	if err != nil {
 		return nil, err
 	}
-	s.SetEra(server.Era)
-	params := driver.ConnectParams(server.Revision)
-	params["capabilities"] = capabilities
-	if err := s.Open(params); err != nil {
+	if err := openKnown(s, server, capabilities); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -164,9 +161,11 @@ func ToolsForCapabilities(
 }
 
 // openKnown opens a session in the era and revision in which the server is known.
-func openKnown(s *driver.Session, server *check.Server) error {
+func openKnown(s *driver.Session, server *check.Server, capabilities check.M) error {
 	s.SetEra(server.Era)
-	return s.Open(driver.ConnectParams(server.Revision))
+	params := driver.ConnectParams(server.Revision)
+	params["capabilities"] = capabilities
+	return s.Open(params)
 }
 
 // noEndpointReason returns why there is no MCP server at the URL, and what to do: the path does not exist, or a web

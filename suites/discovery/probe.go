@@ -15,8 +15,7 @@ import (
 // revisionProbe requests one revision of a server, in a process or, over HTTP, in a session. Its results may be read
 // when done is closed.
 type revisionProbe struct {
-	ctx context.Context
-	// cancel ends the process.
+	ctx      context.Context
 	cancel   context.CancelFunc
 	target   driver.Target
 	revision string
@@ -38,7 +37,6 @@ type revisionProbe struct {
 	isRestarted bool
 }
 
-// newProbe returns a probe of a revision that belongs to the search.
 func (d *search) newProbe(revision string) *revisionProbe {
 	ctx, cancel := context.WithCancel(d.ctx)
 	a := &revisionProbe{ctx: ctx, cancel: cancel, target: d.target, revision: revision}
@@ -65,7 +63,7 @@ func (a *revisionProbe) connect() {
 func (a *revisionProbe) reconnect(server *check.Server) {
 	a.run(func() (_ *check.Server, s *driver.Session, err error) {
 		if s = a.session; s != nil && s.IsAlive() {
-			return server, s, openKnown(s, server)
+			return server, s, openKnown(s, server, check.M{})
 		}
 		s, err = reopen(a.ctx, a.target, server)
 		return server, s, err
@@ -99,7 +97,6 @@ func (a *revisionProbe) reuseProcess(revision string) *revisionProbe {
 	return next
 }
 
-// hasBegun reports whether the server has been asked.
 func (a *revisionProbe) hasBegun() bool { return a.done != nil }
 
 // isUsable reports whether there is a session in the requested era.

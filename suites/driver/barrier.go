@@ -126,7 +126,6 @@ func (s *Session) requestsBetween(from, to int) (all []Pending) {
 	return all
 }
 
-// withoutResponsesTo leaves out the responses to the requests in own.
 func withoutResponsesTo(frames []*Frame, own ...Pending) (rest []*Frame) {
 	for _, f := range frames {
 		if !isAnyAnsweredBy(own, f) {

@@ -30,21 +30,18 @@ type crowding struct {
 	isProven bool
 }
 
-// add notes an open stream.
 func (c *crowding) add(x *RoundTrip) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.streams, c.hasOpened = append(c.streams, x), true
 }
 
-// remove notes that a stream is no longer open.
 func (c *crowding) remove(x *RoundTrip) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.streams = slices.DeleteFunc(c.streams, func(other *RoundTrip) bool { return other == x })
 }
 
-// receivedEvent notes an event of a stream.
 func (c *crowding) receivedEvent() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

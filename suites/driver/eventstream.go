@@ -15,10 +15,8 @@ type StreamEvent struct {
 	Data Text
 	// HasData reports whether there was a data field, which may be empty.
 	HasData bool
-	// ID is the value of the field id.
-	ID string
-	// HasID reports whether there was an id field.
-	HasID bool
+	ID      string
+	HasID   bool
 	// Retry is the value of the field retry in milliseconds, digits only; empty if absent.
 	Retry string
 	// Comments counts the lines that begin with a colon.

@@ -48,7 +48,6 @@ type Frame struct {
 	// so that other checks ignore it.
 	Manual bool
 
-	// InBatch reports whether the frame is a member of an array.
 	InBatch bool
 	// Stderr holds the last lines on stderr, for an event that is the end of a process.
 	Stderr []string
@@ -244,7 +243,6 @@ func (f *Frame) Messages() (members []*Frame) {
 	return members
 }
 
-// requests returns the requests among the messages of a frame.
 func (f *Frame) requests() []*Frame {
 	return slices.DeleteFunc(f.Messages(), func(m *Frame) bool { return !m.IsRequest() })
 }

@@ -217,12 +217,11 @@ func (k *stderrBuffer) headBytes() (head []byte, total int) {
 	defer k.mu.Unlock()
 	head = append(head, k.head...)
 	if k.total > len(head) { // it may be cut inside a character
-		for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head[max(0, len(head)-utf8.UTFMax+i):]); i++ {
-			if utf8.RuneStart(head[len(head)-1]) {
-				head = head[:len(head)-1]
+		for i := 1; i < utf8.UTFMax && i <= len(head); i++ {
+			if last := head[len(head)-i:]; utf8.RuneStart(last[0]) && !utf8.FullRune(last) {
+				head = head[:len(head)-i]
 				break
 			}
-			head = head[:len(head)-1]
 		}
 	}
 	return head, k.total

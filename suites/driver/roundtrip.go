@@ -67,8 +67,7 @@ type RoundTrip struct {
 	// sentTime is when the request was sent; zero while it waits for its turn.
 	sentTime time.Time
 	// held reports whether the request was refused for the rate of requests, and sent again.
-	held atomic.Bool
-	// stream reports whether the response is an event stream.
+	held   atomic.Bool
 	stream bool
 	// hasResponse reports whether a JSON-RPC response arrived on the stream.
 	hasResponse bool
@@ -99,8 +98,7 @@ type HTTPResponse struct {
 	StatusCode int
 	Header     http.Header
 	// Body is empty for an event stream.
-	Body Text
-	// IsStream reports whether the response is an event stream.
+	Body     Text
 	IsStream bool
 	// Events holds the last events of the stream.
 	Events []StreamEvent
@@ -386,7 +384,6 @@ func (x *RoundTrip) IsRejected() bool { return x.hasErrorStatus() && !x.isAnswer
 // IsAnsweredOnStream reports whether the response to the request arrives in another round trip, the stream of HTTP+SSE.
 func (x *RoundTrip) IsAnsweredOnStream() bool { return x.isAnsweredOnStream && x.requestID != nil }
 
-// isConnectionLost reports whether the connection was lost before or during the response.
 func (x *RoundTrip) isConnectionLost() bool {
 	a := x.Response()
 	return a.StatusCode == 0 || a.Err != nil
@@ -462,7 +459,6 @@ func mergeHeaders(base, over http.Header) http.Header {
 	return out
 }
 
-// requestIDIn returns the id of a frame that is a request, and nil for any other.
 func requestIDIn(f *Frame) json.RawMessage {
 	if f.IsRequest() {
 		return f.ID

@@ -19,8 +19,7 @@ type Session struct {
 	ConnectParams M
 	// ConnectResult is the result of initialize or server/discover; nil before it was received.
 	ConnectResult M
-	// Revision is the negotiated revision.
-	Revision string
+	Revision      string
 	// Capabilities are those of the server; they are not nil once the session is connected.
 	Capabilities M
 	// UseCount is how often the session was put back into the pool.

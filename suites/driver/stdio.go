@@ -224,7 +224,6 @@ func (s *Session) isStarting() bool {
 // CloseStdin closes the server's stdin, which is how a client ends a session over stdio.
 func (p *Stdio) CloseStdin() { p.closeStdinAfter(func() {}) }
 
-// closeStdinAfter calls first and closes stdin, once.
 func (p *Stdio) closeStdinAfter(first func()) {
 	p.closeOnce.Do(func() {
 		first()
