@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
@@ -30,24 +31,29 @@ var levelChecks = check.Suite{
 	}),
 
 	"logging/invalid-level": check.Probe(func(t *check.T) {
-		value := func(value any) check.Subject { return check.NamedSubject(check.Show(value)) }
-		check.Each(t, []any{"verbose", "INFO", 3}, value, func(t *check.T, value any) {
-			r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), setLevelMethod, check.M{"level": value})
-			t.Expect(r).To(check.BeError(errcode.InvalidParams))
+		check.Each(t, invalidLevels(t), invalidLevel.subject, func(t *check.T, l invalidLevel) {
+			t.Expect(l.reply).To(check.BeError(errcode.InvalidParams))
 		})
 	}).InModern(check.Probe(func(t *check.T) {
-		s := t.Session(check.ForInvalidInput)
-		if check.RequestNoOp(t, s).Result() == nil {
+		if check.RequestNoOp(t, t.Session(check.ForInvalidInput)).Result() == nil {
 			t.Yield("it is not served with any level")
 		}
-		method, _ := s.NoOp()
-		r := invalid.RequestInvalid(t, s, method, check.M{"_meta": check.M{driver.MetaLogLevel: "loud"}})
-		t.Expect(r).To(check.BeError(errcode.InvalidParams))
+		valid := requests.Affordable(t, requests.Valid(t), 1)
+		check.Each(t, valid, requests.Request.Subject, func(t *check.T, request requests.Request) {
+			params := request.With(check.M{driver.MetaLogLevel: "loud"})
+			r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), request.Method, params)
+			t.Expect(r).To(check.BeError(errcode.InvalidParams))
+		})
 	})),
 
 	"logging/set-level-missing": check.Probe(func(t *check.T) {
-		t.Expect(invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), setLevelMethod, check.M{})).
-			To(check.BeError())
+		levels := invalidLevels(t)
+		r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), setLevelMethod, check.M{})
+		isRefused := func(l invalidLevel) bool { return l.reply.Result() == nil }
+		if r.Result() != nil && !slices.ContainsFunc(levels, isRefused) {
+			t.Yield("any level is taken")
+		}
+		t.Expect(r).To(check.BeError())
 	}),
 
 	"logging/level-respected": check.Probe(func(t *check.T) {
@@ -85,6 +91,25 @@ var levelChecks = check.Suite{
 		}
 		t.Expect(silenced).To(check.BeOneOf(false), "silenced by another session that asked for emergency")
 	}),
+}
+
+// invalidLevel is the reply to logging/setLevel with a value that is no level.
+type invalidLevel struct {
+	value any
+	reply driver.Reply
+}
+
+func (l invalidLevel) subject() check.Subject { return check.NamedSubject(check.Show(l.value)) }
+
+// invalidLevels sets levels that there are not.
+func invalidLevels(t *check.T) []invalidLevel {
+	return check.Step(t, "levels that there are not", func(t *check.T) (all []invalidLevel) {
+		for _, value := range []any{"verbose", "INFO", 3} {
+			r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), setLevelMethod, check.M{"level": value})
+			all = append(all, invalidLevel{value, r})
+		}
+		return all
+	})
 }
 
 const noSessionsReason = "the server has no sessions in which a level could hold"
