@@ -3,6 +3,7 @@ package client
 import (
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -50,6 +51,7 @@ func CallInteractively(t *check.T) InteractiveCalls {
 			}
 		}
 		if !t.IsConfirmation() {
+			r.callWithOtherEnums(a.List)
 			for _, call := range a.List {
 				*asking = append(*asking, call.Tool.Name)
 			}
@@ -85,6 +87,33 @@ func (r *interactiveCaller) callTools(tools []check.Subject) (all []*Interactive
 	}
 	return all
 }
+
+// callWithOtherEnums calls the tools that requested something with other values of their enums, for watches: with these
+// they may request something else.
+func (r *interactiveCaller) callWithOtherEnums(asking []*InteractiveCall) {
+	if r.t.IsQuick() || check.SavesRequests(r.t) {
+		return
+	}
+	tried, begin := map[string]bool{}, time.Now()
+	for _, i := range asking {
+		if tried[i.Tool.Name] || !toolcall.IsRepeatable(i.Tool) {
+			continue
+		}
+		tried[i.Tool.Name] = true
+		for _, arguments := range toolcall.OtherEnumArguments(r.t, i.Tool, i.Arguments) {
+			if time.Since(begin) > maxOtherEnums {
+				return
+			}
+			r.ensureSession()
+			if r.client.CallTool(r.t, i.Tool, arguments, AcceptAll(r.t)).IsSilent() {
+				return
+			}
+		}
+	}
+}
+
+// maxOtherEnums is how long the calls with other values of enums may take altogether.
+const maxOtherEnums = 2 * time.Second
 
 // ensureSession begins another session when the last one did not survive a call.
 func (r *interactiveCaller) ensureSession() {
