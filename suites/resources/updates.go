@@ -127,6 +127,7 @@ func callAfterUnsubscribe(t *check.T) *lostUpdate {
 				called++
 			}
 		}
+		check.ObserveLate(t, time.Now()) // what has changed of its own accord is announced until then
 		return lost
 	})
 }
