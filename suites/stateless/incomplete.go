@@ -28,7 +28,7 @@ var incompleteChecks = check.Suite{
 
 	"stateless/missing-protocol-version": check.Probe(func(t *check.T) {
 		expectVersionRequired(t,
-			handshake.RequestsWithoutMeta(t)[1:2])
+			append(handshake.RequestsWithoutMeta(t)[1:2:2], requestsWithoutVersion(t)...))
 	}).InOwnSession(),
 
 	"stateless/missing-client-capabilities": check.Probe(func(t *check.T) {
@@ -113,6 +113,32 @@ func requestsWithoutCapabilities(t *check.T) []handshake.IncompleteRequest {
 	})
 }
 
+// requestsWithoutVersion sends a request of each method that the server serves, but for server/discover, without
+// protocolVersion. What a server of both eras may have treated as a request of an earlier revision is left out.
+func requestsWithoutVersion(t *check.T) []handshake.IncompleteRequest {
+	valid := requests.Affordable(t, requests.Valid(t), 1)
+	return check.Step(t, "requests without a version", func(t *check.T) (all []handshake.IncompleteRequest) {
+		s := t.Session(check.ForInvalidInput)
+		for _, request := range valid {
+			if request.Method == "server/discover" {
+				continue
+			}
+			r := invalid.TryInvalid(t, s, request.Method, request.With(check.M{driver.MetaRevision: driver.Omitted}))
+			if isModernReply(r) || t.Server.Transport != "stdio" || !supportsBothEras(t) {
+				all = append(all, handshake.IncompleteRequest{Missing: "without protocolVersion",
+					Method: request.Method, Reply: r})
+			}
+		}
+		return all
+	})
+}
+
+// isModernReply reports whether a server has treated a request without a version as one of a modern revision.
+func isModernReply(r driver.Reply) bool {
+	code, _ := r.Code()
+	return code == errcode.InvalidParams || check.HasMember(r.Result(), "resultType")
+}
+
 // noVersionCodes are the codes for a request without a version: it is malformed or, over HTTP, contradicts its header.
 var noVersionCodes = []int{errcode.InvalidParams, errcode.HeaderMismatch}
 
@@ -134,9 +160,7 @@ func expectVersionRequired(t *check.T, all []handshake.IncompleteRequest) {
 // requireDecided ends the check if a server over stdio may have treated a request without a version as one of a legacy
 // revision: it supports both eras and did not answer as a modern server.
 func requireDecided(t *check.T, r driver.Reply) {
-	code, _ := r.Code()
-	modern := code == errcode.InvalidParams || check.HasMember(r.Result(), "resultType")
-	if !modern && t.Server.Transport == "stdio" && supportsBothEras(t) {
+	if !isModernReply(r) && t.Server.Transport == "stdio" && supportsBothEras(t) {
 		t.NoVerdict(check.Undecided, "the server also supports handshake revisions "+
 			"and may have treated the request as one of those: %s",
 			check.Got(r))

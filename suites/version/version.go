@@ -16,6 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
@@ -24,6 +25,7 @@ import (
 var Checks = check.Suite{
 	"version/unsupported-newer": check.Probe(func(t *check.T) {
 		expectRefused(t, handshake.NewerVersion)
+		check.Each(t, newerOfEachMethod(t), handshake.VersionProbe.Subject, expectVersionError)
 	}).InOwnSession(),
 	"version/unsupported-older-unknown": check.Probe(func(t *check.T) {
 		expectRefused(t, handshake.OlderVersion)
@@ -55,18 +57,20 @@ var Checks = check.Suite{
 	}),
 
 	"version/unsupported-data-supported": check.Probe(func(t *check.T) {
-		data, _ := handshake.RequireVersionError(t)
-		supported := check.Member(data, "supported")
-		isFilled := func(all []any) bool { return len(all) > 0 }
-		t.Expect(supported).To(check.Satisfy("a list of versions", isFilled), "data.supported")
-		for _, version := range supported.([]any) {
-			t.Expect(version).To(check.BeString(), "an item of data.supported")
-		}
+		eachVersionError(t, func(t *check.T, data check.M) {
+			supported := check.Member(data, "supported")
+			isFilled := func(all []any) bool { return len(all) > 0 }
+			t.Expect(supported).To(check.Satisfy("a list of versions", isFilled), "data.supported")
+			for _, version := range supported.([]any) {
+				t.Expect(version).To(check.BeString(), "an item of data.supported")
+			}
+		})
 	}).InOwnSession(),
 
 	"version/unsupported-data-requested": check.Probe(func(t *check.T) {
-		data, _ := handshake.RequireVersionError(t)
-		t.Expect(check.Member(data, "requested")).To(check.BeOneOf[any](handshake.NewerVersion), "data.requested")
+		eachVersionError(t, func(t *check.T, data check.M) {
+			t.Expect(check.Member(data, "requested")).To(check.BeOneOf[any](handshake.NewerVersion), "data.requested")
+		})
 	}).InOwnSession(),
 
 	"version/unsupported-http-400": check.Probe(func(t *check.T) {
@@ -221,9 +225,47 @@ func expectRefused(t *check.T, version string) {
 			t.Yield("it is answered as %s is", check.Show(other))
 		}
 	}
-	check.Each(t, probes, handshake.VersionProbe.Subject, func(t *check.T, c handshake.VersionProbe) {
-		invalid.SkipUnlessServerRejects(t, c.Reply)
-		t.Expect(c.Reply).To(check.BeError(errcode.UnsupportedProtocolVersion))
+	check.Each(t, probes, handshake.VersionProbe.Subject, expectVersionError)
+}
+
+func expectVersionError(t *check.T, c handshake.VersionProbe) {
+	invalid.SkipUnlessServerRejects(t, c.Reply)
+	t.Expect(c.Reply).To(check.BeError(errcode.UnsupportedProtocolVersion))
+}
+
+// newerOfEachMethod are the requests of requests.Valid in a version that no server supports, but for those of
+// VersionProbes: a server may look at the version in some routes only.
+func newerOfEachMethod(t *check.T) []handshake.VersionProbe {
+	known := handshake.VersionProbes(t, handshake.NewerVersion)
+	valid := requests.Affordable(t, requests.Valid(t), 1)
+	return check.Step(t, "each method in an unknown version", func(t *check.T) (all []handshake.VersionProbe) {
+		s := t.Session(check.ForInvalidInput)
+		for _, request := range valid {
+			isKnown := func(c handshake.VersionProbe) bool { return c.Method == request.Method }
+			if slices.ContainsFunc(known, isKnown) {
+				continue
+			}
+			params := request.With(check.M{driver.MetaRevision: handshake.NewerVersion})
+			all = append(all, handshake.VersionProbe{Method: request.Method, Version: handshake.NewerVersion,
+				Reply: invalid.TryInvalid(t, s, request.Method, params)})
+		}
+		return all
+	})
+}
+
+// eachVersionError runs a check on the data of the errors by which requests in an unknown version are refused. It ends
+// the check when none is.
+func eachVersionError(t *check.T, run func(t *check.T, data check.M)) {
+	_, first := handshake.RequireVersionError(t)
+	refused := []handshake.VersionProbe{{Method: first.Method, Version: handshake.NewerVersion, Reply: first}}
+	for _, c := range newerOfEachMethod(t) {
+		if c.IsRefused() {
+			refused = append(refused, c)
+		}
+	}
+	check.Each(t, refused, handshake.VersionProbe.Subject, func(t *check.T, c handshake.VersionProbe) {
+		data, _ := c.Reply.Error()["data"].(check.M)
+		run(t, data)
 	})
 }
 

@@ -26,8 +26,8 @@ func (r UnlistedRequest) Subject() check.Subject {
 }
 
 // UnlistedRequests are requests for what the server lists that had no success on a connection of a modern server on
-// which no list was requested: the first valid requests to a process, or over HTTP on a connection. The lists follow,
-// and the same requests again.
+// which no list was requested: the first valid requests to a process, or over HTTP on a connection. server/discover and
+// the lists follow, and the same requests again.
 func UnlistedRequests(t *check.T) []UnlistedRequest {
 	switch {
 	case t.Site() != nil:
@@ -40,8 +40,8 @@ func UnlistedRequests(t *check.T) []UnlistedRequest {
 	return probeVersionsAlone(t).unlisted
 }
 
-// sendUnlisted sends a request of each kind and, if one of them has no success, again after the lists. It returns
-// these. What is not answered soon is left out, since a tool may run for long.
+// sendUnlisted sends a request of each kind and, if one of them has no success, again after server/discover and the
+// lists. It returns these. What is not answered soon is left out, since a tool may run for long.
 func sendUnlisted(t *check.T, s *driver.Session) (all []UnlistedRequest) {
 	took, _ := firstAnswerTime(t)
 	patience := 2*time.Second + 3*took
@@ -67,6 +67,7 @@ func sendUnlisted(t *check.T, s *driver.Session) (all []UnlistedRequest) {
 	if len(all) == 0 || !s.IsUsable() {
 		return nil
 	}
+	s.Await(s.Request("server/discover", nil))
 	for _, list := range protocol.DeclaredLists(t) {
 		if check.KnownUnanswered(t, list.Method) == nil {
 			s.Await(s.Request(list.Method, nil))
