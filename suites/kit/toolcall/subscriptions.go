@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -47,8 +48,9 @@ func openExtraSubscriptions(t *check.T, s *driver.Session) {
 		s.Cancel(p, "mcpcheck has heard enough")
 		s.Barrier(s.Mark())
 	}
-	tools := check.M{"toolsListChanged": true}
-	watching := check.M{"toolsListChanged": true, "resourceSubscriptions": []any{UnlistedURI}}
+	tools := check.M{"toolsListChanged": true, "promptsListChanged": false, "resourcesListChanged": false}
+	watching := maps.Clone(tools)
+	watching["resourceSubscriptions"] = []any{UnlistedURI}
 	if !updates || s.AwaitFor(OpenSubscription(s, id("tools"), check.M{"notifications": watching}), 0).Error() != nil {
 		name := map[bool]string{true: "tools-only", false: "tools"}[updates]
 		OpenSubscription(s, id(name), check.M{"notifications": tools})
