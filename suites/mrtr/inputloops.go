@@ -142,7 +142,22 @@ func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) 
 		t.NoVerdict(check.Limit, "the requestState is longer than %s, too long for mcpcheck to try it many times",
 			text.Size(maxStateBytes))
 	}
+	handy = oneOfEachMethodFirst(handy)
 	return handy[:min(len(handy), maxLoops)]
+}
+
+// oneOfEachMethodFirst has the first loop of each method before all others: tools, prompts and resources may be served
+// by different code.
+func oneOfEachMethodFirst(all []inputLoop) []inputLoop {
+	var first, others []inputLoop
+	for _, a := range all {
+		if slices.ContainsFunc(first, func(b inputLoop) bool { return b.Method == a.Method }) {
+			others = append(others, a)
+		} else {
+			first = append(first, a)
+		}
+	}
+	return append(first, others...)
 }
 
 // loopRetry is an input loop that is repeated, with its last reply.
