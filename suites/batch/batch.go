@@ -45,6 +45,11 @@ var Checks = check.Suite{
 			t.Skip(check.NotApplicable, "the answers came on an event stream, where each may stand alone")
 		}
 		t.Expect(together).To(check.BeTrue("both answers in one array", "%s", first))
+		for _, e := range batchOfAllKinds(t) {
+			if f := e.Reply.Frame; f != nil && f.Event == nil {
+				t.Expect(f.Kind == driver.Array).To(check.BeTrue("each answer in an array", "%s", f))
+			}
+		}
 		only := batchOfOne(t)[0].Reply.Frame
 		if only == nil || only.Event != nil {
 			return // an event may stand alone
@@ -229,8 +234,10 @@ func batchOfOne(t *check.T) []invalid.IDProbeResult {
 
 // batchOfAllKinds sends requests of different kinds in an array.
 func batchOfAllKinds(t *check.T) []invalid.IDProbeResult {
-	s := t.Session()
-	return sendBatch(s, 70090, invalid.ReadOnlyRequests(t, s))
+	return check.Step(t, "batch of all kinds", func(t *check.T) []invalid.IDProbeResult {
+		s := t.Session()
+		return sendBatch(s, 70090, invalid.ReadOnlyRequests(t, s))
+	})
 }
 
 // sendBatch sends requests in an array, with consecutive ids beginning at first, and waits for the responses.
@@ -252,10 +259,14 @@ func sendBatch(s *driver.Session, first int, queries []invalid.ReadOnlyRequest) 
 // maxMembers is the number of requests in the batch of expectOwnAnswers.
 const maxMembers = 8
 
-// expectOwnAnswers sends calls of read-only tools whose results differ, and a request of each other method that the
-// server serves, in one array. It requires an answer under each id, and no call to have the result of another tool.
+// expectOwnAnswers sends a request that is to be refused, calls of read-only tools whose results differ, and a request
+// of each other method that the server serves, in one array. It requires an answer under each id, and no call to have
+// the result of another tool.
 func expectOwnAnswers(t *check.T) {
 	var all []requests.Request
+	if refused := requests.Refused(t); len(refused) > 0 {
+		all = append(all, refused[0])
+	}
 	toolOf := map[string]string{}
 	for _, c := range toolcall.RepeatableCalls(toolcall.ValidCalls(t)) {
 		result := string(text.CompactJSON(c.Reply.Result()))
