@@ -41,6 +41,12 @@ var resultChecks = check.Suite{
 				rules = append(rules, v.String())
 			}
 			t.Expect(rules).To(check.BeEmptyList[string]("the result of the call itself"))
+			again := c.RepeatedResultReply
+			if !again.Answered() || again.IsBusy() || again.IsStatusOnly() {
+				return
+			}
+			c.SkipIfExpired(t, again)
+			t.Expect(again).To(check.BeResult(), "once more")
 		})
 	}),
 

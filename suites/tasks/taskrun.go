@@ -18,7 +18,7 @@ type taskRun struct {
 	ProgressToken any
 	// ResultReply is the reply to tasks/result; its Err says why there is none.
 	ResultReply driver.Reply
-	// RepeatedResultReply is the reply to a second tasks/result, which is sent if the first reply was an error.
+	// RepeatedResultReply is the reply to a second tasks/result, which is sent if the first one was answered.
 	RepeatedResultReply driver.Reply
 
 	// CanAsk reports that the server still had a way to ask for input when mcpcheck gave up, or that it returned the

@@ -63,7 +63,7 @@ func runTasks(t *check.T) *taskRuns {
 			if c.FinalStatus == "" {
 				continue
 			}
-			if c.ResultReply = c.fetchResult(); c.ResultReply.Error() != nil {
+			if c.ResultReply = c.fetchResult(); c.ResultReply.Answered() {
 				c.RepeatedResultReply = c.fetchResult()
 			}
 			if len(r.Ended) < maxEnded {
