@@ -7,7 +7,9 @@ package completion
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -67,14 +69,20 @@ var capabilityChecks = check.Suite{
 }
 
 // expectCompleted requires a listed argument to be completed, if only with no values, by a server that completes other
-// arguments of prompts or, for a variable, others of the same template.
+// arguments of prompts or, for a variable, others of the same template. A value with which none begins that the server
+// has offered may be refused; completion/context-accepted judges requests with a context.
 func expectCompleted(t *check.T, c toolcall.Completion, all []toolcall.Completion) {
 	code, _ := c.Reply.Code()
 	isServedSibling := func(other toolcall.Completion) bool {
 		return other.Reply.Result() != nil && other.Ref["type"] == c.Ref["type"] && other.Ref["uri"] == c.Ref["uri"]
 	}
+	isOwnValue := func(other toolcall.Completion) bool {
+		return maps.Equal(other.Ref, c.Ref) && other.Name == c.Name &&
+			slices.ContainsFunc(other.Values(), func(value string) bool { return strings.HasPrefix(value, c.Value) })
+	}
 	switch {
-	case c.Value != "" || c.Context != nil || !slices.ContainsFunc(all, isServedSibling):
+	case c.Context != nil || !slices.ContainsFunc(all, isServedSibling):
+	case c.Value != "" && !slices.ContainsFunc(all, isOwnValue):
 	case code == errcode.InvalidParams || code == errcode.InternalError:
 		t.ExpectShould(c.Reply).To(check.BeResult(), "an argument that is listed")
 	}
