@@ -1,6 +1,7 @@
 package logging
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -191,11 +192,27 @@ func callAtLevels(t *check.T) logsByLevel {
 	})
 }
 
-// otherLoggers are calls with other arguments during which a log message came, possibly of another call.
+// otherLoggers are calls with other arguments during which a log message came, possibly of another call: first those
+// during which messages of the most levels came, since there is no time for all.
 func otherLoggers(t *check.T) []toolcall.ToolCall {
-	return slices.DeleteFunc(slices.Clone(toolcall.VariedCalls(t).List), func(c toolcall.ToolCall) bool {
-		return !c.IsDirectSuccess() || !slices.ContainsFunc(messagesDuring(c), isLogMessage)
+	loggers := slices.DeleteFunc(slices.Clone(toolcall.VariedCalls(t).List), func(c toolcall.ToolCall) bool {
+		return !c.IsDirectSuccess() || len(levelsDuring(c)) == 0
 	})
+	slices.SortStableFunc(loggers, func(a, b toolcall.ToolCall) int {
+		return cmp.Compare(len(levelsDuring(b)), len(levelsDuring(a)))
+	})
+	return loggers
+}
+
+// levelsDuring are the levels of the log messages that came during a call.
+func levelsDuring(c toolcall.ToolCall) map[int]bool {
+	levels := map[int]bool{}
+	for _, f := range messagesDuring(c) {
+		if isLogMessage(f) {
+			levels[logLevelIndex(f)] = true
+		}
+	}
+	return levels
 }
 
 const (
