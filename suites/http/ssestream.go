@@ -117,6 +117,7 @@ func summarizeSession(s *driver.Session) sessionSummary {
 			c.firstTimeout = min(c.firstTimeout, x.Request.At)
 		}
 	}
+	var lastMessage time.Duration // of the server: a session that is gone has ended after it
 	for _, f := range s.FramesSince(0) {
 		c.lastTime = f.At
 		switch {
@@ -132,7 +133,7 @@ func summarizeSession(s *driver.Session) sessionSummary {
 		case f.Event == nil:
 			inSession := !f.Manual && s.HTTP().SessionID() != "" // otherwise 404 may mean an unknown method
 			if inSession && f.RoundTrip.Response().StatusCode == http.StatusNotFound {
-				c.endedAt = min(c.endedAt, f.At)
+				c.endedAt = min(c.endedAt, lastMessage)
 				c.terminated = c.terminated || f.RoundTrip.Method == http.MethodPost
 			}
 		case f.RoundTrip.Method == http.MethodGet && f.RoundTrip.RequestID() == nil:
@@ -141,6 +142,10 @@ func summarizeSession(s *driver.Session) sessionSummary {
 					c.responseOnGET[driver.IDKey(m.RequestID())] = true
 				}
 			}
+		}
+		isNotFound := f.RoundTrip != nil && f.RoundTrip.Response().StatusCode == http.StatusNotFound
+		if f.Side == driver.FromServer && !isNotFound {
+			lastMessage = f.At
 		}
 	}
 	return c
