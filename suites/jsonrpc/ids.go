@@ -79,6 +79,7 @@ var idChecks = check.Suite{
 		if !invalid.StringIDs(t).AllServed() {
 			t.Yield("no string is served as id")
 		}
+		valid := requests.Valid(t)
 		s := t.Session()
 		usual := check.RequestNoOp(t, s)
 		expectID(t, usual, invalid.ProbeID(s, "raw é✓😀"))
@@ -87,6 +88,7 @@ var idChecks = check.Suite{
 		s.Send([]byte(protocol.ExpandLine(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
 		expectID(t, usual, invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait))
 		expectIDs(t, otherIDProbes(t, s, "unicode")...)
+		expectIDs(t, idProbesOfEachMethod(t, s, valid, "unicode")...)
 	}),
 
 	"jsonrpc/pipelined-requests": check.Probe(func(t *check.T) {
