@@ -217,11 +217,27 @@ func nameMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedReq
 			{capitalMarkers,
 				roundtrip.Header(nameHeader, strings.Replace(encodeBase64(name), "base64", "BASE64", 1))},
 		}
+		if near := withOtherEnd(name); near != "" {
+			forms = append(forms, headerVariant{nearName, roundtrip.Header(nameHeader, near)})
+		}
 		if other := inOtherCase(name); other != name && request.Params["uri"] == nil {
 			forms = append(forms, headerVariant{nameInOtherCase, roundtrip.Header(nameHeader, other)})
 		}
 		return headerMismatches(t, request, forms)
 	})
+}
+
+// withOtherEnd is a name with another last letter or digit; empty for one that has none there, and one that a header
+// cannot have as it is.
+func withOtherEnd(name string) string {
+	if !plainEnd.MatchString(name) || encodedName.MatchString(name) {
+		return ""
+	}
+	other := "x"
+	if strings.HasSuffix(name, other) {
+		other = "y"
+	}
+	return name[:len(name)-1] + other
 }
 
 // inOtherCase returns a name in capitals or, if it is in capitals, in lower case. A name that a header cannot have as
@@ -235,6 +251,9 @@ func inOtherCase(name string) string {
 	}
 	return strings.ToLower(name)
 }
+
+// plainEnd matches names that end with a letter or a digit.
+var plainEnd = regexp.MustCompile(`.[0-9A-Za-z]$`)
 
 // encodedName matches names that a header cannot have as they are.
 var encodedName = regexp.MustCompile(`^\s|\s$|[^ -~]`)

@@ -185,13 +185,14 @@ const (
 	methodInCapitals = "Mcp-Method in capitals"
 	noName           = "no Mcp-Name"
 	otherName        = "another Mcp-Name"
+	nearName         = "another Mcp-Name that differs at its end"
 	nameInOtherCase  = "Mcp-Name in another case"
 	capitalMarkers   = "Mcp-Name in Base64 with markers in capitals"
 	badBase64        = "an Mcp-Name that is not Base64"
 )
 
 // otherNames are the mismatches of a header that names something else than the body.
-var otherNames = []string{otherName, nameInOtherCase, capitalMarkers}
+var otherNames = []string{otherName, nearName, nameInOtherCase, capitalMarkers}
 
 // mismatchedRequest is a request whose headers do not match its body.
 type mismatchedRequest struct {
