@@ -17,12 +17,18 @@ import (
 
 var headerChecks = check.Suite{
 	"http/accept-both-any-order": check.Probe(func(t *check.T) {
-		compareHeaders(t, nil, []headerVariant{
+		forms := []headerVariant{
 			{"the types in the other order", roundtrip.Header("Accept", "text/event-stream, application/json")},
 			{"q-parameters", roundtrip.Header("Accept", "application/json;q=1.0, text/event-stream;q=0.5")},
 			{"more white space", roundtrip.Header("Accept", "application/json ,  text/event-stream")},
 			{"two header lines", roundtrip.Header("Accept", "application/json", "text/event-stream")},
-		})
+		}
+		valid := requests.Valid(t)
+		compareHeaders(t, nil, forms)
+		check.Each(t, requests.Affordable(t, valid, 2), requests.Request.Subject,
+			func(t *check.T, r requests.Request) {
+				compareRequest(t, roundtrip.ManualRequest{Method: r.Method, Params: r.Params}, forms[:1])
+			})
 	}),
 
 	"http/missing-accept": check.Probe(func(t *check.T) {

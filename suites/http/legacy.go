@@ -9,6 +9,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -93,13 +94,12 @@ func legacyMethodResponses(t *check.T) map[string]driver.HTTPResponse {
 
 // sendLegacyHeaders sends requests with headers of legacy revisions, which responses may repeat.
 func sendLegacyHeaders(t *check.T) {
+	all := append(requests.Affordable(t, requests.Valid(t), 1), requests.Request{Method: "server/discover"})
 	check.Step(t, "headers of older revisions", func(t *check.T) bool {
 		s := t.Session()
-		method, params := protocol.OrdinaryRequest(t, s)
-		for _, request := range []string{method, "server/discover"} {
-			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{
-				Method: request, Params: params, Header: roundtrip.Header(roundtrip.SessionIDHeader, "mcpcheck-bogus"),
-			})
+		for _, request := range all {
+			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: request.Method, Params: request.Params,
+				Header: roundtrip.Header(roundtrip.SessionIDHeader, "mcpcheck-bogus")})
 			roundtrip.AwaitResponse(x)
 		}
 		return true

@@ -110,13 +110,16 @@ func sendOneWay(t *check.T) oneWayMessages {
 	return check.Step(t, "one-way messages", func(t *check.T) (sent oneWayMessages) {
 		s := t.Session(check.Process)
 		params := driver.ConnectParams(t.Revision)
-		params["capabilities"] = check.M{"roots": check.M{}}
+		params["capabilities"] = check.M{"roots": check.M{"listChanged": true}}
 		if err := s.Open(params); err != nil {
 			t.Retry(check.Undecided, "no session: %v", check.Explain(err))
 		}
 		cancellation := invalid.NewCancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)
+		if !t.IsModern() {
+			s.SendJSON(check.M{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})
+		}
 		handshake.AwaitServerRequests(t, s)
 		check.Barrier(t, s, mark)
 		if !t.IsModern() { // modern clients send no responses
