@@ -16,9 +16,9 @@ const (
 )
 
 // OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
-// of them alone, with each value of an enum, with both booleans, with the smallest number, with 1 and with a maximum of
-// up to 10, and with an array of one item. All but the first differ from valid in one place, where that is possible. A
-// larger maximum is not tried, since it may say how much the tool does.
+// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, with the smallest number,
+// with 1 and with a maximum of up to 10, and with an array of one item. All but the first differ from valid in one
+// place, where that is possible. A larger maximum is not tried, since it may say how much the tool does.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, true, otherValues)
@@ -72,6 +72,10 @@ func otherValues(site mutationSite) (values []any) {
 	switch value := site.value.(type) {
 	case bool:
 		values = append(values, !value)
+	case string:
+		if isFreeText(site.parts) {
+			values = append(values, "mcpcheck é✓😀")
+		}
 	case []any:
 		if len(value) > 1 {
 			values = append(values, value[:1])
@@ -81,6 +85,13 @@ func otherValues(site mutationSite) (values []any) {
 		values = append(values, largestNumber(site.parts)...)
 	}
 	return values
+}
+
+// isFreeText reports whether nothing but lengths restricts a text.
+func isFreeText(parts []*jsonschema.Schema) bool {
+	return !slices.ContainsFunc(parts, func(s *jsonschema.Schema) bool {
+		return s.Format != nil || s.Pattern != nil || s.Enum != nil || s.Const != nil || s.ContentEncoding != nil
+	})
 }
 
 // enumValues are the values that the schema of a site lists.

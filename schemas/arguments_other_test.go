@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -12,6 +13,7 @@ func TestOtherArguments(t *testing.T) {
 		"loud":{"type":"boolean"},
 		"days":{"type":"integer","minimum":1,"maximum":7},
 		"titles":{"type":"array","items":{"type":"string"}},
+		"name":{"type":"string"},"day":{"type":"string","pattern":"^[a-z]+$"},
 		"inner":{"type":"object","properties":{"order":{"enum":["up","down"]}}}}}`)
 	valid, err := ValidArguments(s, 0)
 	if err != nil {
@@ -25,13 +27,15 @@ func TestOtherArguments(t *testing.T) {
 		got = append(got, jsonText(arguments))
 	}
 	for _, want := range []string{
-		`{"days":1,"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,"titles":["mcpcheck","mcpcheck"]}`,
+		`{"day":"mcpcheck","days":1,"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,"name":"mcpcheck",` +
+			`"titles":["mcpcheck","mcpcheck"]}`,
 		`{"kind":"letter"}`,
 		`{"kind":"note","limit":20}`, `{"kind":"note","limit":0}`, `{"kind":"note","limit":1}`,
 		`{"days":1,"kind":"note"}`, `{"days":7,"kind":"note"}`,
 		`{"kind":"note","loud":true}`, `{"kind":"note","loud":false}`,
-		`{"kind":"note","titles":["mcpcheck"]}`,
-		`{"days":1,"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,"titles":["mcpcheck","mcpcheck"]}`,
+		`{"kind":"note","titles":["mcpcheck"]}`, `{"kind":"note","name":"mcpcheck é✓😀"}`,
+		`{"day":"mcpcheck","days":1,"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,"name":"mcpcheck",` +
+			`"titles":["mcpcheck","mcpcheck"]}`,
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %s among\n%v", want, got)
@@ -39,6 +43,9 @@ func TestOtherArguments(t *testing.T) {
 	}
 	if slices.Contains(got, `{"kind":"note","limit":50}`) {
 		t.Error("a large number is tried")
+	}
+	if strings.Contains(strings.Join(got, ""), `"day":"mcpcheck é`) {
+		t.Error("a text beyond ASCII is tried where a pattern forbids it")
 	}
 	if slices.Contains(got, jsonText(valid)) || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
 		t.Errorf("something comes twice: %v", got)
