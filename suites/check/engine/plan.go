@@ -87,14 +87,31 @@ func predeterminedOutcome(r *catalogue.Requirement, script check.Script, server 
 		return untestable(connectName(server) + " failed")
 	case server.Failure != "":
 		return none
-	case missingCapability(server, r) != "":
-		return skip(report.NotDeclared, "the server does not declare "+missingCapability(server, r))
+	case MissingCapability(server, r) != "":
+		return skip(report.NotDeclared, "the server does not declare "+MissingCapability(server, r))
 	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:
 		return skip(report.NotOffered, "the server lists no tool")
 	case slices.Contains(r.Needs, "prompt") && len(server.Prompts) == 0:
 		return skip(report.NotOffered, "the server lists no prompt")
 	}
 	return none
+}
+
+// MissingCapability returns the capability or extension that a requirement is about and the server does not declare;
+// empty when nothing is missing.
+func MissingCapability(s *check.Server, r *catalogue.Requirement) string {
+	extensions, _ := s.Capabilities["extensions"].(check.M)
+	switch {
+	case s.Failure != "":
+		return ""
+	case r.Capability == "completions" && s.Revision < "2025-03-26": // which defines no such capability
+		return ""
+	case r.Capability != "" && !r.AssignedArea.ClientDeclares && !s.Declares(r.Capability):
+		return r.Capability
+	case r.Extension != "" && extensions[r.Extension] == nil:
+		return r.Extension
+	}
+	return ""
 }
 
 // UntestableResults returns the results of a plan whose server could not be reached: all are inconclusive for the same

@@ -15,7 +15,6 @@ type RunOutcome struct {
 	Problem       string
 	UncalledTools []report.UncalledTool
 	InvalidCalls  *report.InvalidCallCounts
-	CalledTools   []report.ToolUse
 	Sessions      []*driver.Session
 }
 
@@ -82,7 +81,6 @@ func (e *Execution) EachResult(visit func(report.Result)) RunOutcome {
 	}
 	e.Wait()
 	o := RunOutcome{Problem: e.Problem(), InvalidCalls: e.run.InvalidCalls.Load(), Sessions: e.Sessions()}
-	o.CalledTools = usedTools(e.server, o.Sessions)
 	if tools := e.run.UncalledTools.Load(); tools != nil {
 		o.UncalledTools = *tools
 	}

@@ -95,7 +95,7 @@ func (j *serverRun) exploreRevision(ctx context.Context, found discovery.Found) 
 	for _, r := range out.Results {
 		j.sinks.writeResult(j.addResult(r))
 	}
-	coverage := engine.NewCoverage(suites.All(), suites.Checks(), server, j.Selector, out.Results)
+	coverage := newCoverage(suites.All(), suites.Checks(), server, j.Selector, out.Results)
 	coverage.Unexercised = nil // all that is declared is used, and many checks of it send what no client sends
 	j.report.Coverage = append(j.report.Coverage, coverage)
 	if out.Problem != "" && ctx.Err() == nil {

@@ -67,7 +67,7 @@ func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
 			Requested: revision, Revision: revision, Set: config.CurrentSet(revision).Info(),
 		})
 		rep.Coverage = append(rep.Coverage,
-			engine.NewCoverage(suites.All(), suites.Checks(), server, selector, results))
+			newCoverage(suites.All(), suites.Checks(), server, selector, results))
 		rep.Results = append(rep.Results, results...)
 	}
 	rep.Counts = report.Count(rep.Results)

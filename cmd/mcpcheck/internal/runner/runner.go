@@ -305,13 +305,13 @@ func (j *serverRun) addUntestable(server *check.Server, err error) {
 // addCoverage adds to the report which requirements of the server's revision the results cover, beginning with the
 // result at index from, and which tools were called.
 func (j *serverRun) addCoverage(server *check.Server, from int, o engine.RunOutcome) {
-	c := engine.NewCoverage(j.CoveredCatalogue(), suites.Checks(), server, j.Selector, j.report.Results[from:])
+	c := newCoverage(j.CoveredCatalogue(), suites.Checks(), server, j.Selector, j.report.Results[from:])
 	c.InvalidCalls = o.InvalidCalls
 	for _, u := range o.UncalledTools {
 		u.Name, u.Reason = j.target.Redactor.Text(u.Name), j.target.Redactor.Text(u.Reason)
 		c.UncalledTools = append(c.UncalledTools, u)
 	}
-	for _, u := range o.CalledTools {
+	for _, u := range usedTools(server, o.Sessions) {
 		u.Name, u.Message = j.target.Redactor.Text(u.Name), j.target.Redactor.Text(u.Message)
 		c.CalledTools = append(c.CalledTools, u)
 	}

@@ -1,4 +1,4 @@
-package engine
+package runner
 
 import (
 	"testing"
@@ -53,7 +53,7 @@ func TestNewCoverage(t *testing.T) {
 		NotChecked:  3,
 		Unexercised: []string{"logging", "prompts"},
 	}
-	if diff := cmp.Diff(want, NewCoverage(entries, suite, server, wanted, results)); diff != "" {
+	if diff := cmp.Diff(want, newCoverage(entries, suite, server, wanted, results)); diff != "" {
 		t.Errorf("- want, + got:\n%s", diff)
 	}
 }
@@ -66,7 +66,7 @@ func TestNewCoverageAfterFailedHandshake(t *testing.T) {
 	}
 	server := &check.Server{Transport: "stdio", Revision: catalogue.NewestLegacy, Failure: "it exited"}
 	want := report.Coverage{Revision: catalogue.NewestLegacy, Requirements: 2, NotTried: 1, NotChecked: 1}
-	got := NewCoverage(entries, check.Suite{"a/open": check.Probe(func(*check.T) {})}, server,
+	got := newCoverage(entries, check.Suite{"a/open": check.Probe(func(*check.T) {})}, server,
 		func(*catalogue.Requirement) bool { return true },
 		[]report.Result{{ID: "a/open", Verdict: catalogue.Inconclusive}})
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,16 +1,17 @@
-package engine
+package runner
 
 import (
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
+	"github.com/mcpcheck/mcpcheck/suites/check/engine"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
-// NewCoverage returns how much of the server's revision the results of a run cover. Its Unexercised are the
+// newCoverage returns how much of the server's revision the results of a run cover. Its Unexercised are the
 // capabilities that the server declares and of which nothing was tried, although want did not exclude them.
-func NewCoverage(
+func newCoverage(
 	entries catalogue.Catalogue, suite check.Suite, server *check.Server, want catalogue.Selector,
 	results []report.Result,
 ) report.Coverage {
@@ -30,7 +31,7 @@ func NewCoverage(
 		case verdict == catalogue.Pass || verdict == catalogue.Fail:
 			c.Tried++
 			tried[r.Capability] = true
-		case verdict == catalogue.Skip && !left[r.ID] || missingCapability(server, r) != "":
+		case verdict == catalogue.Skip && !left[r.ID] || engine.MissingCapability(server, r) != "":
 			c.NotApplicable++
 		case built && !want(r):
 			c.Excluded++
@@ -49,21 +50,4 @@ func NewCoverage(
 	}
 	slices.Sort(c.Unexercised)
 	return c
-}
-
-// missingCapability returns the capability or extension that a requirement is about and the server does not declare;
-// empty when nothing is missing.
-func missingCapability(s *check.Server, r *catalogue.Requirement) string {
-	extensions, _ := s.Capabilities["extensions"].(check.M)
-	switch {
-	case s.Failure != "":
-		return ""
-	case r.Capability == "completions" && s.Revision < "2025-03-26": // which defines no such capability
-		return ""
-	case r.Capability != "" && !r.AssignedArea.ClientDeclares && !s.Declares(r.Capability):
-		return r.Capability
-	case r.Extension != "" && extensions[r.Extension] == nil:
-		return r.Extension
-	}
-	return ""
 }
