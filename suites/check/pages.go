@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -36,10 +35,8 @@ var ErrTooManyPages = errors.New("more pages than mcpcheck follows")
 // Every nextCursor is followed: also an empty one, and one that came before, as long as it leads to new items. Some
 // servers send an empty one to mark the end: if that leads to an error, or only to items that came before, the list has
 // ended.
-// before, it is the end.
 func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
-	seen := seenPages{nextCursors: map[pageKey][]string{}, items: map[uint64]bool{}}
-	stales := 0
+	items, cursors, stales := map[uint64]bool{}, map[string]bool{}, 0 // what came so far
 	for n := 1; ; n++ {
 		r := s.Call(method, params)
 		cursor, _ := params["cursor"].(string)
@@ -48,7 +45,7 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 			return nil
 		}
 		result := r.Result() // once: decoding may take long
-		items, err := itemsOf(r, result, method, member)
+		page, err := itemsOf(r, result, method, member)
 		if unlisted := (*NotAListError)(nil); n > 1 && errors.As(err, &unlisted) {
 			unlisted.Reason += " (of page 2 or later)"
 		}
@@ -56,25 +53,24 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 			return err
 		}
 		next, more := result["nextCursor"].(string)
-		key, stale := seen.add(items)
+		stale := !addNew(items, page) && n > 1
 		if mayEnd && stale {
 			return nil
 		}
 		switch {
 		case !stale:
 			stales = 0
-		case len(items) > 0: // a page may be empty
+		case len(page) > 0: // a page may be empty
 			stales++
 		}
-		if more {
-			known, circle := seen.addCursor(key, next)
-			switch {
-			case circle, known && n == maxPages, stales == maxRepeatedPages:
-				return &EndlessListError{method, cursor}
-			case n == maxPages:
-				return fmt.Errorf("%s has %w (%d)", method, ErrTooManyPages, maxPages)
-			}
+		switch {
+		case !more:
+		case stale && (cursors[next] || n == maxPages), stales == maxRepeatedPages:
+			return &EndlessListError{method, cursor}
+		case n == maxPages:
+			return fmt.Errorf("%s has %w (%d)", method, ErrTooManyPages, maxPages)
 		}
+		cursors[next] = true
 		visit(result)
 		if !more {
 			return nil
@@ -109,44 +105,14 @@ func itemsOf(r driver.Reply, result M, method, member string) ([]any, error) {
 	}
 }
 
-// seenPages are the pages received so far, each with the next cursors that it named. A page is identified by its items
-// in any order, since some servers return them in random order.
-// nextCursors are the cursors by page.
-type seenPages struct {
-	nextCursors map[pageKey][]string
-	// items are the fingerprints of the items of all pages.
-	items map[uint64]bool
-}
-
-// pageKey identifies a page by how many items it has, and by the sum of their fingerprints.
-type pageKey struct {
-	items int
-	sum   uint64
-}
-
-// add adds a page. stale reports whether earlier pages had all of its items or, for a page without items, whether there
-// was such a page before.
-func (p seenPages) add(items []any) (key pageKey, stale bool) {
-	if len(items) == 0 {
-		_, stale = p.nextCursors[pageKey{}]
-		return pageKey{}, stale
-	}
-	key.items, stale = len(items), true
-	for _, item := range items {
+// addNew adds the fingerprints of a page's items to those of earlier pages, and reports whether any is new.
+func addNew(known map[uint64]bool, page []any) (isAnyNew bool) {
+	for _, item := range page {
 		fingerprint := driver.Fingerprint(item)
-		stale = stale && p.items[fingerprint]
-		p.items[fingerprint] = true
-		key.sum += fingerprint
+		isAnyNew = isAnyNew || !known[fingerprint]
+		known[fingerprint] = true
 	}
-	return key, stale
-}
-
-// addCursor adds the next cursor of a page. known reports whether a page with the same items was received before, and
-// circle whether it named the same cursor.
-func (p seenPages) addCursor(key pageKey, next string) (known, circle bool) {
-	nexts, known := p.nextCursors[key]
-	p.nextCursors[key] = append(nexts, next)
-	return known, slices.Contains(nexts, next)
+	return isAnyNew
 }
 
 // ListAll returns the items of all pages of a list; see EachPage.
