@@ -75,7 +75,7 @@ var independenceChecks = check.Suite{
 		discovered := roundtrip.PostRequest(t.Session(), roundtrip.ManualRequest{ID: id, Method: "server/discover"})
 		listed := roundtrip.PostRequest(check.OtherConnection(t), roundtrip.ManualRequest{ID: id, Method: list})
 		t.ExpectAdvice(discovered.AwaitReply()).To(haveMember("supportedVersions"), "server/discover beside %s", list)
-		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(handshake.ListMember(list)), "%s beside server/discover",
+		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(listMember(list)), "%s beside server/discover",
 			list)
 	}),
 

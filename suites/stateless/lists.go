@@ -3,22 +3,26 @@ package stateless
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // listChecks are the checks that lists do not depend on the connection or on earlier requests.
 var listChecks = check.Suite{
 	"stateless/first-request-any": check.Probe(func(t *check.T) {
-		c := handshake.CompareConnections(t)
-		if usual := t.Send(t.Session(), c.ListMethod, nil); usual.Result() == nil {
-			t.Yield("%s is not served later either: %s", c.ListMethod, check.Got(usual))
+		list := protocol.RequireListMethod(t)
+		first := handshake.FirstListReply(t, list)
+		if usual := t.Send(t.Session(), list, nil); usual.Result() == nil {
+			t.Yield("%s is not served later either: %s", list, check.Got(usual))
 		}
-		t.Expect(c.FirstReply).To(check.BeResult(), "%s as the first request", c.ListMethod)
+		t.Expect(first).To(check.BeResult(), "%s as the first request", list)
 		refused := handshake.UnlistedRequests(t)
 		if len(refused) == 0 {
 			return
@@ -33,19 +37,16 @@ var listChecks = check.Suite{
 	}).InOwnSession(),
 
 	"stateless/list-same-across-connections": check.Probe(func(t *check.T) {
-		c := handshake.CompareConnections(t)
-		requireServed(t, c)
-		expectSameLists(t, c.UsedConnection[0], c.UsedConnection[1], c.NewConnection[0], "on another connection")
+		c := compareConnections(t)
+		expectSameLists(t, c.used[0], c.used[1], c.other[0], "on another connection")
 	}).InOwnSession(),
 
 	"stateless/list-no-side-effects": check.Probe(func(t *check.T) {
-		c := handshake.CompareConnections(t)
-		requireServed(t, c)
-		if !maps.EqualFunc(c.UsedConnection[1], c.NewConnection[0], slices.Equal[[]string]) {
+		c := compareConnections(t)
+		if !maps.EqualFunc(c.used[1], c.other[0], slices.Equal[[]string]) {
 			t.Yield("lists differ at once")
 		}
-		expectSameLists(t, c.UsedConnection[1], c.UsedConnection[2], c.NewConnection[1],
-			"after other requests on the connection")
+		expectSameLists(t, c.used[1], c.used[2], c.other[1], "after other requests on the connection")
 	}).InOwnSession(),
 
 	"stateless/cursor-other-connection": cursorCheck("connection"),
@@ -64,7 +65,7 @@ func cursorCheck(place string) check.Check {
 			}
 			next := func() driver.Reply { return t.Send(check.OtherConnection(t), list, check.M{"cursor": cursor}) }
 			page := func(r driver.Reply) string {
-				return string(text.CompactJSON(r.Result()[handshake.ListMember(list)]))
+				return string(text.CompactJSON(r.Result()[listMember(list)]))
 			}
 			switch usual := t.Send(t.Session(), list, check.M{"cursor": cursor}); {
 			case usual.Result() == nil:
@@ -83,16 +84,72 @@ func cursorCheck(place string) check.Check {
 	})
 }
 
-// requireServed ends the check if the lists of the other connection were not served.
-func requireServed(t *check.T, c handshake.ConnectionLists) {
-	if len(c.NewConnection) == 0 {
-		t.Yield("%s is not served as the first request", c.ListMethod)
+// connectionLists are the lists on two connections.
+type connectionLists struct {
+	// used are the lists of a session that other checks have used: before the other one, twice while it is used, and at
+	// the end.
+	used []namesByList
+	// other are the lists of the other connection, before and after other requests on it.
+	other []namesByList
+}
+
+// namesByList are the sorted names, or URIs, of all items, by list method.
+type namesByList map[string][]string
+
+// compareConnections requests lists on two connections alternately, and in between sends requests on one of them.
+func compareConnections(t *check.T) connectionLists {
+	protocol.RequireListMethod(t)
+	harmless := slices.Concat(requests.Valid(t), requests.Refused(t))
+	return check.Step(t, "two connections", func(t *check.T) (c connectionLists) {
+		here := sessionWithoutEffects(t)
+		there := check.OtherConnection(t)
+		c.used = append(c.used, readLists(t, here))
+		c.other = append(c.other, readLists(t, there))
+		c.used = append(c.used, readLists(t, here))
+		for _, r := range harmless {
+			invalid.TryInvalid(t, there, r.Method, r.Params)
+		}
+		c.other = append(c.other, readLists(t, there))
+		c.used = append(c.used, readLists(t, here))
+		return c
+	})
+}
+
+// sessionWithoutEffects is a session that others may have used, but in which no tool was called and nothing completed
+// with a result, since that may have changed the lists.
+func sessionWithoutEffects(t *check.T) *driver.Session {
+	s := t.Session()
+	for _, method := range []string{"tools/call", "completion/complete"} {
+		if results := (check.Wire{Sessions: []*driver.Session{s}}).ResultsOf(method); len(results.List) > 0 {
+			return t.Session(check.Exclusive)
+		}
 	}
+	return s
+}
+
+// listMember is the member of the result of a list method that holds the items.
+func listMember(method string) (member string) {
+	member, _, _ = strings.Cut(method, "/")
+	return member
+}
+
+// readLists are the lists of the server in a session.
+func readLists(t *check.T, s *driver.Session) namesByList {
+	all := namesByList{}
+	for _, list := range protocol.DeclaredLists(t) {
+		if list.Method == "resources/templates/list" { // which fewer servers have than declare resources
+			continue
+		}
+		keys := []string{}
+		check.FollowPages(t, s, list.Method, list.Member, func(page check.M) { keys = append(keys, list.Keys(page)...) })
+		all[list.Method] = protocol.Sorted(keys)
+	}
+	return all
 }
 
 // expectSameLists requires lists to be unchanged. Lists that differ before and after do not count, since they change on
 // their own.
-func expectSameLists(t *check.T, before, after, got handshake.NamesByList, where string) {
+func expectSameLists(t *check.T, before, after, got namesByList, where string) {
 	for list, names := range before {
 		if !slices.Equal(names, after[list]) {
 			t.NoVerdict(check.Undecided, "%s changes meanwhile: %s", list,

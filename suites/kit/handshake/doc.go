@@ -5,6 +5,6 @@
 // reader of stderr, and returns what the server did as a ScenarioResult. A process is expensive, so scenarios are
 // combined in few processes; what fails there is confirmed in a session that differs in one thing only.
 //
-// For modern revisions, which have no handshake, VersionProbes, RequestsWithoutMeta and CompareConnections test the
+// For modern revisions, which have no handshake, VersionProbes, RequestsWithoutMeta and FirstListReply test the
 // first requests on a connection. CloseStdin ends a session over stdio and observes the exit.
 package handshake

@@ -8,17 +8,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
-// secondConnection is a process of a modern server that received, in this order: a list request; list requests
-// alternating with another connection; server/discover; and notifications. Then it is left idle. Nobody reads its
-// stderr.
+// secondConnection is a process of a modern server that received, in this order: a list request, server/discover, and
+// notifications. Then it is left idle. Nobody reads its stderr.
 //
 // A process is expensive, so one is used for all of that: earlier requests must not affect later ones, nor what the
 // server sends on its own. What fails here is confirmed in a process for each, and all of it is when the server does
 // not serve as far as server/discover.
 type secondConnection struct {
-	lists ConnectionLists
-	// requireLists ends a check of the lists in the way in which requesting them ended.
-	requireLists func()
+	// firstReply is the reply to the list request or, of a server that declares no list, to server/discover.
+	firstReply driver.Reply
 	// connectReply is the reply to server/discover.
 	connectReply driver.Reply
 	session      *driver.Session
@@ -31,16 +29,17 @@ func openSecondConnection(t *check.T) *secondConnection {
 		check.NeedsConfirmation(t)
 		s := t.Session(check.ProcessWith(driver.Options{DiscardStderr: true}))
 		n := &secondConnection{session: s}
-		n.requireLists = check.Deferred(t, func() {
-			if list, _ := protocol.ListMethod(t); list != "" {
-				n.lists.compare(t, list, s)
+		list, _ := protocol.ListMethod(t)
+		if list != "" {
+			if n.firstReply = s.AwaitFirst(s.Request(list, nil)); n.firstReply.Err != nil {
+				t.Retry(check.Undecided, "%v", check.Explain(n.firstReply.Err))
 			}
-		})
-		if r := n.firstReply(); r.Err != nil {
-			t.Retry(check.Undecided, "%v", check.Explain(r.Err))
 		}
 		if n.connectReply = s.Connect(driver.ConnectParams(t.Revision)); n.connectReply.Result() == nil {
 			t.Retry(check.Undecided, "server/discover brought %s", check.Got(n.connectReply))
+		}
+		if list == "" {
+			n.firstReply = n.connectReply
 		}
 		sendNotifications(t, s)
 		n.idleMark = s.Mark()
@@ -49,12 +48,15 @@ func openSecondConnection(t *check.T) *secondConnection {
 	})
 }
 
-// firstReply is the reply to the first list or, of a server that declares none, to server/discover.
-func (n *secondConnection) firstReply() driver.Reply {
-	if n.lists.ListMethod == "" {
-		return n.connectReply
+// FirstListReply is the reply to a list request that is the first request on a connection.
+func FirstListReply(t *check.T, list string) driver.Reply {
+	if check.SharesProcess(t) {
+		return openSecondConnection(t).firstReply
 	}
-	return n.lists.FirstReply
+	return check.Step(t, "a list at first", func(t *check.T) driver.Reply {
+		s := t.Session(check.Process)
+		return s.AwaitFirst(s.Request(list, nil))
+	})
 }
 
 // sendNotifications sends notifications that any client may send.
@@ -136,7 +138,7 @@ func PrepareUnusedSession(t *check.T) {
 func RunWithoutStderrReader(t *check.T) ScenarioResult {
 	if check.SharesProcess(t) {
 		n := openSecondConnection(t)
-		return ScenarioResult{ConnectReply: n.connectReply, ListReply: n.firstReply()}
+		return ScenarioResult{ConnectReply: n.connectReply, ListReply: n.firstReply}
 	}
 	return RunScenario(t, Scenario{NoStderrReader: true})
 }
