@@ -228,7 +228,7 @@ func batchOfTwo(t *check.T) []invalid.IDProbeResult {
 func batchOfOne(t *check.T) []invalid.IDProbeResult {
 	return check.Step(t, "batch of one", func(t *check.T) []invalid.IDProbeResult {
 		s := t.Session()
-		return sendBatch(s, 70087, invalid.ReadOnlyRequests(t, s)[:1])
+		return sendBatch(s, 70087, requests.ReadOnly(t, s)[:1])
 	})
 }
 
@@ -236,12 +236,12 @@ func batchOfOne(t *check.T) []invalid.IDProbeResult {
 func batchOfAllKinds(t *check.T) []invalid.IDProbeResult {
 	return check.Step(t, "batch of all kinds", func(t *check.T) []invalid.IDProbeResult {
 		s := t.Session()
-		return sendBatch(s, 70090, invalid.ReadOnlyRequests(t, s))
+		return sendBatch(s, 70090, requests.ReadOnly(t, s))
 	})
 }
 
 // sendBatch sends requests in an array, with consecutive ids beginning at first, and waits for the responses.
-func sendBatch(s *driver.Session, first int, queries []invalid.ReadOnlyRequest) (all []invalid.IDProbeResult) {
+func sendBatch(s *driver.Session, first int, queries []requests.Request) (all []invalid.IDProbeResult) {
 	mark := s.Mark()
 	var pending []driver.Pending
 	var members []check.M
@@ -286,11 +286,7 @@ func expectOwnAnswers(t *check.T) {
 		return
 	}
 	s := t.Session()
-	var members []invalid.ReadOnlyRequest
-	for _, request := range all {
-		members = append(members, invalid.ReadOnlyRequest{Method: request.Method, Params: request.Params})
-	}
-	for i, e := range sendBatch(s, firstMemberID, members) {
+	for i, e := range sendBatch(s, firstMemberID, all) {
 		t.Expect(e).To(beAnsweredUnder(e.ID))
 		result := string(text.CompactJSON(e.Reply.Result()))
 		other, known := toolOf[result]

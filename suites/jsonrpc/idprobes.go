@@ -9,11 +9,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // variantOf is another request of the same kind: a call has the name of another unknown tool.
-func variantOf(q invalid.ReadOnlyRequest, nth int) invalid.ReadOnlyRequest {
+func variantOf(q requests.Request, nth int) requests.Request {
 	if name, isCall := q.Params["name"]; isCall {
 		q.Params = check.M{"name": fmt.Sprintf("%s_%02d", name, nth), "arguments": check.M{}}
 	}
@@ -26,9 +27,9 @@ const maxPipelined = 4
 // usualReplyDuring is the usual reply at the time of a probe. Where the probe has an error and the usual reply a
 // result, it sends the request again with an ordinary id. It sends as many calls of tools at once as the probes do,
 // since servers MUST limit the rate of these.
-func usualReplyDuring(t *check.T, s *driver.Session, q invalid.ReadOnlyRequest, e invalid.IDProbeResult) driver.Reply {
-	if q.UsualReply.Result() == nil || e.Reply.Error() == nil {
-		return q.UsualReply
+func usualReplyDuring(t *check.T, s *driver.Session, q requests.Request, e invalid.IDProbeResult) driver.Reply {
+	if q.Reply.Result() == nil || e.Reply.Error() == nil {
+		return q.Reply
 	}
 	times := 1
 	if q.Method == "tools/call" {
@@ -39,14 +40,14 @@ func usualReplyDuring(t *check.T, s *driver.Session, q invalid.ReadOnlyRequest, 
 			return again
 		}
 	}
-	return q.UsualReply
+	return q.Reply
 }
 
 // mismatchReason says why a reply must be the one to another request, one of others; empty when nothing shows that.
-func mismatchReason(r driver.Reply, q invalid.ReadOnlyRequest, others []invalid.ReadOnlyRequest) string {
+func mismatchReason(r driver.Reply, q requests.Request, others []requests.Request) string {
 	family, verb, _ := strings.Cut(q.Method, "/")
 	isList := func(r driver.Reply) bool { _, is := r.Result()[family].([]any); return is }
-	if verb == "list" && isList(q.UsualReply) && !isList(r) {
+	if verb == "list" && isList(q.Reply) && !isList(r) {
 		return "no list: " + check.Got(r)
 	}
 	own, isCall := q.Params["name"].(string)
@@ -64,7 +65,7 @@ func mismatchReason(r driver.Reply, q invalid.ReadOnlyRequest, others []invalid.
 
 // otherIDProbes are the outcomes of a list and of a call of an unknown tool, with ids of a kind.
 func otherIDProbes(t *check.T, s *driver.Session, kind string) (all []invalid.IDProbeResults) {
-	for n, q := range invalid.ReadOnlyRequests(t, s)[1:] {
+	for n, q := range requests.ReadOnly(t, s)[1:] {
 		all = append(all, probeIDs(t, s, q, invalid.IDsOfKind(kind, n)))
 	}
 	return all
@@ -76,23 +77,23 @@ const otherProbeCount = 2
 // probeIDsOfKind are the outcomes of the nth request, counted from those of otherIDProbes on, with ids of a kind. Of a
 // server that takes its time, each request tries one of these ids, and so does a request that takes long.
 func probeIDsOfKind(
-	t *check.T, s *driver.Session, q invalid.ReadOnlyRequest, kind string, n int,
+	t *check.T, s *driver.Session, q requests.Request, kind string, n int,
 ) invalid.IDProbeResults {
 	ids := invalid.IDsOfKind(kind, n)
-	if check.SavesRequests(t, q.UsualReply) {
+	if check.SavesRequests(t, q.Reply) {
 		ids = ids[n%len(ids):][:1]
 	}
 	return probeIDs(t, s, q, ids)
 }
 
 // probeIDs returns the outcomes of the request with these ids.
-func probeIDs(t *check.T, s *driver.Session, q invalid.ReadOnlyRequest, ids []any) invalid.IDProbeResults {
+func probeIDs(t *check.T, s *driver.Session, q requests.Request, ids []any) invalid.IDProbeResults {
 	ask := func(id any) driver.Pending { return s.RequestWithID(id, q.Method, q.Params) }
 	came := invalid.ProbeIDsWith(t, s, ids, ask, s.ReplyTimeout())
 	for _, e := range came {
-		q.UsualReply = usualReplyDuring(t, s, q, e)
+		q.Reply = usualReplyDuring(t, s, q, e)
 	}
-	return invalid.IDProbeResults{UsualReply: q.UsualReply, List: came}
+	return invalid.IDProbeResults{UsualReply: q.Reply, List: came}
 }
 
 // manyIDs are the outcomes of fifty requests with strings, or with integers, as ids: what goes wrong with some ids only

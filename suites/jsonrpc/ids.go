@@ -98,9 +98,9 @@ var idChecks = check.Suite{
 		named, valid := invalid.StringIDs(t).AllServed(), toolcall.ValidCalls(t).List
 		ofEachMethod, refused := requests.Affordable(t, requests.Valid(t), 1), requests.Refused(t)
 		s := t.Session()
-		kinds := invalid.ReadOnlyRequests(t, s)
+		kinds := requests.ReadOnly(t, s)
 		mark := s.Mark()
-		var queries []invalid.ReadOnlyRequest
+		var queries []requests.Request
 		var all []driver.Pending
 		for i := range requests.Affordable(t, make([]struct{}, 12), 1) {
 			q := variantOf(kinds[i%len(kinds)], i)
@@ -178,8 +178,7 @@ func idProbesOfEachMethod(t *check.T, s *driver.Session, valid []requests.Reques
 		if check.SavesRequests(t) && (n%2 == 0) != (kind == "integer") {
 			continue
 		}
-		q := invalid.ReadOnlyRequest{Method: request.Method, Params: request.Params, UsualReply: request.Reply}
-		all = append(all, probeIDsOfKind(t, s, q, kind, otherProbeCount+n))
+		all = append(all, probeIDsOfKind(t, s, request, kind, otherProbeCount+n))
 	}
 	return all
 }

@@ -14,6 +14,7 @@ package requests
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -74,7 +75,8 @@ func Valid(t *check.T) []Request {
 	return check.Step(t, "a request of each method", func(t *check.T) (served []Request) {
 		s := t.Session()
 		for _, r := range candidates {
-			if check.KnownUnanswered(t, r.Method) != nil || has(served, r.Method) {
+			isSame := func(other Request) bool { return other.Method == r.Method }
+			if check.KnownUnanswered(t, r.Method) != nil || slices.ContainsFunc(served, isSame) {
 				continue
 			}
 			if r.Reply = t.Send(s, r.Method, r.Params, check.AllowSilence); r.Reply.Result() != nil &&
@@ -113,15 +115,6 @@ func Affordable[V any](t *check.T, all []V, requestsEach int) []V {
 	return all[:most]
 }
 
-func has(all []Request, method string) bool {
-	for _, r := range all {
-		if r.Method == method {
-			return true
-		}
-	}
-	return false
-}
-
 // plain are requests without a name: of the no-op, and of each list.
 func plain(t *check.T) (all []Request) {
 	if t.IsModern() {
@@ -137,9 +130,11 @@ func plain(t *check.T) (all []Request) {
 
 // named are candidates for requests with a name, several of a method: the first that is served counts.
 func named(t *check.T) (all []Request) {
-	for _, tool := range repeatableCalls(t) {
-		all = append(all, Request{Method: "tools/call", Name: tool.Tool.Name, Params: toolcall.WithAllCapabilities(t,
-			check.M{"name": tool.Tool.Name, "arguments": tool.Arguments})})
+	if len(t.Server.Tools) > 0 {
+		for _, c := range toolcall.RepeatableCalls(toolcall.ValidCalls(t)) { // the quickest first
+			all = append(all, Request{Method: "tools/call", Name: c.Tool.Name, Params: toolcall.WithAllCapabilities(t,
+				check.M{"name": c.Tool.Name, "arguments": c.Arguments})})
+		}
 	}
 	for _, resource := range firstFew(t.Server.Resources) {
 		if uri, ok := resource["uri"].(string); ok {
@@ -171,20 +166,38 @@ func firstFew(items []check.M) []check.M {
 	return items[:min(few, len(items))]
 }
 
-// repeatableCalls are calls that succeeded, of tools that say that another call does no harm, the quickest first.
-func repeatableCalls(t *check.T) []toolcall.ToolCall {
-	if len(t.Server.Tools) == 0 {
-		return nil
+// ReadOnly are requests of different kinds in a session, with their replies: the no-op of the session, a list, and a call
+// of an unknown tool. Those that the server does not declare or does not answer are left out.
+func ReadOnly(t *check.T, s *driver.Session) []Request {
+	method, params := s.NoOp()
+	all := []Request{{Method: method, Params: params, Reply: check.RequestNoOp(t, s)}}
+	var others []Request
+	if list, _ := protocol.ListMethod(t); list != "" && list != method {
+		others = append(others, Request{Method: list})
 	}
-	return toolcall.RepeatableCalls(toolcall.ValidCalls(t))
+	if t.Server.Declares("tools") && check.MayCallUnknown(t) && check.KnownUnanswered(t, "tools/call") == nil {
+		others = append(others, unknownCall(t))
+	}
+	for _, r := range others {
+		if r.Reply = invalid.TryInvalid(t, s, r.Method, r.Params); r.Reply.Answered() {
+			all = append(all, r)
+		} else {
+			check.RequestNoOp(t, s) // the checks need a session that goes on
+		}
+	}
+	return all
+}
+
+// unknownCall is a call of a tool that no server has.
+func unknownCall(t *check.T) Request {
+	name := protocol.UnknownToolName(t)
+	return Request{Method: "tools/call", Name: name, Params: check.M{"name": name, "arguments": check.M{}}}
 }
 
 // Refused are requests of the methods that the server declares, with names that it does not have. They are not sent.
 func Refused(t *check.T) (all []Request) {
-	unknownTool := protocol.UnknownToolName(t)
 	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
-		all = append(all, Request{Method: "tools/call", Name: unknownTool,
-			Params: check.M{"name": unknownTool, "arguments": check.M{}}})
+		all = append(all, unknownCall(t))
 	}
 	if t.Server.Declares("resources") {
 		all = append(all, Request{Method: "resources/read", Name: invalid.UnknownURI,

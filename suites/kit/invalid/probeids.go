@@ -3,58 +3,11 @@ package invalid
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
-
-// ReadOnlyRequest is a request that changes nothing, with the reply to it under ordinary circumstances.
-type ReadOnlyRequest struct {
-	Method     string
-	Params     check.M
-	UsualReply driver.Reply
-}
-
-// ReadOnlyRequests are requests of different kinds: the no-op of the session, a list, and a call of an unknown tool.
-// Those that the server does not declare or does not answer are left out.
-func ReadOnlyRequests(t *check.T, s *driver.Session) (all []ReadOnlyRequest) {
-	method, params := s.NoOp()
-	var others []ReadOnlyRequest
-	if list, _ := protocol.ListMethod(t); list != "" && list != method {
-		others = append(others, ReadOnlyRequest{Method: list})
-	}
-	if t.Server.Declares("tools") && check.MayCallUnknown(t) {
-		others = append(others,
-			ReadOnlyRequest{Method: "tools/call",
-				Params: check.M{"name": protocol.UnknownToolName(t), "arguments": check.M{}}})
-	}
-	others = slices.DeleteFunc(others,
-		func(q ReadOnlyRequest) bool { return check.KnownUnanswered(t, q.Method) != nil })
-	var sent []driver.Pending
-	if check.SendsConcurrently(t) {
-		for _, q := range others {
-			sent = append(sent, s.Request(q.Method, q.Params))
-		}
-	}
-	all = append(all, ReadOnlyRequest{method, params, check.RequestNoOp(t, s)})
-	for i, q := range others {
-		if sent != nil {
-			q.UsualReply = check.RequireServerReply(t, s.Await(sent[i]))
-		} else {
-			q.UsualReply = TryInvalid(t, s, q.Method, q.Params)
-		}
-		if q.UsualReply.Answered() {
-			all = append(all, q)
-		} else {
-			check.RequestNoOp(t, s) // the checks need a session that goes on
-		}
-	}
-	return all
-}
 
 // maxProbedRequests is the number of requests for which idsByKind has ids.
 const maxProbedRequests = 20
