@@ -269,5 +269,5 @@ func sameJSON(a, b any) bool {
 func allValidCalls(t *check.T) []toolcall.ToolCall {
 	valid := toolcall.ValidCalls(t)
 	return slices.Concat(valid.List, valid.ForOtherChanges, toolcall.VariedCalls(t).List,
-		toolcall.CallsAfterInvalid(t))
+		callsAfterInvalid(t))
 }

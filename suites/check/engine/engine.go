@@ -139,11 +139,13 @@ func (e *Execution) addSession(s *driver.Session, give func(*driver.Session)) {
 const maxPrestarted = 5
 
 // prestartCount returns how many processes this run starts before they are needed.
-func (e *Execution) prestartCount() int {
-	if e.options.Jobs == 1 {
-		return 0
+func (e *Execution) prestartCount() (n int) {
+	for _, i := range e.casesOf(attempt.ProcessProbe) {
+		if e.plan[i].predetermined.Verdict == "" && e.options.Jobs > 1 {
+			n++
+		}
 	}
-	return min(e.count(attempt.ProcessProbe), maxPrestarted)
+	return min(n, maxPrestarted)
 }
 
 // runAll runs all cases: first the probes, then the checks that end sessions, then those that restart the server, then

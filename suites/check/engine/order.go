@@ -6,15 +6,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check/internal/attempt"
 )
 
-func (e *Execution) count(k attempt.Kind) (n int) {
-	for _, c := range e.plan {
-		if c.script.Kind == k && c.predetermined.Verdict == "" {
-			n++
-		}
-	}
-	return n
-}
-
 // resultOrder returns the indexes of the cases in the order in which they are likely to get their results.
 func (e *Execution) resultOrder() (cases []int) {
 	for _, k := range []attempt.Kind{

@@ -19,7 +19,7 @@ func callsForOtherChanges(f *CallGroup, mark int) (queue []*ToolCall) {
 		return nil
 	}
 	for i, call := range f.Calls {
-		if report.IsReadOnly(call.Tool.Value) || !call.IsDirectSuccess() || call.Duration > maxVariedDuration ||
+		if report.IsReadOnly(call.Tool.Value) || !call.IsDirectSuccess() || call.Duration > MaxVariedDuration ||
 			!f.announcesChange(i, mark) {
 			continue
 		}

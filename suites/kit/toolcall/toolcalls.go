@@ -366,14 +366,14 @@ func (c *ToolCall) nextParams(t *check.T, a *CallBudget) (params check.M, again 
 // violated, then another one for each, and so on; then each other property that can be wrong, of each tool in turn.
 func InvalidCalls(t *check.T) ToolCalls {
 	return check.Step(t, "invalid calls", func(t *check.T) (calls ToolCalls) {
-		calls.runInSessions(t, append(calls.newInvalidCalls(t), calls.furtherInvalidCalls(t)...))
+		calls.RunInSessions(t, append(calls.newInvalidCalls(t), calls.furtherInvalidCalls(t)...))
 		check.ReportInvalidCalls(t, calls.invalidInput(t))
 		return calls
 	})
 }
 
-// runInSessions makes calls in the session that checks share, and in others where it does not last.
-func (c *ToolCalls) runInSessions(t *check.T, queue []*ToolCall) {
+// RunInSessions makes calls in the session that checks share, and in others where it does not last.
+func (c *ToolCalls) RunInSessions(t *check.T, queue []*ToolCall) {
 	s := t.Session()
 	limits := detectRateLimit(t, s)
 	for budget := NewCallBudget(); ; s = t.Session(check.Exclusive) {

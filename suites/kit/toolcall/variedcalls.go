@@ -11,8 +11,8 @@ import (
 
 const (
 	maxVariedCalls = 300
-	// maxVariedDuration is how long a call may have taken of which others are made.
-	maxVariedDuration = 500 * time.Millisecond
+	// MaxVariedDuration is how long a call may have taken of which others are made.
+	MaxVariedDuration = 500 * time.Millisecond
 )
 
 // VariedCalls calls tools with further valid arguments (schemas.OtherArguments): ValidCalls has one call of each,
@@ -27,45 +27,9 @@ func VariedCalls(t *check.T) ToolCalls {
 	valid := ValidCalls(t)
 	return check.Step(t, "calls with other arguments", func(t *check.T) (calls ToolCalls) {
 		calls.IsRepetition = true
-		calls.runInSessions(t, newVariedCalls(t, valid))
+		calls.RunInSessions(t, newVariedCalls(t, valid))
 		return calls
 	})
-}
-
-// maxCallsAfterInvalid is how many valid calls are made again after invalid ones.
-const maxCallsAfterInvalid = 5
-
-// CallsAfterInvalid calls a few tools as ValidCalls does, each right after a call with arguments that it has refused:
-// what is refused may leave something behind. Tools with an outputSchema come first, since more of their results can be
-// judged.
-func CallsAfterInvalid(t *check.T) (calls []ToolCall) {
-	if len(t.Server.Tools) == 0 || check.SavesRequests(t) || t.IsQuick() {
-		return nil
-	}
-	refused, valid := InvalidCalls(t), ValidCalls(t)
-	return check.Step(t, "valid calls after invalid ones", func(t *check.T) []ToolCall {
-		all := ToolCalls{IsRepetition: true}
-		all.runInSessions(t, newCallsAfterInvalid(refused, valid))
-		return slices.DeleteFunc(all.List, func(c ToolCall) bool { return c.Counterexample != nil })
-	})
-}
-
-func newCallsAfterInvalid(refused, valid ToolCalls) (queue []*ToolCall) {
-	again := RepeatableCalls(valid)
-	hasNoOutput := func(c ToolCall) bool { return !check.HasMember(c.Tool.Value, "outputSchema") }
-	others := slices.DeleteFunc(slices.Clone(again), func(c ToolCall) bool { return !hasNoOutput(c) })
-	again = append(slices.DeleteFunc(again, hasNoOutput), others...)
-	for _, c := range again {
-		i := slices.IndexFunc(refused.List, func(r ToolCall) bool {
-			return r.Tool.Name == c.Tool.Name && r.Reply.IsFailure() && r.Duration < maxVariedDuration
-		})
-		if i >= 0 && c.Duration < maxVariedDuration && len(queue) < 2*maxCallsAfterInvalid {
-			r := refused.List[i]
-			queue = append(queue, &ToolCall{Tool: r.Tool, Arguments: r.Arguments, Counterexample: r.Counterexample},
-				&ToolCall{Tool: c.Tool, Arguments: c.Arguments})
-		}
-	}
-	return queue
 }
 
 func newVariedCalls(t *check.T, valid ToolCalls) []*ToolCall {
@@ -84,7 +48,7 @@ func newVariedCalls(t *check.T, valid ToolCalls) []*ToolCall {
 
 // otherArguments are further valid arguments for a tool that was called; none when it is not to be called again.
 func otherArguments(t *check.T, call ToolCall) []map[string]any {
-	if !IsRepeatable(call.Tool) || !call.Reply.Answered() || call.Duration > maxVariedDuration {
+	if !IsRepeatable(call.Tool) || !call.Reply.Answered() || call.Duration > MaxVariedDuration {
 		return nil
 	}
 	if all := variedArguments(t, call, schemas.OtherArguments); len(all) > 0 || !report.IsReadOnly(call.Tool.Value) {

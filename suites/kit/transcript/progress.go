@@ -55,44 +55,27 @@ func ProgressNotifications(t *check.T, w check.Wire) (all []*ProgressNotificatio
 	if t.Server.Transport != "http" || t.IsModern() || !slices.ContainsFunc(all, unassigned) {
 		return all
 	}
-	given := tokensBySession(w)
+	isForeign := ForeignProgress(w)
 	return slices.DeleteFunc(all, func(r *ProgressNotification) bool {
-		return unassigned(r) && given.inOther(r.Session, driver.IDKey(ProgressTokenOf(r.Frame)))
+		return unassigned(r) && isForeign(r.Session, r.Frame)
 	})
 }
 
 // ForeignProgress returns a function that reports whether a message in a session is progress of a request of another
 // session.
 func ForeignProgress(w check.Wire) func(*driver.Session, *driver.Frame) bool {
-	given := tokensBySession(w)
+	given := map[*driver.Session]map[string]bool{}
+	for _, s := range w.Sessions {
+		given[s] = ProgressTokens(s)
+	}
 	return func(s *driver.Session, m *driver.Frame) bool {
 		if !IsProgress(m) {
 			return false
 		}
 		token := driver.IDKey(ProgressTokenOf(m))
-		return !given[s][token] && given.inOther(s, token)
+		isGivenIn := func(s *driver.Session) bool { return given[s][token] }
+		return !isGivenIn(s) && slices.ContainsFunc(w.Sessions, isGivenIn)
 	}
-}
-
-// sessionTokens are the progress tokens of each session.
-type sessionTokens map[*driver.Session]map[string]bool
-
-func tokensBySession(w check.Wire) sessionTokens {
-	given := sessionTokens{}
-	for _, s := range w.Sessions {
-		given[s] = ProgressTokens(s)
-	}
-	return given
-}
-
-// inOther reports whether a token was given in another session than s.
-func (g sessionTokens) inOther(s *driver.Session, token string) bool {
-	for other, tokens := range g {
-		if other != s && tokens[token] {
-			return true
-		}
-	}
-	return false
 }
 
 // ProgressTokens are the progress tokens of a session, by the key of their value: 7 and 7.0 are the same.
