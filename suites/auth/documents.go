@@ -214,7 +214,7 @@ func isTokenProtected(t *check.T, d *document) bool {
 
 // firstUndecided is the first document of which it is not known whether it exists; nil when there is none.
 func firstUndecided(docs []*document) *document {
-	i := slices.IndexFunc(docs, func(d *document) bool { return !roundtrip.IsFromServer(d.Response) })
+	i := slices.IndexFunc(docs, func(d *document) bool { return !isFromServer(d.Response) })
 	if i < 0 {
 		return nil
 	}

@@ -64,7 +64,7 @@ var issuerChecks = check.Suite{
 			return
 		case resourceMetadataOf(t).Found != nil:
 			t.Skip(check.NotApplicable, "the server names its authorization servers as later revisions have it")
-		case !roundtrip.IsFromServer(l.Root.Response):
+		case !isFromServer(l.Root.Response):
 			t.NoVerdict(check.Undecided, "it could not be tested: %s", l.Root)
 		case l.Below == nil:
 			t.Skip(check.NotOffered, "there is no metadata of an authorization server")

@@ -14,7 +14,7 @@ import (
 var metadataChecks = check.Suite{
 	"auth/metadata-discoverable": check.Probe(func(t *check.T) {
 		m := resourceMetadataOf(t)
-		if hinted := m.Hinted(); hinted != nil && roundtrip.IsFromServer(hinted.Response) && !hinted.isUnauthorized() {
+		if hinted := m.Hinted(); hinted != nil && isFromServer(hinted.Response) && !hinted.isUnauthorized() {
 			t.Expect(hinted.Response).To(haveStatus(http.StatusOK))
 		}
 		t = t.DecidedBy(m.Tried)

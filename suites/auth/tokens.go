@@ -484,7 +484,7 @@ func callInsufficientScope(t *check.T, s *driver.Session, token []string) (b ins
 		x := roundtrip.PostRequest(s, withToken(t, request, token))
 		a := roundtrip.AwaitResponse(x)
 		switch {
-		case !roundtrip.IsFromServer(a):
+		case !isFromServer(a):
 		case !a.OK():
 			return insufficientScope{callOf + c.Tool.Name, request, a, x.AwaitReply()}
 		case b.Operation == "":

@@ -229,3 +229,9 @@ func compareRequest(t *check.T, request roundtrip.ManualRequest, forms []headerV
 func supportsVersion(t *check.T, version string) bool {
 	return handshake.ConnectReplyFor(t, version).Result()["protocolVersion"] == version
 }
+
+// eventStreamType is the media type of a stream of events.
+const eventStreamType = "text/event-stream"
+
+// omittedCapabilities are params without the capabilities of the client, which every modern request must have.
+var omittedCapabilities = check.M{"_meta": check.M{driver.MetaCapabilities: driver.Omitted}}

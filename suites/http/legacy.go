@@ -77,7 +77,7 @@ func legacyMethodResponses(t *check.T) map[string]driver.HTTPResponse {
 		s, answers := t.Session(check.ForInvalidInput), map[string]driver.HTTPResponse{}
 		in := http.Header{roundtrip.SessionIDHeader: {"mcpcheck"}, roundtrip.VersionHeader: {catalogue.NewestLegacy}}
 		for method, header := range map[string]http.Header{
-			http.MethodGet: {"Accept": {roundtrip.EventStreamType},
+			http.MethodGet: {"Accept": {eventStreamType},
 				roundtrip.VersionHeader: {catalogue.NewestLegacy}},
 			http.MethodDelete: in,
 		} {

@@ -27,7 +27,7 @@ var responseChecks = check.Suite{
 		full := func(r RoundTripRecord) bool { return !hasEmptyBody(r.Response) }
 		JudgeRoundTrips(t, "HTTP answer to a request", AcceptedRequests(w), full,
 			func(t *check.T, r RoundTripRecord) {
-				t.Expect(r.Response.MediaType()).To(check.BeOneOf(roundtrip.JSONType, roundtrip.EventStreamType))
+				t.Expect(r.Response.MediaType()).To(check.BeOneOf(roundtrip.JSONType, eventStreamType))
 			})
 	}),
 
@@ -254,7 +254,7 @@ func failingRequests(t *check.T, s *driver.Session) (all []roundtrip.NamedRoundT
 		all = append(all, roundtrip.NewNamedRoundTrip(s, name, x))
 	}
 	if t.IsModern() {
-		ask("server/discover without clientCapabilities", "server/discover", handshake.OmittedCapabilities)
+		ask("server/discover without clientCapabilities", "server/discover", omittedCapabilities)
 		all = append(all, invalidRequests(t)...)
 	} else {
 		ask("an unknown method", invalid.UnknownMethodName, nil)

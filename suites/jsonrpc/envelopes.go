@@ -79,3 +79,10 @@ func invalidUTF8(raw []byte) []byte {
 	}
 	return nil
 }
+
+// Notifications with an id, for invalid.SendMalformed.
+const (
+	initializedWithID  = `{"jsonrpc":"2.0","id":70011,"method":"notifications/initialized"}`
+	cancellationWithID = `{"jsonrpc":"2.0","id":70011,"method":"notifications/cancelled",` +
+		`"params":{"requestId":70012,"_meta":{$meta"com.example/mcpcheck":1}}}`
+)

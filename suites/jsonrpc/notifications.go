@@ -71,9 +71,9 @@ var notificationChecks = check.Suite{
 	}),
 
 	"jsonrpc/notification-method-with-id": check.Probe(func(t *check.T) {
-		line := invalid.InitializedWithID
+		line := initializedWithID
 		if t.IsModern() {
-			line = invalid.CancellationWithID // clients send no other one in these revisions
+			line = cancellationWithID // clients send no other one in these revisions
 		}
 		p := invalid.SendMalformed(t, line)
 		id := invalid.IDInLine(p.Line)

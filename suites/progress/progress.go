@@ -115,7 +115,7 @@ const maxReports = 100
 
 // reports returns the progress notifications of the run. Without any, it ends the check as skip.
 func reports(t *check.T, w check.Wire) []*transcript.ProgressNotification {
-	all := transcript.ProgressNotifications(t, w)
+	all := progressNotifications(t, w)
 	if len(all) == 0 {
 		if len(reportsByToken(t, w)) > 0 {
 			t.NoVerdict(check.Limit, "progress came in sessions of which mcpcheck keeps the end only")

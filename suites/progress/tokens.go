@@ -65,7 +65,7 @@ var tokenChecks = check.Suite{
 	}),
 
 	"progress/not-without-token": check.WatchWithSetup(callWithoutToken, func(t *check.T, w check.Wire) {
-		for _, r := range transcript.ProgressNotifications(t, w) {
+		for _, r := range progressNotifications(t, w) {
 			if r.TokenNotRequested {
 				check.Each(t, []*transcript.ProgressNotification{r}, (*transcript.ProgressNotification).Subject,
 					func(t *check.T, r *transcript.ProgressNotification) {

@@ -47,9 +47,6 @@ func (r IncompleteRequest) Subject() check.Subject {
 	return check.Subject{Name: r.Method + " " + r.Missing, Frames: []*driver.Frame{r.Reply.Request, r.Reply.Frame}}
 }
 
-// OmittedCapabilities are params without the capabilities of the client, which every modern request must have.
-var OmittedCapabilities = check.M{"_meta": check.M{driver.MetaCapabilities: driver.Omitted}}
-
 // RequestsWithoutMeta are requests that do not name their version: the first has no params, the second no
 // protocolVersion, the others no _meta. Over stdio they are the first messages to their process. The session serves
 // others for invalid input afterwards, unless the server answers such requests differently than at first.

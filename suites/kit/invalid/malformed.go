@@ -41,13 +41,8 @@ const (
 	ArrayWithoutMethod = "an array with a message that has no method"
 )
 
-// Well-formed messages that no conforming client sends, for ExpandLine.
-const (
-	RequestWithoutID   = `{"jsonrpc":"2.0",$harmless}`
-	InitializedWithID  = `{"jsonrpc":"2.0","id":70011,"method":"notifications/initialized"}`
-	CancellationWithID = `{"jsonrpc":"2.0","id":70011,"method":"notifications/cancelled",` +
-		`"params":{"requestId":70012,"_meta":{$meta"com.example/mcpcheck":1}}}`
-)
+// RequestWithoutID is a request without an id, which no conforming client sends, for ExpandLine.
+const RequestWithoutID = `{"jsonrpc":"2.0",$harmless}`
 
 // UnknownResponses are responses to requests that the server has not made.
 var UnknownResponses = []string{

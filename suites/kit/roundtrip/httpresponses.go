@@ -39,9 +39,6 @@ func RequireNotFromIntermediary(t *check.T, a driver.HTTPResponse) {
 	}
 }
 
-// IsFromServer reports whether there is a response and the server itself sent it.
-func IsFromServer(a driver.HTTPResponse) bool { return a.StatusCode != 0 && !a.IsFromIntermediary() }
-
 // ListeningResponse is the response to the GET with which a session opens its stream for server messages.
 func ListeningResponse(t *check.T, s *driver.Session) driver.HTTPResponse {
 	return ListeningStream(t, s).AwaitHeaders()

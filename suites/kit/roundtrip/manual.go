@@ -9,11 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Media types of a response with messages.
-const (
-	JSONType        = "application/json"
-	EventStreamType = "text/event-stream"
-)
+// JSONType is the media type of a message.
+const JSONType = "application/json"
 
 // Headers of Streamable HTTP that name the session of a request and its negotiated version.
 const (

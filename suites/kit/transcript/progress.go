@@ -44,23 +44,6 @@ type ProgressNotification struct {
 	OnSubscriptionStream bool
 }
 
-// ProgressNotifications are the progress notifications of the sessions that negotiated the tested revision, up to the
-// first invalid input of each. Sessions whose beginning is not recorded are left out, and so are notifications that
-// belong to another session, which http/session-isolation reports.
-func ProgressNotifications(t *check.T, w check.Wire) (all []*ProgressNotification) {
-	for _, s := range EstablishedSessions(t, check.Wire{Sessions: w.CompleteSessions()}) {
-		all = append(all, SessionProgress(t, s)...)
-	}
-	unassigned := func(r *ProgressNotification) bool { return r.ForRequest == nil }
-	if t.Server.Transport != "http" || t.IsModern() || !slices.ContainsFunc(all, unassigned) {
-		return all
-	}
-	isForeign := ForeignProgress(w)
-	return slices.DeleteFunc(all, func(r *ProgressNotification) bool {
-		return unassigned(r) && isForeign(r.Session, r.Frame)
-	})
-}
-
 // ForeignProgress returns a function that reports whether a message in a session is progress of a request of another
 // session.
 func ForeignProgress(w check.Wire) func(*driver.Session, *driver.Frame) bool {
