@@ -141,7 +141,8 @@ func readLists(t *check.T, s *driver.Session) namesByList {
 			continue
 		}
 		keys := []string{}
-		check.FollowPages(t, s, list.Method, list.Member, func(page check.M) { keys = append(keys, list.Keys(page)...) })
+		check.FollowPages(t, s, list.Method, list.Member,
+			func(page check.M) { keys = append(keys, list.Keys(page)...) })
 		all[list.Method] = protocol.Sorted(keys)
 	}
 	return all

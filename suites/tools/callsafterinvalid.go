@@ -36,7 +36,8 @@ func newCallsAfterInvalid(refused, valid toolcall.ToolCalls) (queue []*toolcall.
 		})
 		if i >= 0 && c.Duration < toolcall.MaxVariedDuration && len(queue) < 2*maxCallsAfterInvalid {
 			r := refused.List[i]
-			queue = append(queue, &toolcall.ToolCall{Tool: r.Tool, Arguments: r.Arguments, Counterexample: r.Counterexample},
+			queue = append(queue,
+				&toolcall.ToolCall{Tool: r.Tool, Arguments: r.Arguments, Counterexample: r.Counterexample},
 				&toolcall.ToolCall{Tool: c.Tool, Arguments: c.Arguments})
 		}
 	}

@@ -166,8 +166,8 @@ func firstFew(items []check.M) []check.M {
 	return items[:min(few, len(items))]
 }
 
-// ReadOnly are requests of different kinds in a session, with their replies: the no-op of the session, a list, and a call
-// of an unknown tool. Those that the server does not declare or does not answer are left out.
+// ReadOnly are requests of different kinds in a session, with their replies: the no-op of the session, a list, and a
+// call of an unknown tool. Those that the server does not declare or does not answer are left out.
 func ReadOnly(t *check.T, s *driver.Session) []Request {
 	method, params := s.NoOp()
 	all := []Request{{Method: method, Params: params, Reply: check.RequestNoOp(t, s)}}
