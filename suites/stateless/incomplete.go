@@ -41,7 +41,8 @@ var incompleteChecks = check.Suite{
 
 	"stateless/meta-rejection-http-400": check.Probe(func(t *check.T) {
 		var refused []handshake.IncompleteRequest
-		for _, r := range append(handshake.RequestsWithoutMeta(t), requestsWithoutCapabilities(t)...) {
+		for _, r := range slices.Concat(handshake.RequestsWithoutMeta(t), requestsWithoutVersion(t),
+			requestsWithoutCapabilities(t)) {
 			if code, _ := r.Reply.Code(); code == errcode.InvalidParams {
 				refused = append(refused, r)
 			}
@@ -153,7 +154,11 @@ func expectVersionRequired(t *check.T, all []handshake.IncompleteRequest) {
 			protocol.SameKind(r.Reply, bare.Reply) {
 			t.Yield("so is server/discover without _meta answered")
 		}
-		t.Expect(r.Reply).To(check.BeError(noVersionCodes...))
+		isRefused := check.BeError(noVersionCodes...)
+		if r.Missing == "without protocolVersion" && r.Reply.Result() != nil {
+			isRefused = check.ReportedBy("stateless/no-inherited-meta", isRefused)
+		}
+		t.Expect(r.Reply).To(isRefused)
 	})
 }
 

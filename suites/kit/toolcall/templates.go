@@ -2,10 +2,10 @@ package toolcall
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/yosida95/uritemplate/v3"
 
@@ -94,12 +94,9 @@ func (x *TemplateRead) readKnown(t *check.T, completed Completions, budget *Call
 // read reads the expansion with some values. It reports whether that is the end of trying: it is known, or there is no
 // time for another.
 func (x *TemplateRead) read(t *check.T, values map[string]string, budget *CallBudget) (ended bool) {
-	if budget.ExhaustedReason() != "" {
-		return true
-	}
 	uri, err := ExpandTemplate(x.Template, values)
-	if err != nil {
-		return false
+	if err != nil || budget.ExhaustedReason() != "" {
+		return true
 	}
 	x.URI = uri
 	x.InputLoop = RunInputLoop(t, t.Session(), "resources/read", WithAllCapabilities(t, check.M{"uri": uri}))
@@ -183,15 +180,36 @@ func nonEmpty(values []string) []string {
 	return slices.DeleteFunc(values, func(value string) bool { return value == "" })
 }
 
-// ExpandTemplate expands a template. It fails for a value with characters beyond ASCII, which the library does not
-// percent-encode as UTF-8 (RFC 6570, section 1.6).
+// ExpandTemplate expands a template. Characters beyond ASCII are percent-encoded as UTF-8 (RFC 6570, section 1.6),
+// which the library does not do.
 func ExpandTemplate(template *uritemplate.Template, values map[string]string) (string, error) {
-	expanded := uritemplate.Values{}
+	expanded, encoded := uritemplate.Values{}, []string{}
 	for name, value := range values {
-		if strings.ContainsFunc(value, func(r rune) bool { return r > unicode.MaxASCII }) {
-			return "", fmt.Errorf("expanding %s: %q is not ASCII", template.Raw(), value)
-		}
-		expanded[name] = uritemplate.String(value)
+		expanded[name] = uritemplate.String(withTokens(value, &encoded))
 	}
-	return template.Expand(expanded)
+	uri, err := template.Expand(expanded)
+	if err != nil {
+		return "", fmt.Errorf("expanding %s: %w", template.Raw(), err)
+	}
+	for i, text := range encoded {
+		uri = strings.ReplaceAll(uri, expansionToken(i), text)
+	}
+	return uri, nil
 }
+
+// withTokens replaces each character beyond ASCII by a token, and adds how the character is percent-encoded.
+func withTokens(value string, encoded *[]string) string {
+	var text strings.Builder
+	for _, r := range value {
+		if r < 0x80 {
+			text.WriteRune(r)
+			continue
+		}
+		text.WriteString(expansionToken(len(*encoded)))
+		*encoded = append(*encoded, url.PathEscape(string(r)))
+	}
+	return text.String()
+}
+
+// expansionToken is a text of unreserved characters that no value has.
+func expansionToken(i int) string { return fmt.Sprintf("~mcpcheck.%d~", i) }
