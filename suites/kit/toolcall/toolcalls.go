@@ -225,6 +225,9 @@ func (c *ToolCalls) RunCalls(f *CallGroup, queue []*ToolCall) (rest []*ToolCall)
 		}
 	}
 	f.waitAll()
+	if slices.ContainsFunc(f.Calls, func(call *ToolCall) bool { return call.PingReply.Error() != nil }) {
+		f.Session.Call(f.Session.NoOp()) // ping/during-long-request compares its response
+	}
 	again := f.callsToRepeat()
 	for _, call := range f.Calls {
 		switch {
