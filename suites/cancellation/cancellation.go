@@ -34,6 +34,10 @@ var Checks = check.MergeSuites(ignoredChecks, inFlightChecks, workChecks, check.
 					check.Show(requestIDOf(m.Frame))))
 				if answered != nil {
 					since := m.At - answered.At
+					if since >= crossingTime(m, answered) && !hasReactedSince(m, answered) {
+						t.NoVerdict(check.Undecided, "the server may not have read the response yet: it has "+
+							"answered no request that came after it")
+					}
 					t.Expect(since < crossingTime(m, answered)).To(check.BeTrue("a request that has no answer yet",
 						"%s, which was answered %v before", check.Show(requestIDOf(m.Frame)), since.Round(
 							time.Millisecond)))
@@ -110,6 +114,15 @@ func crossingTime(m check.Message, answered *driver.Frame) time.Duration {
 		}
 	}
 	return slowest
+}
+
+// hasReactedSince reports whether the server, before the cancellation, answered a request that was sent after the
+// client's response: one that reads messages in turn has then read the response.
+func hasReactedSince(m check.Message, answered *driver.Frame) bool {
+	responses := check.Wire{Sessions: []*driver.Session{m.Session}}.Responses().List
+	return slices.ContainsFunc(responses, func(r check.Message) bool {
+		return r.Request != nil && r.Request.At > answered.At && r.At <= m.At
+	})
 }
 
 // isLost reports whether a message of the client was not accepted, so that the server may not have it.
