@@ -57,7 +57,7 @@ func sameParams(a, b M) bool {
 }
 
 // RecordedResponses returns the responses to all requests of a method where a recording is judged; recorded is false
-// where there is a server instead. It ends a check where there are none.
+// where there is a server instead. It ends a check if the recording has no such response.
 func RecordedResponses(t *T, method string) (responses []Message, recorded bool) {
 	if !IsRecording(t) {
 		return nil, false

@@ -210,7 +210,7 @@ func (t *T) Send(s *driver.Session, method string, params M, options ...SendOpti
 
 // pooledSession returns the session that this attempt has already, or one of the pool.
 func (t *T) pooledSession(invalidInput bool) *driver.Session {
-	if t.attempt.Run.IsReplay && !invalidInput {
+	if IsRecording(t) && !invalidInput {
 		return t.recordedSession()
 	}
 	RequireLiveServer(t)

@@ -13,7 +13,7 @@ import (
 // before they send anything themselves. A step that does not pass ends the checks that read it in the same way. Where a
 // recording is judged, the step has its replies from there.
 func Step[V any](t *T, name string, run func(*T) V) V {
-	if t.attempt.Run.IsReplay {
+	if IsRecording(t) {
 		return run(t)
 	}
 	value := t.attempt.Step(name, func(a *attempt.Attempt) any { return run(t.with(a)) })

@@ -15,8 +15,10 @@ type StreamEvent struct {
 	Data Text
 	// HasData reports whether there was a data field, which may be empty.
 	HasData bool
-	ID      string
-	HasID   bool
+	// ID is the value of the field id.
+	ID string
+	// HasID reports whether there was an id field.
+	HasID bool
 	// Retry is the value of the field retry in milliseconds, digits only; empty if absent.
 	Retry string
 	// Comments counts the lines that begin with a colon.

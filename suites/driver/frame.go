@@ -48,6 +48,7 @@ type Frame struct {
 	// so that other checks ignore it.
 	Manual bool
 
+	// InBatch reports whether the frame is a member of an array.
 	InBatch bool
 	// Stderr holds the last lines on stderr, for an event that is the end of a process.
 	Stderr []string

@@ -40,7 +40,7 @@ type Pool struct {
 
 	mu  sync.Mutex
 	all []*Session
-	// taskCount is the number of tasks in the background, and tasksDone is signaled when there is none.
+	// taskCount is the number of tasks in the background, and tasksDone is signaled when it becomes zero.
 	taskCount int
 	tasksDone *sync.Cond
 }

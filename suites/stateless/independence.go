@@ -74,8 +74,9 @@ var independenceChecks = check.Suite{
 		}
 		discovered := roundtrip.PostRequest(t.Session(), roundtrip.ManualRequest{ID: id, Method: "server/discover"})
 		listed := roundtrip.PostRequest(check.OtherConnection(t), roundtrip.ManualRequest{ID: id, Method: list})
-		t.ExpectAdvice(discovered.AwaitReply()).To(haveMember("supportedVersions"), "server/discover beside %s", list)
-		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(listMember(list)), "%s beside server/discover",
+		t.ExpectAdvice(discovered.AwaitReply()).To(haveMember("supportedVersions"),
+			"server/discover with the id of %s", list)
+		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(listMember(list)), "%s with the id of server/discover",
 			list)
 	}),
 
