@@ -32,15 +32,3 @@ func DeclarationsOf(t *T) Declarations { return t.attempt.Run.Declarations }
 
 // ExampleArguments returns the operator's arguments for a tool; nil when there are none.
 func ExampleArguments(t *T, tool string) M { return t.attempt.Run.Examples[tool] }
-
-// RememberArguments makes later checks call a tool with these arguments, because it answers them faster than others.
-func RememberArguments(t *T, tool string, args M) {
-	t.attempt.Run.KnownArguments.Store(tool, args)
-}
-
-// RememberedArguments returns the arguments set by RememberArguments; nil when there are none.
-func RememberedArguments(t *T, tool string) M {
-	args, _ := t.attempt.Run.KnownArguments.Load(tool)
-	known, _ := args.(M)
-	return known
-}

@@ -1,14 +1,12 @@
 package toolcall
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
-	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
@@ -226,23 +224,6 @@ func (f *CallGroup) callsToRepeat() (calls []*ToolCall) {
 		calls = append(calls, first)
 	}
 	return calls
-}
-
-// retrySmaller reports whether a call that timed out is repeated with the smallest numbers that its schema allows,
-// since these may say how long it runs. It prepares the call, and remembers the arguments for other checks. Tools that
-// change something are not repeated.
-func (f *CallGroup) retrySmaller(c *ToolCall) bool {
-	if !c.timedOut || c.Counterexample != nil || c.isMinimized || !report.IsReadOnly(c.Tool.Value) || !f.isHealthy() ||
-		f.T.IsQuick() {
-		return false
-	}
-	args := minimalNumbers(f.T, c.Tool, c.Arguments)
-	if args == nil || reflect.DeepEqual(args, c.Arguments) {
-		return false
-	}
-	c.Arguments, c.isMinimized = args, true
-	check.RememberArguments(f.T, c.Tool.Name, args)
-	return true
 }
 
 // isRunning reports whether a call has no response.

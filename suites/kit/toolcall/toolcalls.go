@@ -58,8 +58,6 @@ type ToolCall struct {
 	timedOut bool
 	// isRetried reports whether the call was repeated in another session.
 	isRetried bool
-	// isMinimized reports whether the call was repeated with the smallest numbers.
-	isMinimized bool
 	// overBudget reports whether there was no space left to keep the response.
 	overBudget bool
 }
@@ -215,8 +213,7 @@ func (c *ToolCalls) RunCalls(f *CallGroup, queue []*ToolCall) (rest []*ToolCall)
 		case unanswered != nil:
 			c.addUncalled(*call, "no call was answered: "+unanswered.Error())
 			c.Uncalled[len(c.Uncalled)-1].Unanswered = true
-		case exhausted == reasonNoBytes && !call.isMinimized,
-			exhausted == reasonNoTime && !call.isMinimized && !c.mustCall(f, call.Tool):
+		case exhausted == reasonNoBytes, exhausted == reasonNoTime && !c.mustCall(f, call.Tool):
 			c.addUncalled(*call, exhausted)
 		case c.hasUnansweredCall(f, call):
 			c.addUncalled(*call, "it has left another call unanswered")
@@ -232,9 +229,6 @@ func (c *ToolCalls) RunCalls(f *CallGroup, queue []*ToolCall) (rest []*ToolCall)
 	for _, call := range f.Calls {
 		switch {
 		case slices.Contains(again, call):
-			continue
-		case f.retrySmaller(call):
-			again = append(again, call)
 			continue
 		case call.overBudget && call.Counterexample != nil: // only valid calls are worth keeping without space
 			c.addUncalled(*call, reasonNoBytes)

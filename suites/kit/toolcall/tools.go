@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,29 +24,38 @@ func ValidArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled
 	return TaskArguments(t, tool)
 }
 
-// minimalNumbers are the arguments of a tool with all numbers as small as the schema allows, or 1 without a minimum;
-// nil when it has no numbers, or example arguments.
-func minimalNumbers(t *check.T, tool check.Subject, args check.M) check.M {
+// withShortTimes adds to the arguments of a tool one second, or the minimum where that is more, for each optional
+// property whose name says that it is a time, so that no check has to wait for the default.
+func withShortTimes(tool check.Subject, schema *schemas.Schema, args check.M) check.M {
 	input, _ := tool.Value["inputSchema"].(check.M)
 	properties, _ := input["properties"].(check.M)
-	least, numbers := check.M{}, 0
-	maps.Copy(least, args)
-	for name, property := range properties {
-		described, _ := property.(check.M)
-		if kind := described["type"]; kind == "number" || kind == "integer" {
-			least[name] = json.Number("1")
-			if minimum, ok := described["minimum"].(json.Number); ok && !strings.HasPrefix(minimum.String(), "-") {
-				least[name] = minimum
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		property, _ := properties[name].(check.M)
+		if _, given := args[name]; given || !isTimeInSeconds(name, property) {
+			continue
+		}
+		for _, seconds := range []any{property["minimum"], json.Number("1")} {
+			shorter := maps.Clone(args)
+			if shorter[name] = seconds; schema.Validate(shorter) == nil {
+				args = shorter
 			}
-			numbers++
 		}
 	}
-	schema, err := schemas.Compile(input, t.Revision)
-	if numbers == 0 || check.ExampleArguments(t, tool.Name) != nil || err != nil || schema.Validate(least) != nil {
-		return nil
-	}
-	return least
+	return args
 }
+
+// isTimeInSeconds reports whether a number is a time by its name, and by its name and description not in milliseconds.
+func isTimeInSeconds(name string, property check.M) bool {
+	if kind := property["type"]; kind != "number" && kind != "integer" {
+		return false
+	}
+	name = strings.ToLower(name)
+	description, _ := property["description"].(string)
+	return timeName.MatchString(name) && !strings.HasSuffix(name, "ms") &&
+		!strings.Contains(name+strings.ToLower(description), "milli")
+}
+
+var timeName = regexp.MustCompile("duration|delay|sleep|wait|seconds")
 
 // TaskArguments are ValidArguments for a call that is to run as a task.
 func TaskArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled) {
@@ -55,9 +65,6 @@ func TaskArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled)
 	if example := check.ExampleArguments(t, tool.Name); example != nil {
 		return example, nil
 	}
-	if args := check.RememberedArguments(t, tool.Name); args != nil {
-		return args, nil
-	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
 	if err == nil {
 		args, err = schemas.ValidArguments(schema, t.Seed)
@@ -65,7 +72,7 @@ func TaskArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled)
 	if err != nil {
 		return nil, &Uncalled{Tool: tool, Detail: err.Error()}
 	}
-	return args, nil
+	return withShortTimes(tool, schema, args), nil
 }
 
 // ArgumentsToVary are ValidArguments of a tool that a check may change; not says why there are none.

@@ -50,8 +50,6 @@ type Run struct {
 
 	// Memos are values by key that are computed once.
 	Memos sync.Map
-	// KnownArguments are arguments (driver.M), by tool, with which it answers faster than with others.
-	KnownArguments sync.Map
 	// TooLongLists are errors, by method, of lists that are not read again because they have too many pages.
 	TooLongLists sync.Map
 	// UncalledTools are the tools that were not called with valid arguments; nil when no check was to call tools.
