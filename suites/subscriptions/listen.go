@@ -311,7 +311,7 @@ type parallelSubscription struct {
 	*subscription
 	// sessionSubscriptions are all subscriptions of the session.
 	sessionSubscriptions []*subscription
-	// mostBegin reports whether the server has acknowledged more subscriptions while others were open than it has ended
+	// mostBegin reports whether the server has acknowledged as many subscriptions while others were open as it has ended
 	// without an acknowledgment.
 	mostBegin bool
 }
@@ -340,7 +340,7 @@ func parallelSubscriptions(t *check.T, w check.Wire) (all []parallelSubscription
 		}
 	}
 	for i := range all {
-		all[i].mostBegin = begun > ended
+		all[i].mostBegin = begun >= ended
 	}
 	return all
 }
