@@ -51,7 +51,7 @@ func findProtectedRequest(t *check.T) protectedRequest {
 	for _, method := range protocol.ListMethods(capabilities) {
 		a := roundtrip.RequireHTTPResponse(t,
 			roundtrip.AwaitResponse(roundtrip.PostRequest(s,
-				roundtrip.ManualRequest{Method: method, Header: followUpHeader(t, nil)})))
+				roundtrip.ManualRequest{Method: method, Header: followUpHeader(t, nil), OnNewConnection: true})))
 		if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
 			return protectedRequest{method, a}
 		}
@@ -59,9 +59,10 @@ func findProtectedRequest(t *check.T) protectedRequest {
 	return protectedRequest{}
 }
 
-// send sends the protected request with other headers or another URL, in a session of its own.
+// send sends the protected request with other headers or another URL, in a session and on a connection of its own.
 func (g protectedRequest) send(t *check.T, r roundtrip.ManualRequest) *driver.RoundTrip {
 	s := t.Session(check.Process)
+	r.OnNewConnection = true
 	if g.isConnectRequest(t) {
 		r.Method, r.Params = roundtrip.ConnectRequest(t)
 	} else {
@@ -84,9 +85,12 @@ func (g protectedRequest) responseWith(t *check.T, token string) driver.HTTPResp
 }
 
 // connect sends the first request of a client by hand, with these values of the Authorization header or without it, and
-// returns its result; nil when it is refused.
+// returns its result; nil when it is refused. Without the header it is sent on a new connection: what has come on
+// another one says nothing of a client that has no token.
 func connect(t *check.T, s *driver.Session, authorization []string) (a driver.HTTPResponse, result check.M) {
-	x := roundtrip.PostConnect(t, s, http.Header{"Authorization": authorization})
+	method, params := roundtrip.ConnectRequest(t)
+	x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params,
+		Header: http.Header{"Authorization": authorization}, OnNewConnection: authorization == nil})
 	if a = roundtrip.AwaitResponse(x); !a.OK() {
 		return a, nil
 	}

@@ -69,6 +69,18 @@ var tokenChecks = check.Suite{
 			skipIfNoOAuth(t, a)
 			t.Expect(a).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
 		})
+		if t.Credentials.Bearer == "" || t.Server.Failure != "" || lacksOAuth(t) {
+			return // a server that hands out keys may take them in any form
+		}
+		tries = nil
+		for _, form := range [][2]string{{"the token without a scheme", ""}, {"the token as Basic", "Basic "}} {
+			header := roundtrip.Header("Authorization", form[1]+t.Credentials.Bearer)
+			tries = append(tries, sentRequest{form[0], g.send(t, roundtrip.ManualRequest{Header: header})})
+		}
+		check.Each(t, tries, sentRequest.subject, func(t *check.T, try sentRequest) {
+			a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(try.roundTrip))
+			t.ExpectShould(a).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
+		})
 	}),
 
 	"auth/wrong-audience-rejected": check.Probe(func(t *check.T) {
@@ -92,6 +104,13 @@ var tokenChecks = check.Suite{
 			}
 			t.Expect(came).To(beRejected())
 		})
+		if t.IsModern() || !protectedRequestOf(t).isConnectRequest(t) {
+			return
+		}
+		s := t.Session()
+		check.RequestNoOp(t, s)
+		x := roundtrip.PostInitialized(s, roundtrip.Header("Authorization"))
+		t.ExpectShould(roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))).To(beRejected())
 	}),
 
 	"auth/get-and-delete-checked": check.Probe(func(t *check.T) {
@@ -102,23 +121,8 @@ var tokenChecks = check.Suite{
 		if t.Credentials.Bearer != "" && t.Server.Failure == "" {
 			connect(t, s, bearerHeader(t.Credentials.Bearer)["Authorization"])
 		}
-		stream := roundtrip.Get(s, followUpHeader(t, nil))
-		a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(stream))
-		stream.Abort()
-		t.Expect(!a.IsStream).To(check.BeTrue("HTTP 401 for a GET without a token", "%s", a))
-		if s.HTTP().SessionID() == "" {
-			return
-		}
-		ended := roundtrip.AwaitResponse(s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete,
-			Header: followUpHeader(t, nil)}))
-		if !ended.OK() {
-			return
-		}
-		x := roundtrip.PostRequest(s,
-			roundtrip.ManualRequest{Header: followUpHeader(t, bearerHeader(t.Credentials.Bearer)["Authorization"])})
-		after := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))
-		t.Expect(after.OK()).To(check.BeTrue("HTTP 401 for a DELETE without a token",
-			"%s, and the session is gone: %s", ended, after))
+		expectGetAndDeleteRefused(t, s, "without a token", nil)
+		expectGetAndDeleteRefused(t, s, "with an unknown token", bearerHeader(invalidToken)["Authorization"])
 	}),
 
 	"auth/token-in-query-ignored": check.Probe(func(t *check.T) {
@@ -215,6 +219,35 @@ var tokenChecks = check.Suite{
 	}),
 }
 
+// expectGetAndDeleteRefused requires that GET and DELETE with these values of the Authorization header neither open a
+// stream nor end the session, on a connection on which a valid request has come.
+func expectGetAndDeleteRefused(t *check.T, s *driver.Session, what string, authorization []string) {
+	valid := roundtrip.ManualRequest{Header: followUpHeader(t, nil)}
+	if t.Credentials.Bearer != "" {
+		valid.Header = followUpHeader(t, bearerHeader(t.Credentials.Bearer)["Authorization"])
+		roundtrip.AwaitResponse(roundtrip.PostRequest(s, valid))
+		refused := roundtrip.ManualRequest{Header: followUpHeader(t, authorization)}
+		if roundtrip.AwaitResponse(roundtrip.PostRequest(s, refused)).OK() {
+			t.Yield("POST is served %s as well", what)
+		}
+	}
+	stream := roundtrip.Get(s, followUpHeader(t, authorization))
+	a := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(stream))
+	stream.Abort()
+	t.Expect(!a.IsStream).To(check.BeTrue("HTTP 401 for a GET "+what, "%s", a))
+	if s.HTTP().SessionID() == "" {
+		return
+	}
+	ended := roundtrip.AwaitResponse(s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete,
+		Header: followUpHeader(t, authorization)}))
+	if !ended.OK() {
+		return
+	}
+	after := roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(roundtrip.PostRequest(s, valid)))
+	t.Expect(after.OK()).To(check.BeTrue("HTTP 401 for a DELETE "+what, "%s, and the session is gone: %s", ended,
+		after))
+}
+
 // placeIn says where in the text of an HTTP request a secret is; empty if it is not in it.
 func placeIn(request, secret string) string {
 	before, _, found := strings.Cut(request, secret)
@@ -250,17 +283,21 @@ func methodOf(x *driver.RoundTrip) string {
 }
 
 // requestsWithoutToken are requests without a token in a session that was begun with one: a no-op if the session itself
-// is protected, the lists, a request of each method that names something, and a subscription.
+// is protected, the lists, a request of each method that names something, and a subscription. Each follows a request
+// with the token, so that the connection has carried that when it is used again.
 func requestsWithoutToken(t *check.T) []sentRequest {
 	g := protectedRequestOf(t)
 	requireToken(t)
-	valid := requests.Affordable(t, requests.Valid(t), 1)
+	valid := requests.Affordable(t, requests.Valid(t), 2)
 	return check.Step(t, "without a token in a session", func(t *check.T) (tries []sentRequest) {
 		s := t.Session(check.Exclusive)
 		try := func(name, method string, params check.M) {
 			request := roundtrip.ManualRequest{Method: method, Params: params,
 				Header: roundtrip.Header("Authorization")}
-			tries = append(tries, sentRequest{name, roundtrip.PostRequest(s, request)})
+			s.Call(s.NoOp())
+			x := roundtrip.PostRequest(s, request)
+			roundtrip.AwaitResponse(x)
+			tries = append(tries, sentRequest{name, x})
 		}
 		if g.isConnectRequest(t) {
 			method, params := s.NoOp()
@@ -281,9 +318,6 @@ func requestsWithoutToken(t *check.T) []sentRequest {
 		if call, ok := successfulCall(t); ok {
 			try("tools/call of "+call.Tool.Name, "tools/call", callParams(t, call))
 		}
-		for _, a := range tries {
-			roundtrip.AwaitResponse(a.roundTrip)
-		}
 		return tries
 	})
 }
@@ -292,17 +326,23 @@ func requestsWithoutToken(t *check.T) []sentRequest {
 // a session that was begun with a valid one.
 func requestsWithInvalidToken(t *check.T) []sentRequest {
 	protectedRequestOf(t)
-	valid := requests.Affordable(t, requests.Valid(t), 1)
+	valid := requests.Affordable(t, requests.Valid(t), 2)
 	return check.Step(t, "an invalid token in a session", func(t *check.T) (tries []sentRequest) {
 		s := t.Session(check.Exclusive)
 		for _, r := range valid {
 			if r.Method == "server/discover" && !protectedRequestOf(t).isConnectRequest(t) {
 				continue
 			}
+			s.Call(s.NoOp()) // so that the connection has carried a valid token
 			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: r.Method, Params: r.Params,
 				Header: bearerHeader(invalidToken)})
 			roundtrip.AwaitResponse(x)
 			tries = append(tries, sentRequest{"an unknown token with " + r.Method, x})
+		}
+		if !t.IsModern() && protectedRequestOf(t).isConnectRequest(t) {
+			x := roundtrip.PostInitialized(s, bearerHeader(invalidToken))
+			roundtrip.AwaitResponse(x)
+			tries = append(tries, sentRequest{"an unknown token with a notification", x})
 		}
 		return tries
 	})
@@ -314,7 +354,7 @@ func isGuarded(t *check.T, x *driver.RoundTrip) bool {
 	switch methodOf(x) {
 	case "tools/call":
 		return true
-	case "subscriptions/listen", "resources/read", "prompts/get", "completion/complete":
+	case "subscriptions/listen", "resources/read", "prompts/get", "completion/complete", "notifications/initialized":
 		return protectedRequestOf(t).isConnectRequest(t)
 	}
 	return false
@@ -327,7 +367,7 @@ func isPublic(t *check.T, x *driver.RoundTrip) bool {
 		connect(t, s, nil)
 	}
 	request := requestIn(x)
-	request.Header = followUpHeader(t, nil)
+	request.Header, request.OnNewConnection = followUpHeader(t, nil), true
 	return roundtrip.AwaitResponse(roundtrip.PostRequest(s, request)).OK()
 }
 

@@ -26,6 +26,9 @@ type HTTPRequest struct {
 	// big to keep in memory. BodySize is its length in bytes.
 	BodyReader io.Reader
 	BodySize   int64
+
+	// OnNewConnection has the request sent on a connection that has carried no other, and carries none later.
+	OnNewConnection bool
 }
 
 // Do makes an HTTP request outside of the session's messages and without waiting for its turn. Its result is for the
@@ -40,7 +43,7 @@ func (h *HTTP) Do(r HTTPRequest) *RoundTrip {
 		x.Header = http.Header{"User-Agent": x.Header["User-Agent"]}
 	}
 	x.manual, x.Host, x.ChangedHeaders = true, r.Host, r.Header
-	x.bodyReader, x.bodySize = r.BodyReader, r.BodySize
+	x.bodyReader, x.bodySize, x.isOnNewConnection = r.BodyReader, r.BodySize, r.OnNewConnection
 	x.Header = mergeHeaders(x.Header, r.Header)
 	h.addRequest(f)
 	h.running.Go(func() { h.perform(x, func() {}) })

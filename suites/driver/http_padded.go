@@ -9,16 +9,20 @@ import (
 	"strings"
 )
 
-// do makes an HTTP request. It sends header values as they are, including white space around them. By the grammar of
-// HTTP that is not part of the value, and net/http drops it, so such a request has a connection of its own without a
-// proxy.
-func (site *Site) do(req *http.Request) (*http.Response, error) {
+// do makes an HTTP request, on a new connection where that is asked for. It sends header values as they are, including
+// white space around them. By the grammar of HTTP that is not part of the value, and net/http drops it, so such a
+// request has a connection of its own without a proxy.
+func (site *Site) do(req *http.Request, onNewConnection bool) (*http.Response, error) {
 	padding := paddingOf(req.Header)
-	if len(padding) == 0 {
+	if len(padding) == 0 && !onNewConnection {
 		return site.client.Do(req)
 	}
 	transport := site.client.Transport.(*http.Transport).Clone()
-	transport.Proxy, transport.DisableKeepAlives, transport.WriteBufferSize = nil, true, 1<<20
+	transport.DisableKeepAlives = true
+	if len(padding) == 0 {
+		return (&http.Client{Transport: transport, CheckRedirect: site.client.CheckRedirect}).Do(req)
+	}
+	transport.Proxy, transport.WriteBufferSize = nil, 1<<20
 	dial := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)

@@ -36,7 +36,7 @@ func TestPaddedHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Header = http.Header{"Mcp-Method": {" \ttools/list\t "}, "Accept": {"text/event-stream"}}
-	resp, err := site.do(req)
+	resp, err := site.do(req, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (h *HTTP) doUnrefused(x *RoundTrip, req *http.Request) (*http.Response, err
 	for {
 		x.setSent(time.Now())
 		headed := h.watchHeaders(x)
-		resp, err := h.site.do(req)
+		resp, err := h.site.do(req, x.isOnNewConnection)
 		headed()
 		if err != nil || x.isOtherOrigin || x.bodyReader != nil || !h.site.pacer.isRefused(resp) {
 			return resp, err

@@ -56,7 +56,9 @@ type RoundTrip struct {
 	// bodyReader is sent instead of Body, unless it is nil.
 	bodyReader io.Reader
 	bodySize   int64
-	stop       func()
+	// isOnNewConnection is OnNewConnection of the HTTPRequest.
+	isOnNewConnection bool
+	stop              func()
 
 	// The session's lock guards the fields below. The status code and stream do not change once a frame of the round
 	// trip is in the record.

@@ -23,12 +23,20 @@ import (
 var sessionChecks = check.Suite{
 	"http/session-missing-400": check.Probe(func(t *check.T) {
 		skipUnlessSessions(t)
-		eachValid(t, 1, func(t *check.T, request roundtrip.ManualRequest) {
+		eachValid(t, 3, func(t *check.T, request roundtrip.ManualRequest) {
 			r, a := requestWithoutSessionID(t, request)
 			roundtrip.RequireNotFromIntermediary(t, a)
 			t.Expect(a).To(check.Satisfy("HTTP 400, or to be served", func(a driver.HTTPResponse) bool {
 				return a.StatusCode == http.StatusBadRequest || isHandled(r, a)
 			}))
+			if !a.OK() {
+				return
+			}
+			request.Header, request.OnNewConnection = roundtrip.Header(roundtrip.SessionIDHeader), true
+			alone := roundtrip.AwaitResponse(roundtrip.PostRequest(t.Session(), request))
+			isNeeded := alone.StatusCode == http.StatusBadRequest
+			t.DecidedBy(a).Expect(!isNeeded).To(check.BeTrue("HTTP 400, as on a new connection",
+				"%s on a connection on which the id has come before", a))
 		})
 	}),
 
@@ -266,11 +274,14 @@ func eachValid(t *check.T, times int, run func(*check.T, roundtrip.ManualRequest
 	eachVaried(t, validRequests(t), times, run)
 }
 
-// requestWithoutSessionID sends a request in a session without the session id.
+// requestWithoutSessionID sends a request in a session without the session id, right after one with it, so that the
+// connection has carried the id when it is used again.
 func requestWithoutSessionID(t *check.T, request roundtrip.ManualRequest) (driver.Reply, driver.HTTPResponse) {
 	x := check.Step(t, strings.TrimSpace("without session id "+nameOf(request)), func(t *check.T) *driver.RoundTrip {
 		request.Header = roundtrip.Header(roundtrip.SessionIDHeader)
-		x := roundtrip.PostRequest(t.Session(), request)
+		s := t.Session()
+		s.Call(s.NoOp())
+		x := roundtrip.PostRequest(s, request)
 		x.AwaitReply()
 		return x
 	})

@@ -45,6 +45,8 @@ type ManualRequest struct {
 	URL string
 	// Host is the header Host; empty is the host of the URL.
 	Host string
+	// OnNewConnection has it sent on a connection of its own: a server may keep something for a connection.
+	OnNewConnection bool
 }
 
 // PostRequest posts a request. The round trip that it returns gives access to the response.
@@ -56,7 +58,8 @@ func PostRequest(s *driver.Session, r ManualRequest) *driver.RoundTrip {
 		r.ID = s.NextID()
 	}
 	body := text.CompactJSON(s.NewRequest(r.ID, r.Method, r.Params))
-	return s.HTTP().Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: body})
+	return s.HTTP().Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: body,
+		OnNewConnection: r.OnNewConnection})
 }
 
 // RetryWhileBusy makes a manual request of a session and waits for the response as AwaitResponse does. It makes the
