@@ -123,7 +123,14 @@ func sendOneWay(t *check.T) oneWayMessages {
 		handshake.AwaitServerRequests(t, s)
 		check.Barrier(t, s, mark)
 		if !t.IsModern() { // modern clients send no responses
-			sent.Unsolicited = []roundtrip.NamedRoundTrip{sendUnsolicitedResponse(t, s)}
+			s.MarkInvalidInput() // nothing has asked for these
+			sent.Unsolicited = []roundtrip.NamedRoundTrip{
+				postOneWay(t, s, "an unsolicited response", `"id":"mcpcheck-unsolicited","result":{}`),
+				postOneWay(t, s, "an unsolicited error response",
+					`"id":"mcpcheck-unsolicited-error","error":{"code":-32603,"message":"mcpcheck"}`),
+			}
+			sent.Notifications = append(sent.Notifications, postOneWay(t, s, "notifications/progress",
+				`"method":"notifications/progress","params":{"progressToken":"mcpcheck-unsolicited","progress":1}`))
 		}
 		for _, f := range s.FramesSince(0) {
 			switch {
@@ -141,11 +148,10 @@ func sendOneWay(t *check.T) oneWayMessages {
 	})
 }
 
-// sendUnsolicitedResponse sends a response that answers no request.
-func sendUnsolicitedResponse(t *check.T, s *driver.Session) roundtrip.NamedRoundTrip {
-	s.MarkInvalidInput()
-	response := post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
-	response.AwaitEnd()
+// postOneWay posts a message with these members, to which there is no response.
+func postOneWay(t *check.T, s *driver.Session, name, members string) roundtrip.NamedRoundTrip {
+	x := post(s, `{"jsonrpc":"2.0",`+members+`}`)
+	x.AwaitEnd()
 	check.Barrier(t, s, s.Mark())
-	return roundtrip.NewNamedRoundTrip(s, "an unsolicited response", response)
+	return roundtrip.NewNamedRoundTrip(s, name, x)
 }
