@@ -87,7 +87,7 @@ func subscribeFirst(t *check.T) (r driver.Reply, uri string) {
 	if len(t.Server.Resources) == 0 {
 		t.Skip(check.NotOffered, "the server lists no resource")
 	}
-	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), toolcall.MaxSubscribedResources)] {
+	for _, resource := range toolcall.SubscribableResources(t) {
 		uri, _ = resource["uri"].(string)
 		if r = t.Send(t.Session(), subscribeMethod, check.M{"uri": uri}, check.AllowSilence); r.Result() != nil {
 			break

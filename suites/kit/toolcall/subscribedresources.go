@@ -11,8 +11,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
-// MaxSubscribedResources is how many resources mcpcheck subscribes to.
-const MaxSubscribedResources = 3
+// SubscribableResources are the first listed resources, to which mcpcheck subscribes: more than a server may have room
+// for by mistake, and no more of a slow one than can be read before and after calls.
+func SubscribableResources(t *check.T) []check.M {
+	const least, most, readings = 3, 12, 4
+	count := most
+	if t.Server.Latency > 0 {
+		count = max(least, min(most, int(timing.EachMethod/(readings*t.Server.Latency))))
+	}
+	return t.Server.Resources[:min(count, len(t.Server.Resources))]
+}
 
 // SubscribedResource is a resource with a subscription during the calls of tools.
 type SubscribedResource struct {
@@ -43,7 +51,7 @@ func subscribeResources(t *check.T, s *driver.Session) (watched []SubscribedReso
 	if capability["subscribe"] != true || !t.Server.CanNotify() || check.KnownUnanswered(t, "resources/read") != nil {
 		return nil
 	}
-	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), MaxSubscribedResources)] {
+	for _, resource := range SubscribableResources(t) {
 		uri, isString := resource["uri"].(string)
 		switch {
 		case !isString:

@@ -56,12 +56,17 @@ func openExtraSubscriptions(t *check.T, s *driver.Session) {
 		OpenSubscription(s, id(name), check.M{"notifications": tools})
 	}
 	OpenSubscription(s, id("nothing"), check.M{"notifications": check.M{}})
+	meta := check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken}
 	others := FullFilter(t)
 	others["toolsListChanged"] = false
-	OpenSubscription(s, id("others"), check.M{
-		"notifications": others,
-		"_meta":         check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken},
-	})
+	all := maps.Clone(others)
+	if uris := urisOf(SubscribableResources(t)); len(uris) > 0 {
+		all["resourceSubscriptions"] = uris
+	}
+	p := OpenSubscription(s, id("others"), check.M{"notifications": all, "_meta": meta})
+	if s.AwaitFor(p, 0).Error() != nil { // it may be too many resources
+		OpenSubscription(s, id("fewer-others"), check.M{"notifications": others, "_meta": meta})
+	}
 }
 
 // isSubscribedToList reports whether an open subscription of a session is for changes of a list.
@@ -84,14 +89,17 @@ const SubscriptionProgressToken = "mcpcheck-subscription"
 // FullFilter is the filter for every notification of the server; of resources, it names the first ones that discovery
 // lists.
 func FullFilter(t *check.T) check.M {
-	const most = 3
+	const few = 3
 	all := check.M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
-	var uris []any
-	for _, resource := range t.Server.Resources[:min(most, len(t.Server.Resources))] {
-		uris = append(uris, resource["uri"])
-	}
-	if len(uris) > 0 {
+	if uris := urisOf(t.Server.Resources[:min(few, len(t.Server.Resources))]); len(uris) > 0 {
 		all["resourceSubscriptions"] = uris
 	}
 	return all
+}
+
+func urisOf(resources []check.M) (uris []any) {
+	for _, resource := range resources {
+		uris = append(uris, resource["uri"])
+	}
+	return uris
 }
