@@ -29,7 +29,8 @@ func (l leak) subject() check.Subject { return check.Subject{Frames: l.frames} }
 
 // leaksBetweenSessions are the leaks that the steps of this file find.
 func leaksBetweenSessions(t *check.T) []leak {
-	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksDuringCall, leaksByToken, leaksByEventID, leakedQuestions}
+	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksAtOnce, leaksBySubscriptionID, leaksDuringCall, leaksByToken,
+		leaksByEventID, leakedQuestions}
 	found := make([][]leak, len(steps))
 	check.Parallel(t, len(steps), func(t *check.T, i int) { found[i] = steps[i](t) })
 	return slices.Concat(found...)
@@ -92,6 +93,91 @@ func leaksByEqualIDs(t *check.T) []leak {
 			if usual := roundtrip.PostRequest(b, second).AwaitReply(); usual.Answered() && !sameResult(usual, got) {
 				all = append(all, leak{fmt.Sprintf("the response to %s of another session under the same id, for %s",
 					nameOf(first), nameOf(second)), []*driver.Frame{got.Request, got.Frame}})
+			}
+		}
+		return all
+	})
+}
+
+// leaksAtOnce are results that came in one session for the request of another one, or were lost, while both had a
+// request under the same id. Each pair is sent several times, since a server may answer before the second one comes.
+func leaksAtOnce(t *check.T) []leak {
+	const times = 3
+	pairs := requests.Affordable(t, requestPairs(t), 2*times)
+	return check.Step(t, "equal ids at once", func(t *check.T) (all []leak) {
+		a, b := twoSessions(t)
+		id := 70301
+		both := func(pair requestPair, distance int) (own, other driver.Reply) {
+			pair.first.ID, pair.second.ID = id, id+distance
+			id += 2
+			x, y := roundtrip.PostRequest(a, pair.first), roundtrip.PostRequest(b, pair.second)
+			return x.AwaitReply(), y.AwaitReply()
+		}
+		isMixedUp := func(own, other driver.Reply) bool { return isRefusal(own) || sameResult(own, other) }
+		isServed := func(pair requestPair) bool {
+			own, other := both(pair, 1)
+			return own.Result() != nil && !isMixedUp(own, other)
+		}
+		for _, pair := range pairs {
+			for range times {
+				own, other := both(pair, 0)
+				if isMixedUp(own, other) && isServed(pair) && isServed(pair) {
+					description := fmt.Sprintf("%s for %s, while another session has %s under the same id",
+						check.Got(own), nameOf(pair.first), nameOf(pair.second))
+					all = append(all, leak{description, own.Frames()})
+					break
+				}
+			}
+		}
+		return all
+	})
+}
+
+// leaksBySubscriptionID are what becomes of the subscription of one client when another one subscribes under the same
+// id, and cancels that.
+func leaksBySubscriptionID(t *check.T) []leak {
+	if !t.IsModern() {
+		return nil
+	}
+	return check.Step(t, "equal ids of two subscriptions", func(t *check.T) (all []leak) {
+		const same, one, other = 70211, 70212, 70213
+		a, b := twoSessions(t)
+		params := check.M{"notifications": toolcall.FullFilter(t)}
+		listen := func(s *driver.Session, id int) *driver.RoundTrip {
+			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{ID: id, Method: listenMethod, Params: params})
+			x.AwaitEvent(driver.StreamEvent.IsDispatched)
+			return x
+		}
+		isOpen := func(x *driver.RoundTrip) bool { return x.Response().IsStream && !x.Response().Ended }
+		hasEnded := func(x *driver.RoundTrip) bool {
+			check.RequestNoOp(t, a)
+			return x.AwaitEndFor(timing.HeadStart).Ended
+		}
+		outcome := func(first, second int) (what string, frames []*driver.Frame) {
+			x := listen(a, first)
+			defer x.Abort()
+			if !isOpen(x) {
+				return "", nil
+			}
+			y := listen(b, second)
+			defer y.Abort()
+			frames = roundtrip.NewNamedRoundTrip(b, "", y).Subject.Frames
+			switch {
+			case !isOpen(y):
+				return "no subscription while another client has one under its id: " + y.Response().String(), frames
+			case hasEnded(x):
+				return "the end of a subscription when another client subscribes under the same id", frames
+			}
+			y.Abort()
+			y.AwaitEnd()
+			if hasEnded(x) {
+				return "the end of a subscription when another client cancels one under the same id", frames
+			}
+			return "", nil
+		}
+		if what, frames := outcome(same, same); what != "" {
+			if usual, _ := outcome(one, other); usual == "" {
+				all = append(all, leak{what, frames})
 			}
 		}
 		return all
