@@ -355,9 +355,9 @@ func leaksByEventID(t *check.T) []leak {
 	if t.Server.Sessionless || t.IsModern() {
 		return nil
 	}
+	method, params := resumableRequest(t)
 	return check.Step(t, "event ids of another session", func(t *check.T) (all []leak) {
 		a, b := twoSessions(t)
-		method, params := protocol.OrdinaryRequest(t, a)
 		x := roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: 70181, Method: method, Params: params})
 		first := firstEventWithID(x)
 		x.AwaitReply()

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
@@ -140,9 +141,9 @@ func resumeStream(t *check.T) resumption {
 	if t.Server.Sessionless {
 		t.Skip(check.NotOffered, "the server has no sessions: there is nothing to come back to")
 	}
+	method, params := resumableRequest(t)
 	return check.Step(t, "resumption", func(t *check.T) (r resumption) {
 		s := t.Session(check.Exclusive)
-		method, params := protocol.OrdinaryRequest(t, s)
 		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params})
 		first := firstEventWithID(x)
 		if first.ID == "" {
@@ -172,6 +173,30 @@ func resumeStream(t *check.T) resumption {
 		})
 		return r
 	})
+}
+
+// resumableRequest is a request whose response comes on an event stream with ids, as far as those tell that were sent
+// before: a server may answer lists with JSON, and calls that report their progress on a stream.
+func resumableRequest(t *check.T) (method string, params check.M) {
+	method, params = protocol.OrdinaryRequest(t, t.Session())
+	valid := requests.Valid(t)
+	if len(t.Server.Tools) > 0 {
+		for _, c := range toolcall.RepeatableCalls(toolcall.ValidCalls(t)) {
+			arguments := check.M{"name": c.Tool.Name, "arguments": c.Arguments,
+				"_meta": check.M{"progressToken": "mcpcheck-resumed"}}
+			valid = append(valid, requests.Request{Method: "tools/call", Params: arguments, Reply: c.Reply})
+		}
+	}
+	hasIDs := func(r requests.Request) bool { return hasEventID(firstEventWithID(r.Reply.Request.RoundTrip)) }
+	isOrdinary := func(r requests.Request) bool { return r.Method == method }
+	i := slices.IndexFunc(valid, func(r requests.Request) bool { return isOrdinary(r) && hasIDs(r) })
+	if i < 0 {
+		i = slices.IndexFunc(valid, hasIDs)
+	}
+	if i >= 0 {
+		method, params = valid[i].Method, valid[i].Params
+	}
+	return method, params
 }
 
 // isRepeated reports whether the message that the client has named as its last one came again.
