@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
+	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -43,6 +44,7 @@ var listChecks = check.Suite{
 
 	"stateless/list-no-side-effects": check.Probe(func(t *check.T) {
 		c := compareConnections(t)
+		expectSameLists(t, c.alone[0], c.alone[1], c.kept, "after other requests on the connection")
 		if !maps.EqualFunc(c.used[1], c.other[0], slices.Equal[[]string]) {
 			t.Yield("lists differ at once")
 		}
@@ -91,6 +93,10 @@ type connectionLists struct {
 	used []namesByList
 	// other are the lists of the other connection, before and after other requests on it.
 	other []namesByList
+	// kept are the first pages on an HTTP connection that has carried requests, and alone those on a connection of
+	// their own, before and after; empty over stdio.
+	kept  namesByList
+	alone [2]namesByList
 }
 
 // namesByList are the sorted names, or URIs, of all items, by list method.
@@ -111,8 +117,31 @@ func compareConnections(t *check.T) connectionLists {
 		}
 		c.other = append(c.other, readLists(t, there))
 		c.used = append(c.used, readLists(t, here))
+		if t.Site() != nil {
+			c.alone[0] = firstPages(t, there, true)
+			for _, r := range harmless { // the lists above may have come on several connections
+				invalid.TryInvalid(t, there, r.Method, r.Params)
+			}
+			c.kept, c.alone[1] = firstPages(t, there, false), firstPages(t, there, true)
+			maps.DeleteFunc(c.alone[0], func(list string, _ []string) bool {
+				_, isServed := c.kept[list]
+				return !isServed
+			})
+		}
 		return c
 	})
+}
+
+// firstPages are the names on the first page of each list, each on a connection of its own or on one that is kept.
+func firstPages(t *check.T, s *driver.Session, onNewConnection bool) namesByList {
+	all := namesByList{}
+	for _, list := range protocol.DeclaredLists(t) {
+		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: list.Method, OnNewConnection: onNewConnection})
+		if result := x.AwaitReply().Result(); result != nil {
+			all[list.Method] = protocol.Sorted(list.Keys(result))
+		}
+	}
+	return all
 }
 
 // sessionWithoutEffects is a session that others may have used, but in which no tool was called and nothing completed
