@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
@@ -109,7 +110,7 @@ var tokenChecks = check.Suite{
 		}
 		s := t.Session()
 		check.RequestNoOp(t, s)
-		x := roundtrip.PostInitialized(s, roundtrip.Header("Authorization"))
+		x := postCancellation(s, roundtrip.Header("Authorization"))
 		t.ExpectShould(roundtrip.RequireHTTPResponse(t, roundtrip.AwaitResponse(x))).To(beRejected())
 	}),
 
@@ -340,12 +341,17 @@ func requestsWithInvalidToken(t *check.T) []sentRequest {
 			tries = append(tries, sentRequest{"an unknown token with " + r.Method, x})
 		}
 		if !t.IsModern() && protectedRequestOf(t).isConnectRequest(t) {
-			x := roundtrip.PostInitialized(s, bearerHeader(invalidToken))
+			x := postCancellation(s, bearerHeader(invalidToken))
 			roundtrip.AwaitResponse(x)
 			tries = append(tries, sentRequest{"an unknown token with a notification", x})
 		}
 		return tries
 	})
+}
+
+// postCancellation posts the cancellation of a no-op, with other headers.
+func postCancellation(s *driver.Session, header http.Header) *driver.RoundTrip {
+	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: text.CompactJSON(invalid.NewCancellation(s))})
 }
 
 // isGuarded reports whether a request must not be served without a token: the call of a tool and, where nobody can
@@ -354,7 +360,7 @@ func isGuarded(t *check.T, x *driver.RoundTrip) bool {
 	switch methodOf(x) {
 	case "tools/call":
 		return true
-	case "subscriptions/listen", "resources/read", "prompts/get", "completion/complete", "notifications/initialized":
+	case "subscriptions/listen", "resources/read", "prompts/get", "completion/complete", "notifications/cancelled":
 		return protectedRequestOf(t).isConnectRequest(t)
 	}
 	return false
