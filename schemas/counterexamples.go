@@ -24,8 +24,8 @@ type Counterexample struct {
 	// Reason describes the violation in one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c",
 	// "f"`.
 	Reason string
-	// IsCoercible reports whether a usual coercion accepts the value: a string in place of an array, or a fraction in
-	// place of a whole number.
+	// IsCoercible reports whether a usual coercion accepts the value: a string in place of an array, and what coercions
+	// make.
 	IsCoercible bool
 }
 
@@ -344,20 +344,6 @@ func wrongType(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	}
 	return mutation{value: map[string]any{plainText: true}, reason: "is an object, not a " + typ,
 		isFallback: limited}, true
-}
-
-// fraction replaces a whole number by the fraction that follows or precedes it.
-func fraction(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
-	n, ok := new(big.Rat).SetString(fmt.Sprint(t.value))
-	if !ok || !isInteger(t.parts) {
-		return mutation{}, false
-	}
-	limits := numberRangeOf(t.parts, false)
-	if n.Add(n, big.NewRat(1, 2)); !limits.contains(n) {
-		n.Sub(n, big.NewRat(1, 1))
-	}
-	v := jsonNumber(n)
-	return mutation{value: v, reason: fmt.Sprintf("is %v, not a whole number", v), isCoercible: true}, true
 }
 
 func outsideEnum(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {

@@ -9,13 +9,13 @@ import (
 )
 
 // maxFurther is how many counterexamples FurtherCounterexamples makes of one schema.
-const maxFurther = 80
+const maxFurther = 120
 
 // FurtherCounterexamples are the counterexamples at all other sites, where Counterexamples has the first one for each
 // keyword: each required property, each type, enum and bound, also in nested objects and in the items of an array
-// beyond the first. Each whole number is replaced by a fraction as well. Where valid lacks what a site is in, it is
-// added with valid values. Those that violate a keyword for the first time come before those that violate it for the
-// second time, and so on.
+// beyond the first. Where valid lacks what a site is in, it is added with valid values. Values that a usual coercion
+// accepts (coercions) follow. Those that violate a keyword for the first time come before those that violate it for
+// the second time, and so on.
 func FurtherCounterexamples(s *Schema, valid map[string]any, seed int64) (list []Counterexample) {
 	defer func() {
 		if recover() != nil {
@@ -28,7 +28,8 @@ func FurtherCounterexamples(s *Schema, valid map[string]any, seed int64) (list [
 	var byRound [][]Counterexample
 	add := func(c Counterexample) {
 		same := func(other Counterexample) bool {
-			return other.Keyword == c.Keyword && other.Path == c.Path && other.IsCoercible == c.IsCoercible
+			return other.Keyword == c.Keyword && other.Path == c.Path && other.IsCoercible == c.IsCoercible &&
+				(!c.IsCoercible || other.Reason == c.Reason)
 		}
 		if slices.ContainsFunc(known, same) {
 			return
@@ -41,10 +42,13 @@ func FurtherCounterexamples(s *Schema, valid map[string]any, seed int64) (list [
 		}
 		byRound[n] = append(byRound[n], c)
 	}
-	for _, base := range []map[string]any{valid, m.complete(valid, variantOf(seed))} {
-		for _, site := range m.sites(base) {
-			for _, c := range m.counterexamplesAt(site, base, variantOf(seed)) {
-				add(c)
+	bases := []map[string]any{valid, m.complete(valid, variantOf(seed))}
+	for _, kinds := range [][]mutator{mutators, coercions} {
+		for _, base := range bases {
+			for _, site := range m.sites(base) {
+				for _, c := range m.counterexamplesAt(site, base, kinds, variantOf(seed)) {
+					add(c)
+				}
 			}
 		}
 	}
@@ -52,9 +56,11 @@ func FurtherCounterexamples(s *Schema, valid map[string]any, seed int64) (list [
 	return list[:min(len(list), maxFurther)]
 }
 
-// counterexamplesAt are the counterexamples that change one site, and violate nothing else.
-func (m *valueMaker) counterexamplesAt(site mutationSite, base map[string]any, variant int) (list []Counterexample) {
-	for _, k := range append(slices.Clone(mutators), mutator{"type", fraction}) {
+// counterexamplesAt are the counterexamples of some kinds that change one site, and violate nothing else.
+func (m *valueMaker) counterexamplesAt(
+	site mutationSite, base map[string]any, kinds []mutator, variant int,
+) (list []Counterexample) {
+	for _, k := range kinds {
 		changes := m.removals(site)
 		if k.keyword != "required" {
 			change, ok := k.mutate(m, site, variant)
@@ -88,10 +94,9 @@ func (m *valueMaker) complete(valid map[string]any, variant int) map[string]any 
 			if !ok {
 				continue
 			}
-			tried[step] = true
 			more := site.withChange(all, mutation{value: value})
-			if more != nil && m.schema.validateAll(more) == nil {
-				all, grown = more, true
+			if more != nil && m.schema.validateAll(more) == nil { // else it may need what is added later
+				all, grown, tried[step] = more, true, true
 			}
 		}
 		if !grown {

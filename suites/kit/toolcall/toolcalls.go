@@ -413,7 +413,7 @@ func (c *ToolCalls) newInvalidCalls(t *check.T) (calls []*ToolCall) {
 }
 
 // maxFurtherCalls is how many calls with invalid arguments are made besides one for each keyword and tool.
-const maxFurtherCalls = 600
+const maxFurtherCalls = 900
 
 // furtherInvalidCalls are calls to make with arguments that are invalid at the other places of the schemas: first one
 // of each tool, then a second one of each, and so on. A slow server gets none.
