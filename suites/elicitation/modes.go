@@ -22,6 +22,8 @@ type elicitingTool struct {
 	accepted *client.InteractiveCall
 	// declined are the calls in which the user declines or cancels.
 	declined []answeredCall
+	// declinedSecond are the calls in which the user accepts the first elicitation, and declines or cancels the second.
+	declinedSecond []answeredCall
 	// respondedWithError are the calls in which the client responds with errors.
 	respondedWithError []answeredCall
 	// invalidResponses are the calls in which the client responds with content that the form does not allow.
@@ -67,9 +69,11 @@ func elicitingCalls(t *check.T) []*client.InteractiveCall {
 	return slices.DeleteFunc(slices.Clone(client.CallInteractively(t).List), mute)
 }
 
-// firstElicitingCalls returns the first maxTools of elicitingCalls.
+// firstElicitingCalls returns maxTools of elicitingCalls, those that elicit more often first.
 func firstElicitingCalls(t *check.T) []*client.InteractiveCall {
 	all := elicitingCalls(t)
+	times := func(i *client.InteractiveCall) int { return min(len(i.RequestsFor(createMethod)), 2) }
+	slices.SortStableFunc(all, func(a, b *client.InteractiveCall) int { return times(b) - times(a) })
 	return all[:min(len(all), maxTools)]
 }
 
@@ -158,6 +162,7 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 	if !a.accepted.AsksFor(createMethod) {
 		return
 	}
+	isRepeated := len(a.accepted.RequestsFor(createMethod)) > 1
 	try := func(answer client.ClientResponse) answeredCall {
 		shown := check.Show(answer.Result)
 		if answer.Error != nil {
@@ -166,7 +171,12 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 		return answeredCall{shown, c.call(a.accepted, client.RespondTo(c.t, createMethod, answer))}
 	}
 	for _, action := range []string{"decline", "cancel"} {
-		a.declined = append(a.declined, try(client.ClientResponse{Result: check.M{"action": action}}))
+		answer := client.ClientResponse{Result: check.M{"action": action}}
+		a.declined = append(a.declined, try(answer))
+		if isRepeated {
+			a.declinedSecond = append(a.declinedSecond, answeredCall{check.Show(answer.Result) + " the second time",
+				c.call(a.accepted, respondOnce(c.t, createMethod, 2, answer))})
+		}
 	}
 	if c.t.IsModern() {
 		return // modern clients have no other responses, and mrtr/invalid-response-rejected judges content

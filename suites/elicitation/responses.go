@@ -33,7 +33,7 @@ var responseChecks = check.Suite{
 
 	"elicitation/decline-handled": check.Probe(func(t *check.T) {
 		eachElicitingTool(t, func(t *check.T, a elicitingTool) {
-			for _, x := range a.declined {
+			for _, x := range slices.Concat(a.declined, a.declinedSecond) {
 				expectEnd(t, a, x)
 				if code, _ := x.Reply.Code(); t.IsModern() && code == errcode.InternalError {
 					t.Fail("an orderly answer", "%s when the client answers %s", x.Reply, x.response)
@@ -47,6 +47,13 @@ var responseChecks = check.Suite{
 			switch usual := a.accepted.Reply; {
 			case !usual.Answered(), usual.IsFailure():
 				t.NoVerdict(check.NotObserved, "it fails as well when the user agrees: %s", check.Got(usual))
+			case a.secondIsConfirmation():
+				for _, x := range a.declinedSecond {
+					a.expectOtherResult(t, x)
+				}
+				if !a.needsConsent(t) {
+					return
+				}
 			case !a.needsConsent(t):
 				t.Skip(check.NotObserved, "it may do without what it asks for, or a choice may be a refusal")
 			}
@@ -57,9 +64,7 @@ var responseChecks = check.Suite{
 				case !x.Reply.Answered():
 					t.Yield("the call does not end when the client answers %s", x.response)
 				}
-				same := resultText(x.InteractiveCall) == resultText(a.accepted) && !x.Reply.IsFailure()
-				t.DecidedBy(x.Reply).Expect(!same).To(check.BeTrue("another result than after an acceptance",
-					"the same when the client answers %s: %s", x.response, check.Got(x.Reply)))
+				a.expectOtherResult(t, x)
 			}
 			for _, x := range a.invalidResponses {
 				t.DecidedBy(x.declined.Reply).Expect(!x.equalsDecline()).To(check.BeTrue(
@@ -170,6 +175,21 @@ func (a elicitingTool) needsConsent(t *check.T) bool {
 	})
 }
 
+// secondIsConfirmation reports whether the second elicitation of the tool is a form without fields, or with nothing but
+// booleans, which the client has accepted.
+func (a elicitingTool) secondIsConfirmation() bool {
+	asked := a.accepted.RequestsFor(createMethod)
+	isOther := func(f field) bool { return f.schema["type"] != "boolean" }
+	return len(asked) > 1 && contentOf(asked[1]) != nil && !slices.ContainsFunc(fieldsOf(asked[1]), isOther)
+}
+
+// expectOtherResult requires another result than after an acceptance, if the call was answered.
+func (a elicitingTool) expectOtherResult(t *check.T, x answeredCall) {
+	same := x.Reply.Answered() && resultText(x.InteractiveCall) == resultText(a.accepted) && !x.Reply.IsFailure()
+	t.DecidedBy(x.Reply).Expect(!same).To(check.BeTrue("another result than after an acceptance",
+		"the same when the client answers %s: %s", x.response, check.Got(x.Reply)))
+}
+
 // isFilledIn reports whether the first elicitation of the tool is a form that was filled in.
 func (a elicitingTool) isFilledIn() bool {
 	asked := a.accepted.RequestsFor(createMethod)
@@ -190,7 +210,7 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 	}
 	accept := func(content check.M) *client.InteractiveCall {
 		answer := client.ClientResponse{Result: check.M{"action": "accept", "content": content}}
-		return c.call(a.accepted, respondOnce(c.t, createMethod, answer))
+		return c.call(a.accepted, respondOnce(c.t, createMethod, 1, answer))
 	}
 	add := func(s sampleField, what, bad, missing string, invalidContent check.M) {
 		good := maps.Clone(content)
@@ -331,12 +351,12 @@ func resultText(i *client.InteractiveCall) string {
 	return strings.NewReplacer(`"`, "", `\`, "").Replace(all.String())
 }
 
-// respondOnce gives a response to the first request of a method, and accepts all others.
-func respondOnce(t *check.T, method string, answer client.ClientResponse) client.Responder {
-	var asked atomic.Bool
+// respondOnce gives a response to the nth request of a method, and accepts all others.
+func respondOnce(t *check.T, method string, nth int32, answer client.ClientResponse) client.Responder {
+	var asked atomic.Int32
 	others := client.AcceptAll(t)
 	return func(q client.ServerRequest) client.ClientResponse {
-		if q.Method != method || asked.Swap(true) {
+		if q.Method != method || asked.Add(1) != nth {
 			return others(q)
 		}
 		return answer

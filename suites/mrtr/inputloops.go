@@ -28,7 +28,7 @@ const (
 	// maxItems is the number of prompts and of resources that are requested to find input loops.
 	maxItems = 20
 	// maxLoops is the number of loops that are repeated for a check.
-	maxLoops      = 3
+	maxLoops      = 6
 	maxStateBytes = 1 << 20
 )
 
@@ -126,9 +126,7 @@ func requireAny(t *check.T, what string, all []inputLoop) []inputLoop {
 // requireContinuingLoops returns the first selected loops that continue when they get valid responses.
 func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) []inputLoop {
 	all := requireLoops(t, what, keep)
-	willing := slices.DeleteFunc(slices.Clone(all), func(a inputLoop) bool {
-		return !slices.Contains([]string{outcomeFinal, outcomeOtherRequests}, a.usualOutcome(t))
-	})
+	willing := slices.DeleteFunc(slices.Clone(all), func(a inputLoop) bool { return !a.continuesAfter(t, 0) })
 	failing := func(a inputLoop) bool { return a.usualOutcome(t) == outcomeToolError }
 	switch {
 	case len(willing) == 0 && slices.ContainsFunc(all, failing):
@@ -142,13 +140,13 @@ func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) 
 		t.NoVerdict(check.Limit, "the requestState is longer than %s, too long for mcpcheck to try it many times",
 			text.Size(maxStateBytes))
 	}
-	handy = oneOfEachMethodFirst(handy)
+	handy = oneOfEachMethodFirst(t, handy)
 	return handy[:min(len(handy), maxLoops)]
 }
 
-// oneOfEachMethodFirst has the first loop of each method before all others: tools, prompts and resources may be served
-// by different code.
-func oneOfEachMethodFirst(all []inputLoop) []inputLoop {
+// oneOfEachMethodFirst has the first loop of each method before all others, then those that ask in several rounds:
+// tools, prompts and resources, and later rounds, may be served by different code.
+func oneOfEachMethodFirst(t *check.T, all []inputLoop) []inputLoop {
 	var first, others []inputLoop
 	for _, a := range all {
 		if slices.ContainsFunc(first, func(b inputLoop) bool { return b.Method == a.Method }) {
@@ -157,6 +155,7 @@ func oneOfEachMethodFirst(all []inputLoop) []inputLoop {
 			first = append(first, a)
 		}
 	}
+	slices.SortStableFunc(others, func(a, b inputLoop) int { return b.lastJudgedRound(t) - a.lastJudgedRound(t) })
 	return append(first, others...)
 }
 
@@ -234,9 +233,26 @@ func (a inputLoop) isStuck() bool {
 	return len(a.InputReplies) > toolcall.MaxInputRounds && !slices.ContainsFunc(a.InputReplies, other)
 }
 
-// repeatsFirstRound reports whether a reply has the same input requests as the first round. Keys and URLs may differ.
-func (a inputLoop) repeatsFirstRound(r driver.Reply) bool {
-	return slices.Equal(inputRequestTexts(r), inputRequestTexts(a.InputReplies[0]))
+// repeatsFirstRound reports whether a reply has the same input requests as the first round.
+func (a inputLoop) repeatsFirstRound(r driver.Reply) bool { return a.repeatsRound(0, r) }
+
+// repeatsRound reports whether a reply has the same input requests as a round. Keys and URLs may differ.
+func (a inputLoop) repeatsRound(round int, r driver.Reply) bool {
+	return slices.Equal(inputRequestTexts(r), inputRequestTexts(a.InputReplies[round]))
+}
+
+// lastJudgedRound is the second round where it asks for something and goes on when it is answered, else the first.
+func (a inputLoop) lastJudgedRound(t *check.T) int {
+	if len(a.InputReplies) == 1 || len(inputRequestsOf(a.InputReplies[1])) == 0 || !a.continuesAfter(t, 1) {
+		return 0
+	}
+	return 1
+}
+
+// continuesAfter reports whether the server goes on when a round gets valid responses.
+func (a inputLoop) continuesAfter(t *check.T, round int) bool {
+	came := a.outcomeOf(t, round, a.replyAfter(round))
+	return came == outcomeFinal || came == outcomeOtherRequests
 }
 
 // inputRequestTexts returns short forms of the input requests of a reply, sorted.
@@ -261,7 +277,10 @@ const (
 )
 
 // outcome returns the outcome of a reply to a retry of the first round.
-func (a inputLoop) outcome(t *check.T, r driver.Reply) string {
+func (a inputLoop) outcome(t *check.T, r driver.Reply) string { return a.outcomeOf(t, 0, r) }
+
+// outcomeOf returns the outcome of a reply to a retry of a round.
+func (a inputLoop) outcomeOf(t *check.T, round int, r driver.Reply) string {
 	switch {
 	case !r.Answered():
 		return outcomeNoResponse
@@ -272,7 +291,7 @@ func (a inputLoop) outcome(t *check.T, r driver.Reply) string {
 			return outcomeToolError
 		}
 		return outcomeFinal
-	case a.repeatsFirstRound(r):
+	case a.repeatsRound(round, r):
 		return outcomeSameRequests
 	}
 	return outcomeOtherRequests
@@ -282,6 +301,16 @@ func (a inputLoop) outcome(t *check.T, r driver.Reply) string {
 func (x *loopRetry) start(t *check.T, s *driver.Session) (first driver.Reply, responses check.M) {
 	first = x.send(t, s, x.params)
 	return first, x.responsesTo(t, first)
+}
+
+// startAt repeats the first rounds, and returns the reply that asks for the input of a round, with the responses to it.
+func (x *loopRetry) startAt(t *check.T, s *driver.Session, round int) (asked driver.Reply, responses check.M) {
+	asked, responses = x.start(t, s)
+	for range round {
+		asked = x.send(t, s, toolcall.RetryParams(x.params, asked, responses))
+		responses = x.responsesTo(t, asked)
+	}
+	return asked, responses
 }
 
 // responsesTo returns the responses to a first reply, which has to ask for input.

@@ -18,15 +18,16 @@ var unrequestedResponses = check.M{
 // responseChecks are the checks of retries with missing, additional or invalid responses.
 var responseChecks = check.Suite{
 	"mrtr/missing-response": check.Probe(func(t *check.T) {
-		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
-		eachLoop(t, all, func(t *check.T, x *loopRetry) {
+		eachRound(t, func(t *check.T, x *loopRetry, round int) {
 			s := t.Session()
 			for _, given := range []check.M{{}, unrequestedResponses} {
-				first, _ := x.start(t, s)
-				params := withMember(toolcall.RetryParams(x.params, first, nil), "inputResponses", given)
-				came := x.outcome(t, x.send(t, s, params))
-				if came == outcomeFinal {
+				asked, _ := x.startAt(t, s, round)
+				params := withMember(toolcall.RetryParams(x.params, asked, nil), "inputResponses", given)
+				came := x.outcomeOf(t, round, x.send(t, s, params))
+				if came == outcomeFinal && round == 0 {
 					t.Skip(check.NotObserved, "it does without what it asks for")
+				} else if came == outcomeFinal {
+					return
 				}
 				t.Expect(came).To(check.BeOneOf(outcomeSameRequests, outcomeOtherRequests), "with responses %s",
 					check.Show(given))
@@ -35,30 +36,41 @@ var responseChecks = check.Suite{
 	}),
 
 	"mrtr/extra-response-ignored": check.Probe(func(t *check.T) {
-		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
-		eachLoop(t, all, func(t *check.T, x *loopRetry) {
+		eachRound(t, func(t *check.T, x *loopRetry, round int) {
 			s := t.Session()
-			first, given := x.start(t, s)
+			asked, given := x.startAt(t, s, round)
 			maps.Copy(given, unrequestedResponses)
-			t.Expect(x.retry(t, s, first, given)).To(check.BeOneOf(x.usualOutcome(t)))
+			came := x.outcomeOf(t, round, x.send(t, s, toolcall.RetryParams(x.params, asked, given)))
+			t.Expect(came).To(check.BeOneOf(x.outcomeOf(t, round, x.replyAfter(round))))
 		})
 	}),
 
 	"mrtr/invalid-response-rejected": check.Probe(func(t *check.T) {
-		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
-		eachLoop(t, all, func(t *check.T, x *loopRetry) {
+		eachRound(t, func(t *check.T, x *loopRetry, round int) {
 			s := t.Session(check.ForInvalidInput)
 			for _, invalidate := range invalidators {
-				first, given := x.start(t, s)
-				if !invalidate(t, inputRequestsOf(first), given) {
+				asked, given := x.startAt(t, s, round)
+				if !invalidate(t, inputRequestsOf(asked), given) {
 					continue
 				}
-				came := x.outcome(t, x.sendInvalid(t, s, toolcall.RetryParams(x.params, first, given)))
+				r := x.sendInvalid(t, s, toolcall.RetryParams(x.params, asked, given))
+				came := x.outcomeOf(t, round, r)
 				t.Expect(came != outcomeFinal).To(check.BeTrue("an error, or a result that asks", "%s for %s", came,
 					check.Show(given)))
 			}
 		})
 	}),
+}
+
+// eachRound runs a check on the first and, if there is one, the second round of some loops that go on when they are
+// answered.
+func eachRound(t *check.T, run func(t *check.T, x *loopRetry, round int)) {
+	all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
+	eachLoop(t, all, func(t *check.T, x *loopRetry) {
+		for round := range x.lastJudgedRound(t) + 1 {
+			run(t, x, round)
+		}
+	})
 }
 
 // invalidators replace a valid response by an invalid one of some kind, and report whether there was one to replace.

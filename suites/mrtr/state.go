@@ -20,13 +20,15 @@ import (
 // stateChecks are the checks of requestState that does not belong to the request.
 var stateChecks = check.Suite{
 	"mrtr/tampered-state-rejected": check.Probe(func(t *check.T) {
-		eachLoop(t, requireStateLoops(t), func(t *check.T, x *loopRetry) {
+		all := requireContinuingLoops(t, "request that gives a requestState and then is done was made",
+			inputLoop.isDoneAfterLastState)
+		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			s := t.Session(check.ForInvalidInput)
 			for _, quarter := range []int{1, 2, 3} {
-				first, given := x.start(t, s)
-				params := toolcall.RetryParams(x.params, first, given)
+				asked, given := x.startAt(t, s, len(x.InputReplies)-1)
+				params := toolcall.RetryParams(x.params, asked, given)
 				x.sendInvalid(t, s,
-					withMember(params, "requestState", tamperedState(toolcall.RequestState(first), quarter)))
+					withMember(params, "requestState", tamperedState(toolcall.RequestState(asked), quarter)))
 				x.expectRejected(t, "a state with another character in it")
 			}
 		})
@@ -145,6 +147,12 @@ func requireStateLoops(t *check.T) []inputLoop {
 // isDoneAfterState reports whether the server gave a state and asked for nothing more after one round of responses.
 func (a inputLoop) isDoneAfterState() bool {
 	return stateText(toolcall.RequestState(a.InputReplies[0])) != "" && len(a.InputReplies) == 1
+}
+
+// isDoneAfterLastState reports whether the server gave a state in its last round, and then a result.
+func (a inputLoop) isDoneAfterLastState() bool {
+	last := a.InputReplies[len(a.InputReplies)-1]
+	return stateText(toolcall.RequestState(last)) != "" && a.AbortReason == "" && a.LastReply.Result() != nil
 }
 
 // stateText returns the text of a state as it was written; empty if there is none.
