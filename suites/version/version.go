@@ -31,6 +31,9 @@ var Checks = check.Suite{
 	}).InOwnSession(),
 	"version/unsupported-older-unknown": check.Probe(func(t *check.T) {
 		expectRefused(t, handshake.OlderVersion)
+		if more := publishedOfEachMethod(t); len(more) > 0 {
+			check.Each(t, more, handshake.VersionProbe.Subject, expectVersionError)
+		}
 	}).InOwnSession(),
 
 	"version/unsupported-nondate": check.Probe(func(t *check.T) {
@@ -236,16 +239,43 @@ func expectVersionError(t *check.T, c handshake.VersionProbe) {
 // VersionProbes: a server may look at the version in some routes only.
 func newerOfEachMethod(t *check.T) []handshake.VersionProbe {
 	known := handshake.VersionProbes(t, handshake.NewerVersion)
+	isKnown := func(c handshake.VersionProbe) bool {
+		return slices.ContainsFunc(known, func(k handshake.VersionProbe) bool { return k.Method == c.Method })
+	}
+	return slices.DeleteFunc(slices.Clone(eachMethodIn(t, handshake.NewerVersion)), isKnown)
+}
+
+// publishedOfEachMethod are the requests of requests.Valid in revisions with a handshake, if the server supports none
+// of these. What is served in any version is left to version/unsupported-newer.
+func publishedOfEachMethod(t *check.T) (all []handshake.VersionProbe) {
+	isLegacy := func(v any) bool {
+		version, _ := v.(string)
+		return slices.Contains(catalogue.LegacyRevisions, version)
+	}
+	listed, _ := t.Server.ConnectResult["supportedVersions"].([]any)
+	if slices.ContainsFunc(listed, isLegacy) || handshake.InitializeReply(t).Error() == nil {
+		return nil
+	}
+	newer := eachMethodIn(t, handshake.NewerVersion)
+	for _, version := range []string{catalogue.LegacyRevisions[0], catalogue.NewestLegacy} {
+		for _, c := range eachMethodIn(t, version) {
+			isRefused := func(n handshake.VersionProbe) bool { return n.Method == c.Method && n.IsRefused() }
+			if slices.ContainsFunc(newer, isRefused) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// eachMethodIn are the requests of requests.Valid in another version.
+func eachMethodIn(t *check.T, version string) []handshake.VersionProbe {
 	valid := requests.Affordable(t, requests.Valid(t), 1)
-	return check.Step(t, "each method in an unknown version", func(t *check.T) (all []handshake.VersionProbe) {
+	return check.Step(t, "each method in version "+version, func(t *check.T) (all []handshake.VersionProbe) {
 		s := t.Session(check.ForInvalidInput)
 		for _, request := range valid {
-			isKnown := func(c handshake.VersionProbe) bool { return c.Method == request.Method }
-			if slices.ContainsFunc(known, isKnown) {
-				continue
-			}
-			params := request.With(check.M{driver.MetaRevision: handshake.NewerVersion})
-			all = append(all, handshake.VersionProbe{Method: request.Method, Version: handshake.NewerVersion,
+			params := request.With(check.M{driver.MetaRevision: version})
+			all = append(all, handshake.VersionProbe{Method: request.Method, Version: version,
 				Reply: invalid.TryInvalid(t, s, request.Method, params)})
 		}
 		return all
