@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/onsi/gomega/types"
 
@@ -256,9 +257,15 @@ func expectID(t *check.T, usual driver.Reply, e invalid.IDProbeResult) {
 		t.NoVerdict(check.Undecided, "%v", check.Explain(e.Reply.Err))
 	}
 	check.RequireNotLate(t, e.Reply)
+	if f := e.UnknownIDResponse; !e.HasRequestID() && f != nil && !utf8.Valid(f.Raw.Bytes()) && isUTF8Required(t) {
+		t.Yield("the answer is not UTF-8")
+	}
 	t.Expect(e).To(invalid.HaveRequestID(e.ID))
 	t.Expect(e.Reply).To(beAnsweredLike(usual))
 }
+
+// isUTF8Required reports whether jsonrpc/utf8-output holds in the revision.
+func isUTF8Required(t *check.T) bool { return t.Revision >= "2025-03-26" }
 
 // beAnsweredLike matches a result if the usual reply is one, or else any response.
 func beAnsweredLike(usual driver.Reply) types.GomegaMatcher {

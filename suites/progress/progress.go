@@ -23,15 +23,23 @@ import (
 // Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(tokenChecks, check.Suite{
 	"progress/strictly-increasing": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
-		pairs := reportPairs(reports(t, w))
+		all := reports(t, w)
+		pairs := reportPairs(all)
 		if len(pairs) == 0 {
 			t.Skip(check.NotObserved, "no request was reported on twice")
 		}
 		check.Each(t, pairs, reportPair.subject, func(t *check.T, p reportPair) {
 			earlier, is := transcript.ProgressValue(p.earlier.Frame)
 			later, are := transcript.ProgressValue(p.later.Frame)
-			if !is || !are {
+			isLate := func(r *transcript.ProgressNotification) bool {
+				return r.EarlierResponse != nil && r.Session == p.later.Session &&
+					check.Show(r.Token()) == check.Show(p.later.Token())
+			}
+			switch {
+			case !is || !are:
 				t.Yield("progress is not a number")
+			case later.Cmp(earlier) <= 0 && slices.ContainsFunc(all, isLate):
+				t.Yield("progress came after an answer to a request with that token")
 			}
 			t.Expect(later.Cmp(earlier) > 0).To(check.BeTrue("more than "+earlier.String(), "%s", later.String()))
 		})
@@ -153,8 +161,8 @@ func reportPairs(reports []*transcript.ProgressNotification) (pairs []reportPair
 	}
 	last := map[channel]*transcript.ProgressNotification{}
 	for _, r := range reports {
-		if r.ForRequest == nil {
-			continue
+		if r.ForRequest == nil || r.EarlierResponse != nil && !becameTask(r.ForRequest) {
+			continue // what comes after the response is judged by progress/stops-after-response
 		}
 		c := channel{r.ForRequest, r.RoundTrip}
 		if earlier := last[c]; earlier != nil {

@@ -81,10 +81,19 @@ var tokenChecks = check.Suite{
 			s := t.Session()
 			for _, token := range someOf(t, request, []any{"mcpcheck-a", 70101, 0, ""}) {
 				r := request.SendWith(t, s, check.M{"progressToken": token})
+				if r.Error() != nil && refusesOtherMeta(t, s, request) {
+					t.Yield("%s is refused with any _meta", request.Method)
+				}
 				t.Expect(r).To(check.BeServed(), "%s with the token %s", request.Method, check.Show(token))
 			}
 		})
 	}),
+}
+
+// refusesOtherMeta reports whether a request is refused with a _meta that has no token.
+func refusesOtherMeta(t *check.T, s *driver.Session, r requests.Request) bool {
+	meta := check.M{"com.example/mcpcheck": check.M{"a": 1}}
+	return t.Send(s, r.Method, r.With(meta), check.AllowSilence).Error() != nil
 }
 
 // tokensSeen says for which tokens there was progress, even if it came under the token of the other type.
