@@ -66,7 +66,7 @@ var ignoredChecks = check.Suite{
 }
 
 // unknownIDs are ids of both types that no request has.
-var unknownIDs = []any{"mcpcheck-none", 987654321, -7654321, ""}
+var unknownIDs = []any{"mcpcheck-none", 987654321, -7654321, "", "987654322", "é✓😀"}
 
 // skipUnlessCancelledByNotification ends the check as skip where requests are not cancelled by notifications.
 func skipUnlessCancelledByNotification(t *check.T) {

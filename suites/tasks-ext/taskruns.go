@@ -40,7 +40,7 @@ type endedTask struct {
 	GetReply, CancelReply, GetAfterCancel driver.Reply
 }
 
-// maxEnded is the number of tasks that are polled after their end.
+// maxEnded is the number of tasks that are polled after their end, besides the first one of each status.
 const maxEnded = 3
 
 // runTasks calls each tool that may be called once, and follows the created tasks to their end.
@@ -56,7 +56,8 @@ func runTasks(t *check.T) *taskRuns {
 		}
 		taskrun.FollowTasks(r.Runs...)
 		for _, c := range r.Runs {
-			if c.FinalStatus != "" && len(r.Ended) < maxEnded {
+			hasStatus := func(e endedTask) bool { return e.FinalStatus == c.FinalStatus }
+			if c.FinalStatus != "" && (len(r.Ended) < maxEnded || !slices.ContainsFunc(r.Ended, hasStatus)) {
 				e := endedTask{taskRun: c, GetReply: c.PollUnrecorded(), CancelReply: c.send("tasks/cancel", nil)}
 				e.GetAfterCancel = c.PollUnrecorded()
 				r.Ended = append(r.Ended, e)

@@ -47,6 +47,8 @@ var resultChecks = check.Suite{
 			}
 			c.SkipIfExpired(t, again)
 			t.Expect(again).To(check.BeResult(), "once more")
+			t.DecidedBy(again).Expect(isFailedCall(again)).To(check.BeOneOf(isFailedCall(c.ResultReply)),
+				"isError, once more")
 		})
 	}),
 
@@ -96,6 +98,9 @@ var resultChecks = check.Suite{
 		})
 	}),
 }
+
+// isFailedCall reports whether a result says that the tool has failed.
+func isFailedCall(r driver.Reply) bool { return r.Result()["isError"] == true }
 
 // prematureResult is a reply to tasks/result, with a later reply to tasks/get that tells of a task that has not ended.
 type prematureResult struct {

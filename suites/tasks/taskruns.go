@@ -40,7 +40,7 @@ type endedTask struct {
 }
 
 const (
-	// maxEnded is the number of tasks that are polled after their end.
+	// maxEnded is the number of tasks that are polled after their end, besides the first one of each status.
 	maxEnded = 3
 	// maxLaterPolls is the number of these polls for each task.
 	maxLaterPolls = 3
@@ -66,7 +66,8 @@ func runTasks(t *check.T) *taskRuns {
 			if c.ResultReply = c.fetchResult(); c.ResultReply.Answered() {
 				c.RepeatedResultReply = c.fetchResult()
 			}
-			if len(r.Ended) < maxEnded {
+			hasStatus := func(e endedTask) bool { return e.FinalStatus == c.FinalStatus }
+			if len(r.Ended) < maxEnded || !slices.ContainsFunc(r.Ended, hasStatus) {
 				r.Ended = append(r.Ended, pollAfterEnd(t, c))
 			}
 		}
