@@ -28,7 +28,7 @@ const (
 	// maxItems is the number of prompts and of resources that are requested to find input loops.
 	maxItems = 20
 	// maxLoops is the number of loops that are repeated for a check.
-	maxLoops      = 6
+	maxLoops      = 3
 	maxStateBytes = 1 << 20
 )
 
@@ -140,13 +140,27 @@ func requireContinuingLoops(t *check.T, what string, keep func(inputLoop) bool) 
 		t.NoVerdict(check.Limit, "the requestState is longer than %s, too long for mcpcheck to try it many times",
 			text.Size(maxStateBytes))
 	}
-	handy = oneOfEachMethodFirst(t, handy)
-	return handy[:min(len(handy), maxLoops)]
+	return oneOfEachMethodFirst(handy)[:min(len(handy), maxLoops)]
 }
 
-// oneOfEachMethodFirst has the first loop of each method before all others, then those that ask in several rounds:
-// tools, prompts and resources, and later rounds, may be served by different code.
-func oneOfEachMethodFirst(t *check.T, all []inputLoop) []inputLoop {
+// withTwoRounds returns the first selected loops that continue, with further ones that ask in two rounds: later rounds
+// may be served by different code. A slow server gets none of these.
+func withTwoRounds(t *check.T, what string, keep func(inputLoop) bool) []inputLoop {
+	first := requireContinuingLoops(t, what, keep)
+	if check.SavesRequests(t) {
+		return first
+	}
+	further := slices.DeleteFunc(selectLoops(t, keep), func(a inputLoop) bool {
+		isFirst := func(b inputLoop) bool { return b.InputLoop == a.InputLoop }
+		return a.lastJudgedRound(t) == 0 || a.violatedChecks(t) != nil || slices.ContainsFunc(first, isFirst) ||
+			len(toolcall.RequestState(a.InputReplies[0])) > maxStateBytes || !a.continuesAfter(t, 0)
+	})
+	return append(first, further[:min(len(further), maxLoops)]...)
+}
+
+// oneOfEachMethodFirst has the first loop of each method before all others: tools, prompts and resources may be served
+// by different code.
+func oneOfEachMethodFirst(all []inputLoop) []inputLoop {
 	var first, others []inputLoop
 	for _, a := range all {
 		if slices.ContainsFunc(first, func(b inputLoop) bool { return b.Method == a.Method }) {
@@ -155,7 +169,6 @@ func oneOfEachMethodFirst(t *check.T, all []inputLoop) []inputLoop {
 			first = append(first, a)
 		}
 	}
-	slices.SortStableFunc(others, func(a, b inputLoop) int { return b.lastJudgedRound(t) - a.lastJudgedRound(t) })
 	return append(first, others...)
 }
 
@@ -243,10 +256,11 @@ func (a inputLoop) repeatsRound(round int, r driver.Reply) bool {
 
 // lastJudgedRound is the second round where it asks for something and goes on when it is answered, else the first.
 func (a inputLoop) lastJudgedRound(t *check.T) int {
-	if len(a.InputReplies) == 1 || len(inputRequestsOf(a.InputReplies[1])) == 0 || !a.continuesAfter(t, 1) {
-		return 0
+	if !check.SavesRequests(t) && len(a.InputReplies) > 1 && len(inputRequestsOf(a.InputReplies[1])) > 0 &&
+		a.continuesAfter(t, 1) {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // continuesAfter reports whether the server goes on when a round gets valid responses.

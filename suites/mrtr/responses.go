@@ -65,7 +65,7 @@ var responseChecks = check.Suite{
 // eachRound runs a check on the first and, if there is one, the second round of some loops that go on when they are
 // answered.
 func eachRound(t *check.T, run func(t *check.T, x *loopRetry, round int)) {
-	all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
+	all := withTwoRounds(t, "request that asks for input was made", inputLoop.hasInputRequests)
 	eachLoop(t, all, func(t *check.T, x *loopRetry) {
 		for round := range x.lastJudgedRound(t) + 1 {
 			run(t, x, round)

@@ -20,7 +20,7 @@ import (
 // stateChecks are the checks of requestState that does not belong to the request.
 var stateChecks = check.Suite{
 	"mrtr/tampered-state-rejected": check.Probe(func(t *check.T) {
-		all := requireContinuingLoops(t, "request that gives a requestState and then is done was made",
+		all := withTwoRounds(t, "request that gives a requestState and then is done was made",
 			inputLoop.isDoneAfterLastState)
 		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			s := t.Session(check.ForInvalidInput)
