@@ -311,8 +311,8 @@ type parallelSubscription struct {
 	*subscription
 	// sessionSubscriptions are all subscriptions of the session.
 	sessionSubscriptions []*subscription
-	// mostBegin reports whether the server has acknowledged as many subscriptions while others were open as it has ended
-	// without an acknowledgment.
+	// mostBegin reports whether the server has acknowledged as many subscriptions while others were open as it has
+	// ended without an acknowledgment.
 	mostBegin bool
 }
 
