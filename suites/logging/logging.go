@@ -84,9 +84,9 @@ func logMessages(t *check.T, w check.Wire) check.Messages {
 }
 
 // maxLogs returns how many log messages within two seconds are acceptable in a session: 100 a second, as many for each
-// of ten calls, which the client may make at once, and a few for each other message of the client.
+// of five calls, which the client may make at once, and a few for each other message of the client.
 func maxLogs(s *driver.Session) (most int) {
-	const aSecond, each, calls = 100, 10, 10
+	const aSecond, each, calls = 100, 10, 5
 	most, called := 2*aSecond, 0
 	for _, f := range s.FramesSince(0) {
 		switch {
