@@ -16,9 +16,10 @@ const (
 )
 
 // OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
-// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, with the smallest number,
-// with 1 and with a maximum of up to 10, and with an array of one item. All but the first differ from valid in one
-// place, where that is possible. A larger maximum is not tried, since it may say how much the tool does.
+// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII and an empty one, with the
+// smallest number, with 1, with 2 and with a maximum of up to 10, and with an array of one item. All but the first
+// differ from valid in one place, where that is possible. A larger maximum is not tried, since it may say how much the
+// tool does.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, true, otherValues)
@@ -74,14 +75,14 @@ func otherValues(site mutationSite) (values []any) {
 		values = append(values, !value)
 	case string:
 		if isFreeText(site.parts) {
-			values = append(values, "mcpcheck é✓😀")
+			values = append(values, "mcpcheck é✓😀", "")
 		}
 	case []any:
 		if len(value) > 1 {
 			values = append(values, value[:1])
 		}
 	case json.Number, float64, int64:
-		values = append(values, smallestNumber(site.parts), json.Number("1"))
+		values = append(values, smallestNumber(site.parts), json.Number("1"), json.Number("2"))
 		values = append(values, largestNumber(site.parts)...)
 	}
 	return values

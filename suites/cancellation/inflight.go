@@ -35,7 +35,7 @@ var inFlightChecks = check.Suite{
 	}),
 
 	"cancellation/no-response-after-cancel": check.Probe(func(t *check.T) {
-		x := cancelSlowCall(t)
+		x, namedReply := cancelSlowCall(t), cancelOneOfTwo(t).namedReply
 		t.Expect(x.nextReply).To(check.BeAnswered(), "the request after the one that was cancelled")
 		if x.endsByString {
 			t.Fail("no response to a request that was cancelled, as under a string id", "%s", x.reply)
@@ -44,11 +44,18 @@ var inFlightChecks = check.Suite{
 		if x.reply.Answered() {
 			t.Fail("no response to a request that was cancelled", "%s", x.reply)
 		}
+		if named := invalid.StringIDOrDefault(t, "mcpcheck-cancelled-again"); named != nil && namedReply.Answered() {
+			again := cancelCall(t, x.call, named, cancelledToken+"-under-a-string")
+			t.DecidedBy(again.reply).ExpectShould(again.isIgnored()).To(check.BeOneOf(false),
+				"a response to a request under a string id that was cancelled")
+		}
 	}),
 
 	"cancellation/others-go-on": check.Probe(func(t *check.T) {
 		skipUnlessCancelledByNotification(t)
-		expectOthersGoOn(t)
+		x := cancelOneOfTwo(t)
+		t.DecidedBy(x.otherReply).Expect(x.goesOn).To(check.BeTrue(
+			"the usual answer to a call that was not cancelled", "%s", check.Got(x.otherReply)))
 	}),
 
 	"cancellation/no-notifications-after-cancel": check.Probe(func(t *check.T) {
@@ -61,42 +68,58 @@ var inFlightChecks = check.Suite{
 	}),
 }
 
-// expectOthersGoOn makes a slow call twice at the same time, and cancels the first one, requests that are not running,
-// and a request whose id has the digits of the second one. The second call has to be answered as usual.
-func expectOthersGoOn(t *check.T) {
+// cancelledOfTwo is what became of two calls at the same time of which one was cancelled.
+type cancelledOfTwo struct {
+	// namedReply is the reply to the call that was cancelled, if that has a string for its id.
+	namedReply driver.Reply
+	otherReply driver.Reply
+	// goesOn reports whether the other call, and one after it if that was not, was answered as usual.
+	goesOn bool
+}
+
+// cancelOneOfTwo makes a slow call twice at the same time, and cancels the first one, requests that are not running,
+// and a request whose id has the digits of the second one.
+func cancelOneOfTwo(t *check.T) cancelledOfTwo {
 	call, _ := slowCall(t)
 	named := invalid.StringIDOrDefault(t, "mcpcheck-cancelled-one")
-	s := t.Session(check.ForInvalidInput)
-	repeat := func(id any) driver.Pending {
-		if id == nil {
-			return call.Repeat(s, nil)
+	return check.Step(t, "two calls of which one is cancelled", func(t *check.T) (x cancelledOfTwo) {
+		s := t.Session(check.ForInvalidInput)
+		repeat := func(id any) driver.Pending {
+			if id == nil {
+				return call.Repeat(s, nil)
+			}
+			return call.RepeatWithID(s, id, nil)
 		}
-		return call.RepeatWithID(s, id, nil)
-	}
-	first, second := repeat(named), repeat(nil)
-	check.RequestNoOp(t, s)
-	if check.RequireServerReply(t, s.AwaitFor(second, 0)).Answered() {
-		t.NoVerdict(check.Undecided, "%s was done before another one could be cancelled", call.Tool.Name)
-	}
-	for _, id := range append(slices.Clone(unknownIDs), string(second.ID)) {
-		s.SendJSON(check.M{"jsonrpc": "2.0", "method": cancelledMethod, "params": check.M{"requestId": id}})
-	}
-	s.Cancel(first, "mcpcheck wants the other one")
-	r := check.RequireServerReply(t, s.AwaitLongRunning(second))
-	isUsual := func(r driver.Reply) bool { return r.Answered() && protocol.SameKind(r, call.Reply) }
-	if !isUsual(r) {
-		for _, p := range []driver.Pending{repeat(nil), repeat(nil)} {
-			if !isUsual(check.RequireServerReply(t, s.AwaitLongRunning(p))) {
+		first, second := repeat(named), repeat(nil)
+		check.RequestNoOp(t, s)
+		if check.RequireServerReply(t, s.AwaitFor(second, 0)).Answered() {
+			t.NoVerdict(check.Undecided, "%s was done before another one could be cancelled", call.Tool.Name)
+		}
+		for _, id := range append(slices.Clone(unknownIDs), string(second.ID)) {
+			s.SendJSON(check.M{"jsonrpc": "2.0", "method": cancelledMethod, "params": check.M{"requestId": id}})
+		}
+		s.Cancel(first, "mcpcheck wants the other one")
+		answer := func(p driver.Pending) driver.Reply { return check.RequireServerReply(t, s.AwaitLongRunning(p)) }
+		isUsual := func(r driver.Reply) bool { return r.Answered() && protocol.SameKind(r, call.Reply) }
+		x.otherReply = answer(second)
+		if named != nil {
+			x.namedReply = s.AwaitFor(first, 0)
+		}
+		if x.goesOn = isUsual(x.otherReply); x.goesOn {
+			return x
+		}
+		one, two := repeat(nil), repeat(nil)
+		if !isUsual(answer(one)) || !isUsual(answer(two)) {
+			if alone := answer(repeat(nil)); alone.Answered() {
 				t.NoVerdict(check.Undecided, "of two calls of %s at a time, not both are answered as one is",
 					call.Tool.Name)
 			}
 		}
-		if !r.Answered() && s.AwaitFor(second, s.ReplyTimeout()).Answered() {
+		if !x.otherReply.Answered() && s.AwaitFor(second, s.ReplyTimeout()).Answered() {
 			t.NoVerdict(check.Silent, "%s was answered after the --timeout", call.Tool.Name)
 		}
-	}
-	t.DecidedBy(r).Expect(isUsual(r)).To(check.BeTrue(
-		"the usual answer to a call that was not cancelled", "%s", check.Got(r)))
+		return x
+	})
 }
 
 // countResponses counts the responses to a request. Copies on a GET stream do not count.

@@ -28,6 +28,8 @@ var formChecks = check.Suite{
 			t.Expect(violations(t, q, flatSchemaID)).
 				To(check.BeEmptyList[string]("fields of the kinds that forms have"))
 			for _, f := range fieldsOf(q) {
+				t.Expect(f.choicesOfOtherTypes()).To(check.BeEmptyList[string]("texts as the values of an enum"),
+					"the field %s", f.name)
 				t.ExpectShould(f.unsupportedKeywords(t.Revision)).
 					To(check.BeEmptyList[string]("no other features of JSON Schema"),
 						"the field %s", f.name)
@@ -96,6 +98,18 @@ func (f field) unsupportedKeywords(revision string) (keywords []string) {
 		}
 	}
 	return keywords
+}
+
+// choicesOfOtherTypes are the values of the field's enum that are no texts. A schema for free texts allows any members,
+// hence such an enum as well.
+func (f field) choicesOfOtherTypes() (others []string) {
+	values, _ := f.schema["enum"].([]any)
+	for _, v := range values {
+		if _, isText := v.(string); !isText {
+			others = append(others, check.Show(v))
+		}
+	}
+	return others
 }
 
 // isFreeInput reports whether the user enters a value in a field instead of choosing one.

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
 
 // codeChecks are the checks of how servers use the range of codes that JSON-RPC leaves to implementations, and that the
@@ -41,6 +42,7 @@ var codeChecks = check.Suite{
 
 // triggerErrors makes sure that there are errors to judge: for an unknown method, and for unknown objects.
 func triggerErrors(t *check.T) {
+	toolcall.VariedCalls(t)
 	invalid.SendUnknownMethod(t)
 	if s := t.Session(); t.Server.Declares("resources") {
 		invalid.TryInvalid(t, s, "resources/read", check.M{"uri": invalid.UnknownURI})

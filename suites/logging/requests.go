@@ -27,8 +27,6 @@ var perRequestChecks = check.Suite{
 				t.Yield("its request was answered before")
 			case l.level() != nil:
 				return
-			case keepsLevel(t):
-				t.Yield("the level of an earlier request is kept")
 			}
 			t.Fail("no log message for requests without a level", "one of level %s", check.Show(levelIn(l.Frame)))
 		})
@@ -125,19 +123,6 @@ func requestOf(m *driver.Frame, asked []*transcript.TrackedRequest) (of *transcr
 		return done, true
 	}
 	return of, false
-}
-
-// keepsLevel reports whether the server applies the level of a request to later ones.
-func keepsLevel(t *check.T) bool {
-	if !t.Server.Declares("logging") || len(t.Server.Tools) == 0 {
-		return false
-	}
-	kept := false
-	check.Deferred(t, func() {
-		c := callAtLevels(t)
-		kept = len(c.before) == 0 && len(c.after) > 0
-	})
-	return kept
 }
 
 // callWithoutLevel makes sure that there is a request of each method without a level, and that a tool that logs is

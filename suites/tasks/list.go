@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -37,24 +38,20 @@ var listChecks = check.Suite{
 		skipUnlessList(t)
 		before := slowestRun(t) // found first, since other checks wait for it
 		all := startTasks(t, t.Session(), before)
-		defer cancelRuns(t, all...)
+		cancel := sync.OnceFunc(func() { cancelRuns(t, all...) })
+		defer cancel()
 		var known []*taskRun
 		for _, c := range all {
 			if first := c.PollUnrecorded(); first.Result() != nil {
 				known = append(known, c)
 			}
 		}
-		listed, err := listedIDs(all[0].Session)
-		missing := slices.DeleteFunc(known, func(c *taskRun) bool { return slices.Contains(listed, c.ID) })
-		missing = slices.DeleteFunc(missing, func(c *taskRun) bool { return c.PollUnrecorded().Result() == nil })
 		if len(known) == 0 {
 			t.NoVerdict(check.Undecided, "tasks/get tells of none of the tasks")
 		}
-		if err != nil {
-			t.NoVerdict(check.Undecided, "tasks/list could not be read to its end: %v", check.Explain(err))
-		}
-		t.Expect(len(missing) == 0).To(check.BeTrue("each task in tasks/list that tasks/get tells of",
-			"%d of %d are missing", len(missing), len(all)))
+		expectListed(t, known, "")
+		cancel()
+		expectListed(t, known, " after their cancellation")
 	}),
 
 	"tasks/auth-isolation": check.Probe(func(t *check.T) {
@@ -83,6 +80,19 @@ var listChecks = check.Suite{
 			t.Expect(r.Result() == nil).To(check.BeTrue("no access to a task of another principal", "%s", r))
 		})
 	}),
+}
+
+// expectListed requires tasks/list to have each of the tasks that tasks/get still tells of.
+func expectListed(t *check.T, known []*taskRun, when string) {
+	listed, err := listedIDs(known[0].Session)
+	missing := slices.DeleteFunc(slices.Clone(known), func(c *taskRun) bool {
+		return slices.Contains(listed, c.ID) || c.PollUnrecorded().Result() == nil
+	})
+	if err != nil {
+		t.NoVerdict(check.Undecided, "tasks/list could not be read to its end: %v", check.Explain(err))
+	}
+	t.Expect(len(missing) == 0).To(check.BeTrue("each task in tasks/list that tasks/get tells of"+when,
+		"%d of %d are missing", len(missing), len(known)))
 }
 
 // listReply returns the reply to tasks/list.
