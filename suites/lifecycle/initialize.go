@@ -57,7 +57,7 @@ var initializeChecks = check.Suite{
 			}
 			for _, name := range []string{"name", "version"} {
 				t.Expect(check.Member(info, name)).To(check.BeString(), "serverInfo.%s", name)
-				t.ExpectShould(info[name]).To(check.Satisfy("a text", func(s string) bool { return s != "" }),
+				t.ExpectAdvice(info[name]).To(check.Satisfy("a text", func(s string) bool { return s != "" }),
 					"serverInfo.%s", name)
 			}
 		})

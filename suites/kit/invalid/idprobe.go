@@ -77,7 +77,7 @@ func IntegerIDs(t *check.T) IDProbeResults {
 
 // StringIDs are the outcomes with strings as ids. No other session uses the numbers in them as ids.
 func StringIDs(t *check.T) IDProbeResults {
-	return stepOfIDProbes(t, "string ids", "70071", "0070072", "mcpcheck-a b",
+	return stepOfIDProbes(t, "string ids", "70071", "0070072", " Mcpcheck-A b ",
 		strings.Repeat("mcpcheck-x", longID/len("mcpcheck-x")), "~")
 }
 
