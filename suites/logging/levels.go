@@ -86,7 +86,11 @@ var levelChecks = check.Suite{
 			setSessionLevel(t, other, levelOfOther)
 			return !slices.ContainsFunc(logsOf(t, s, logger, nil), isBelowEmergency)
 		}
-		silenced := isSilent("emergency")
+		const tries = 3 // other checks set levels at the same time, which a server that shares them does not tell apart
+		silenced := false
+		for n := 0; n < tries && !silenced; n++ {
+			silenced = isSilent("emergency")
+		}
 		if silenced && isSilent("debug") {
 			t.NoVerdict(check.Undecided, "%s does not log something each time", logger.Tool.Name)
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // MalformedLines are lines for ExpandLine that are not valid messages, by what is wrong with them. They are sent in
@@ -185,10 +184,6 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	mark := s.Mark()
 	p.Sent = s.Send([]byte(p.Line))
 	p.Received, p.SessionErr = s.AwaitReaction(mark)
-	if p.SessionErr == nil && len(p.Received) == 0 && t.Site() == nil && answersLate(t, s) {
-		s.Sleep(timing.ShortWait)
-		p.Received = errorsWithoutID(s.ReceivedSince(mark))
-	}
 	for _, f := range s.FramesSince(mark) {
 		if f.Side == driver.StatusOnly && f.RoundTrip == p.Sent.RoundTrip && f.RoundTrip.Response().StatusCode >= 400 {
 			p.HTTPError = f
@@ -202,27 +197,6 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	}
 	p.Received = WithoutStreamCopies(t, p.Received, p.Sent)
 	return p
-}
-
-// answersLate reports whether the server answers lines that are not JSON only after later requests. It is determined
-// once, in a session for invalid input.
-func answersLate(t *check.T, s *driver.Session) bool {
-	type key struct{}
-	return check.Memo(t, key{}, func() bool {
-		mark := s.Mark()
-		s.Send([]byte(MalformedLines[NotJSON]))
-		if atOnce, err := s.AwaitReaction(mark); err != nil || len(errorsWithoutID(atOnce)) > 0 {
-			return false
-		}
-		s.Sleep(timing.ShortWait)
-		return len(errorsWithoutID(s.ReceivedSince(mark))) > 0
-	})
-}
-
-func errorsWithoutID(frames []*driver.Frame) []*driver.Frame {
-	return slices.DeleteFunc(frames, func(f *driver.Frame) bool {
-		return !f.IsResponse() || !protocol.IsMissingID(f.ID)
-	})
 }
 
 // responsesTo are the frames that respond to an id.

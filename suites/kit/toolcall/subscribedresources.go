@@ -12,12 +12,12 @@ import (
 )
 
 // SubscribableResources are the first listed resources, to which mcpcheck subscribes: more than a server may have room
-// for by mistake, and no more of a slow one than can be read before and after calls.
+// for by mistake, and few of a slow one, since they are read before and after calls.
 func SubscribableResources(t *check.T) []check.M {
-	const least, most, readings = 3, 12, 4
+	const few, most = 3, 12
 	count := most
-	if t.Server.Latency > 0 {
-		count = max(least, min(most, int(timing.EachMethod/(readings*t.Server.Latency))))
+	if t.Server.IsSlow() {
+		count = few
 	}
 	return t.Server.Resources[:min(count, len(t.Server.Resources))]
 }
