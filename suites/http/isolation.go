@@ -29,7 +29,7 @@ func (l leak) subject() check.Subject { return check.Subject{Frames: l.frames} }
 
 // leaksBetweenSessions are the leaks that the steps of this file find.
 func leaksBetweenSessions(t *check.T) []leak {
-	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksAtOnce, leaksBySubscriptionID, leaksDuringCall, leaksByToken,
+	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksAtOnce, leaksDuringCall, leaksByToken,
 		leaksByEventID, leakedQuestions}
 	found := make([][]leak, len(steps))
 	check.Parallel(t, len(steps), func(t *check.T, i int) { found[i] = steps[i](t) })
@@ -127,57 +127,6 @@ func leaksAtOnce(t *check.T) []leak {
 					all = append(all, leak{description, own.Frames()})
 					break
 				}
-			}
-		}
-		return all
-	})
-}
-
-// leaksBySubscriptionID are what becomes of the subscription of one client when another one subscribes under the same
-// id, and cancels that.
-func leaksBySubscriptionID(t *check.T) []leak {
-	if !t.IsModern() || t.Site().IsCrowded() {
-		return nil
-	}
-	return check.Step(t, "equal ids of two subscriptions", func(t *check.T) (all []leak) {
-		const same, one, other = 70211, 70212, 70213
-		a, b := twoSessions(t)
-		params := check.M{"notifications": toolcall.FullFilter(t)}
-		listen := func(s *driver.Session, id int) *driver.RoundTrip {
-			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{ID: id, Method: listenMethod, Params: params})
-			x.AwaitEvent(driver.StreamEvent.IsDispatched)
-			return x
-		}
-		isOpen := func(x *driver.RoundTrip) bool { return x.Response().IsStream && !x.Response().Ended }
-		hasEnded := func(x *driver.RoundTrip) bool {
-			check.RequestNoOp(t, a)
-			return x.AwaitEndFor(timing.HeadStart).Ended
-		}
-		outcome := func(first, second int) (what string, frames []*driver.Frame) {
-			x := listen(a, first)
-			defer x.Abort()
-			if !isOpen(x) {
-				return "", nil
-			}
-			y := listen(b, second)
-			defer y.Abort()
-			frames = roundtrip.NewNamedRoundTrip(b, "", y).Subject.Frames
-			switch {
-			case !isOpen(y):
-				return "no subscription while another client has one under its id: " + y.Response().String(), frames
-			case hasEnded(x):
-				return "the end of a subscription when another client subscribes under the same id", frames
-			}
-			y.Abort()
-			y.AwaitEnd()
-			if hasEnded(x) {
-				return "the end of a subscription when another client cancels one under the same id", frames
-			}
-			return "", nil
-		}
-		if what, frames := outcome(same, same); what != "" {
-			if usual, _ := outcome(one, other); usual == "" {
-				all = append(all, leak{what, frames})
 			}
 		}
 		return all
