@@ -24,8 +24,8 @@ type Counterexample struct {
 	// Reason describes the violation in one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c",
 	// "f"`.
 	Reason string
-	// IsCoercible reports whether a usual coercion accepts the value: a string in place of an array, and what coercions
-	// make.
+	// IsCoercible reports whether many servers convert the value to a valid one: a string in place of an array, or what
+	// the mutators in coercions make.
 	IsCoercible bool
 }
 

@@ -19,9 +19,14 @@ func (site *Site) do(req *http.Request, onNewConnection bool) (*http.Response, e
 	}
 	transport := site.client.Transport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true
-	if len(padding) == 0 {
-		return (&http.Client{Transport: transport, CheckRedirect: site.client.CheckRedirect}).Do(req)
+	if len(padding) > 0 {
+		padHeads(transport, req.URL.Hostname(), padding)
 	}
+	return (&http.Client{Transport: transport, CheckRedirect: site.client.CheckRedirect}).Do(req)
+}
+
+// padHeads has a transport write header lines with their white space, on connections to a host without a proxy.
+func padHeads(transport *http.Transport, host string, padding map[string]string) {
 	transport.Proxy, transport.WriteBufferSize = nil, 1<<20
 	dial := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -34,10 +39,9 @@ func (site *Site) do(req *http.Request, onNewConnection bool) (*http.Response, e
 			return nil, err
 		}
 		config := transport.TLSClientConfig.Clone()
-		config.ServerName = req.URL.Hostname()
+		config.ServerName = host
 		return &padded{tls.Client(conn, config), padding}, nil
 	}
-	return (&http.Client{Transport: transport, CheckRedirect: site.client.CheckRedirect}).Do(req)
 }
 
 // paddingOf returns the header lines with white space around the value, by the lines that net/http writes for them.

@@ -175,8 +175,8 @@ func resumeStream(t *check.T) resumption {
 	})
 }
 
-// resumableRequest is a request whose response comes on an event stream with ids, as far as those tell that were sent
-// before: a server may answer lists with JSON, and calls that report their progress on a stream.
+// resumableRequest is a request whose earlier response came on an event stream with ids, else an ordinary one: a server
+// may answer lists with JSON, and calls that report their progress on a stream.
 func resumableRequest(t *check.T) (method string, params check.M) {
 	method, params = protocol.OrdinaryRequest(t, t.Session())
 	valid := requests.Valid(t)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
@@ -92,8 +93,7 @@ var tokenChecks = check.Suite{
 
 // refusesOtherMeta reports whether a request is refused with a _meta that has no token.
 func refusesOtherMeta(t *check.T, s *driver.Session, r requests.Request) bool {
-	meta := check.M{"com.example/mcpcheck": check.M{"a": 1}}
-	return t.Send(s, r.Method, r.With(meta), check.AllowSilence).Error() != nil
+	return t.Send(s, r.Method, r.With(protocol.MetaWithoutToken), check.AllowSilence).Error() != nil
 }
 
 // tokensSeen says for which tokens there was progress, even if it came under the token of the other type.

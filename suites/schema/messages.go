@@ -74,8 +74,7 @@ var messageChecks = check.Suite{
 
 	"schema/request-meta-tolerated": check.Probe(func(t *check.T) {
 		// Tokens are tried by progress/token-types-accepted.
-		unknown := check.M{"com.example/mcpcheck": check.M{"a": 1}}
-		eachServed(t, unknown, func(t *check.T, r driver.Reply) { t.Expect(r).To(check.BeServed()) })
+		eachServed(t, protocol.MetaWithoutToken, func(t *check.T, r driver.Reply) { t.Expect(r).To(check.BeServed()) })
 	}),
 }
 

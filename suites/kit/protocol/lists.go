@@ -130,6 +130,9 @@ func OrdinaryRequest(t *check.T, s *driver.Session) (method string, params check
 // UnknownMeta is a valid _meta for any request, with a key that no server knows.
 var UnknownMeta = check.M{"com.example/mcpcheck": check.M{"a": 1}, "progressToken": "t"}
 
+// MetaWithoutToken is UnknownMeta without a progress token.
+var MetaWithoutToken = check.M{"com.example/mcpcheck": check.M{"a": 1}}
+
 // UnknownCapabilities are valid client capabilities that no server knows, or with a member that none knows.
 var UnknownCapabilities = check.M{
 	"experimental":   check.M{"com.example/mcpcheck": check.M{}},

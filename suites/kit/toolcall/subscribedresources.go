@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
-// SubscribableResources are the first listed resources, to which mcpcheck subscribes: more than a server may have room
-// for by mistake, and few of a slow one, since they are read before and after calls.
+// SubscribableResources are the first listed resources, to which mcpcheck subscribes: many, since some servers keep the
+// first few subscriptions only, and few of a slow server, since each is read before and after calls.
 func SubscribableResources(t *check.T) []check.M {
 	const few, most = 3, 12
 	count := most

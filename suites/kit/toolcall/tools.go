@@ -44,7 +44,7 @@ func withShortTimes(tool check.Subject, schema *schemas.Schema, args check.M) ch
 	return args
 }
 
-// isTimeInSeconds reports whether a number is a time by its name, and by its name and description not in milliseconds.
+// isTimeInSeconds reports whether a number is a time by its name, and neither name nor description has another unit.
 func isTimeInSeconds(name string, property check.M) bool {
 	if kind := property["type"]; kind != "number" && kind != "integer" {
 		return false
@@ -52,10 +52,13 @@ func isTimeInSeconds(name string, property check.M) bool {
 	name = strings.ToLower(name)
 	description, _ := property["description"].(string)
 	return timeName.MatchString(name) && !strings.HasSuffix(name, "ms") &&
-		!strings.Contains(name+strings.ToLower(description), "milli")
+		!otherTimeUnit.MatchString(name+" "+strings.ToLower(description))
 }
 
-var timeName = regexp.MustCompile("duration|delay|sleep|wait|seconds")
+var (
+	timeName      = regexp.MustCompile("duration|delay|sleep|wait|seconds")
+	otherTimeUnit = regexp.MustCompile("milli|minute|hour|day")
+)
 
 // TaskArguments are ValidArguments for a call that is to run as a task.
 func TaskArguments(t *check.T, tool check.Subject) (args check.M, not *Uncalled) {

@@ -19,6 +19,8 @@ func TestWithShortTimes(t *testing.T) {
 		"wait":             {check.M{"type": "integer", "minimum": json.Number("2")}, json.Number("2")},
 		"sleep":            {check.M{"type": "integer", "description": "Milliseconds to sleep"}, nil},
 		"delayMs":          {check.M{"type": "integer"}, nil},
+		"duration_minutes": {check.M{"type": "integer"}, nil},
+		"delay":            {check.M{"type": "integer", "description": "in hours"}, nil},
 		"duration_text":    {check.M{"type": "string"}, nil},
 		"seconds":          {check.M{"type": "integer", "enum": []any{json.Number("5")}}, nil},
 		"lines":            {check.M{"type": "integer"}, nil},
