@@ -109,7 +109,7 @@ var responseChecks = check.Suite{
 			t.NoVerdict(check.Silent, "some tools did not answer in time and may run for long (--timeout): %s",
 				strings.Join(hung.slowTools, ", "))
 		}
-	}),
+	}).StartsFirst(),
 }
 
 // runCalls holds the requests of a run, with what is known of the calls of listed tools among them.

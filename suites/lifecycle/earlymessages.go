@@ -42,7 +42,7 @@ var earlyMessageChecks = check.Suite{
 				t.ExpectAdvice(m.Method).To(check.BeOneOf("notifications/message"), "a notification before initialized")
 			}
 		})
-	}).InOwnSession(),
+	}).InOwnSession().StartsFirst(),
 }
 
 // waitingPeriod is a time in a session during which the server has to wait for the client.

@@ -194,6 +194,10 @@ func ExpectAlive(t *check.T, err error) {
 // see all responses.
 func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
 	check.ObserveLate(t, time.Now())
+	expectNoReply(t, s, mark)
+}
+
+func expectNoReply(t *check.T, s *driver.Session, mark int) {
 	replies, noisy := transcript.NotificationReplies(t, s, mark)
 	t.Expect(replies).To(check.BeEmptyList[*driver.Frame]("no reply to a notification"))
 	if noisy {
@@ -201,13 +205,13 @@ func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
 	}
 }
 
-// ExpectIgnored is ExpectNoReply for one kind of notification. It skips where the server replies to all of them, which
-// another check reports.
+// ExpectIgnored is ExpectNoReply for one kind of notification, whose late replies are not waited for. It skips where
+// the server replies to all of them, which another check reports.
 func ExpectIgnored(t *check.T, s *driver.Session, mark int) {
 	if replies, _ := transcript.NotificationReplies(t, s, mark); len(replies) > 0 {
 		SkipIfRepliesToNotifications(t)
 	}
-	ExpectNoReply(t, s, mark)
+	expectNoReply(t, s, mark)
 }
 
 // SkipIfRepliesToNotifications ends a check that has seen a reply to a notification if the server also replies to a
