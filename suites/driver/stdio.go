@@ -63,7 +63,7 @@ func (p *Stdio) closeAfterExit() {
 }
 
 // maxQueued is how many messages may wait to be written, so that a server that does not read cannot block mcpcheck.
-const maxQueued = 1 << 12
+const maxQueued = 1 << 10
 
 // errQueueFull is a LimitError, because the server cannot answer what mcpcheck did not send.
 var errQueueFull = &LimitError{fmt.Sprintf("the server leaves more than %d messages unread", maxQueued)}

@@ -66,7 +66,7 @@ func TestUnreadMessagesAreBounded(t *testing.T) {
 		}
 		events := 0
 		for _, f := range s.FramesSince(0) {
-			if f.Side == SessionEvent && strings.Contains(f.Raw.String(), "leaves more than 4096 messages unread") {
+			if f.Side == SessionEvent && strings.Contains(f.Raw.String(), "leaves more than 1024 messages unread") {
 				events++
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -22,7 +23,7 @@ var idsByKind = map[string]func(n int) []any{
 		return []any{70200 + n, -1002 - n, 1<<53 - 2 - n, 1<<31 + 70280 + n, 1<<32 + 70300 + n}
 	},
 	"string": func(n int) []any {
-		long := strings.Repeat(fmt.Sprintf("mcpcheck-%d ", n), longID)
+		long := strings.Repeat(fmt.Sprintf("mcpcheck-%d ", n), longID/len("mcpcheck-"))
 		return []any{
 			fmt.Sprint(70230 + n), fmt.Sprintf("00702%d", 60+n), fmt.Sprintf("mcpcheck-c %d", n), long[:longID],
 			string(rune('a' + n)),
@@ -48,14 +49,18 @@ func IsProbeID(id json.RawMessage) bool {
 	if strings.HasPrefix(content, PipelinedIDPrefix) || strings.HasPrefix(content, ManyIDsPrefix) {
 		return true
 	}
+	return probeIDs()[driver.IDKey(id)]
+}
+
+// probeIDs returns the keys of IsProbeID's ids.
+var probeIDs = sync.OnceValue(func() map[string]bool {
+	keys := map[string]bool{}
 	for _, ids := range idsByKind {
 		for n := range maxProbedRequests {
-			for _, tried := range ids(n) {
-				if driver.SameID(text.CompactJSON(tried), id) {
-					return true
-				}
+			for _, id := range ids(n) {
+				keys[driver.IDKey(text.CompactJSON(id))] = true
 			}
 		}
 	}
-	return false
-}
+	return keys
+})
