@@ -14,13 +14,14 @@ import (
 // inputChecks are the checks of what a server reads from stdin.
 var inputChecks = check.Suite{
 	"stdio/input-split-across-writes": check.Probe(func(t *check.T) {
+		stringID := invalid.StringIDOrDefault(t, "")
 		s := t.Session()
 		whole := check.RequestNoOp(t, s)
 		p, request := protocol.NewNoOp(s, 70061)
 		line := append(text.CompactJSON(request), '\n')
 		s.Write(line[:len(line)/2], line[len(line)/2:])
 		expectSameKind(t, s.Await(p), whole)
-		if invalid.StringIDOrDefault(t, "") == nil || !invalid.ProbeID(s, "mcpcheck-whole é✓😀").HasRequestID() {
+		if stringID == nil || !invalid.ProbeID(s, "mcpcheck-whole é✓😀").HasRequestID() {
 			return // jsonrpc/response-id-unicode judges how such ids are repeated
 		}
 		mark := s.Mark()

@@ -146,7 +146,11 @@ func (e *Execution) confirmTogether() {
 	blocks := func(c Case, o attempt.Outcome) bool {
 		return e.wouldGate(c, o) && firstKnown(e.deviations(c, o), known) == nil
 	}
-	e.unconfirmedCases = slices.DeleteFunc(e.unconfirmedCases, func(w unconfirmedCase) bool {
+	e.mu.Lock()
+	unconfirmed := e.unconfirmedCases
+	e.unconfirmedCases = nil
+	e.mu.Unlock()
+	unconfirmed = slices.DeleteFunc(unconfirmed, func(w unconfirmedCase) bool {
 		alone := blocks(e.plan[w.index], w.outcome)
 		if alone {
 			e.concludeAlone(w)
@@ -155,10 +159,10 @@ func (e *Execution) confirmTogether() {
 	})
 	e.confirming.Wait()
 	g := e.confirmationSessions
-	slices.SortFunc(e.unconfirmedCases, func(a, b unconfirmedCase) int {
+	slices.SortFunc(unconfirmed, func(a, b unconfirmedCase) int {
 		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(a.index, b.index))
 	})
-	for _, w := range e.unconfirmedCases {
+	for _, w := range unconfirmed {
 		c, begin := e.plan[w.index], time.Now()
 		g.InvalidInputOnly = w.phase == inInvalidInputSession
 		decided := e.options.Progress.beginCase(c.Area())
@@ -173,7 +177,6 @@ func (e *Execution) confirmTogether() {
 			e.conclude(w.index, e.newResult(c, e.notTried(c, o), begin), rests)
 		}
 	}
-	g.Close()
 	e.confirming.Wait()
 }
 

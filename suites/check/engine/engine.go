@@ -155,9 +155,10 @@ func (e *Execution) runAll() {
 	if e.run.Serial.Load() {
 		e.run.Pool.Wait() // until the session of discovery has ended
 	}
-	e.runParallel(e.probeOrder())
+	e.runProbes()
 	e.startInvalidPhase()
 	e.confirmTogether()
+	e.confirmationSessions.Close()
 	e.observeLate()
 	e.runParallel(e.casesOf(attempt.ShutdownProbe))
 	for _, i := range e.casesOf(attempt.RestartProbe) {
@@ -170,6 +171,22 @@ func (e *Execution) runAll() {
 	e.run.WatchPhase.Store(true)
 	e.runParallel(e.casesOf(attempt.Watch))
 	e.run.Pool.Wait()
+}
+
+// runProbes runs the cases that send requests. While some wait for late messages, the others run, and those that did not
+// pass are confirmed; what reads a step that waits comes last. On a slow server all run at a time.
+func (e *Execution) runProbes() {
+	waiting, others := e.probeOrder()
+	if e.options.Jobs == 1 || e.run.Serial.Load() || e.server.IsSlow() {
+		e.runParallel(slices.Concat(waiting, others))
+		return
+	}
+	var waits sync.WaitGroup
+	waits.Go(func() { e.runParallel(waiting) })
+	readers := e.runParallelBut(others, func(s *attempt.Step) bool { return e.startsFirst(s.HeldBy()) })
+	e.confirmTogether()
+	waits.Wait()
+	e.runParallel(readers)
 }
 
 // runCase runs the check of a case or, before the watch phase, the setup of a watch. It returns the step after which it
@@ -211,6 +228,11 @@ func (e *Execution) conclude(i int, r report.Result, fault attempt.SessionFault)
 
 // runParallel runs cases in their order, as many at a time as there are jobs. Cases that wait for a step do not count.
 func (e *Execution) runParallel(cases []int) {
+	e.runParallelBut(cases, func(*attempt.Step) bool { return false })
+}
+
+// runParallelBut is runParallel without the cases that wait for a step which leaveOut holds for. It returns these.
+func (e *Execution) runParallelBut(cases []int, leaveOut func(*attempt.Step) bool) (leftOut []int) {
 	jobs := e.options.Jobs
 	if e.run.Serial.Load() {
 		jobs = 1
@@ -221,16 +243,23 @@ func (e *Execution) runParallel(cases []int) {
 		places <- struct{}{}
 		workers.Go(func() {
 			until := e.runCase(i)
-			for ; until != nil; until = e.runCase(i) {
+			for ; until != nil && !leaveOut(until); until = e.runCase(i) {
 				<-places
 				until.Await()
 				places <- struct{}{}
+			}
+			if until != nil {
+				e.mu.Lock()
+				leftOut = append(leftOut, i)
+				e.mu.Unlock()
 			}
 			e.run.AwaitSessionEnds()
 			<-places
 		})
 	}
 	workers.Wait()
+	slices.Sort(leftOut)
+	return leftOut
 }
 
 // Wait returns once every case has its result and every process has ended. Checks that have not ended when the context

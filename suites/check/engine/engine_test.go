@@ -358,6 +358,7 @@ func TestProbeOrder(t *testing.T) {
 		{id: "a/fresh", check: check.ProcessProbe(nothing)},
 		{id: "a/fresh-too", check: check.ProcessProbe(nothing)},
 		{id: "a/two", check: check.Probe(nothing)},
+		{id: "a/waiting", check: check.WatchWithSetup(nothing, nil).StartsFirst()},
 	}}
 	server := s.discovered("stdio")
 	e := &Execution{server: server, plan: s.plan(server)}
@@ -368,10 +369,14 @@ func TestProbeOrder(t *testing.T) {
 		return ids
 	}
 	want := strings.Fields("fresh valid fresh-too prepared one two invalid valid-too")
-	if diff := cmp.Diff(want, names(e.probeOrder())); diff != "" {
+	waiting, others := e.probeOrder()
+	if diff := cmp.Diff(want, names(others)); diff != "" {
 		t.Errorf("the cases start in another order: %s", diff)
 	}
-	want = strings.Fields("fresh fresh-too invalid one valid valid-too two ending watch prepared")
+	if diff := cmp.Diff([]string{"waiting"}, names(waiting)); diff != "" {
+		t.Errorf("others wait for late messages: %s", diff)
+	}
+	want = strings.Fields("fresh fresh-too invalid one valid valid-too two ending watch prepared waiting")
 	if diff := cmp.Diff(want, names(e.resultOrder())); diff != "" {
 		t.Errorf("the results are in another order: %s", diff)
 	}

@@ -25,18 +25,18 @@ func (e *Execution) casesOf(k attempt.Kind) (cases []int) {
 	return cases
 }
 
-// probeOrder returns the cases that send requests, in the order in which they start. First are those that wait for late
-// messages. Those that need a process of their own start early, before all others the one whose process others wait
+// probeOrder returns the cases that send requests, in the order in which they start, and of them those that wait for
+// late messages. Those that need a process of their own start early, before all others the one whose process others wait
 // for. Most of those that call tools start late, since they wait until one of them has called all tools.
-func (e *Execution) probeOrder() []int {
+func (e *Execution) probeOrder() (waiting, inOrder []int) {
 	early := e.casesOf(attempt.ProcessProbe)
 	if i := slices.IndexFunc(early, func(i int) bool { return e.plan[i].isReusedForInvalidInput() }); i > 0 {
 		early = slices.Concat(early[i:i+1], early[:i], early[i+1:])
 	}
-	var waiting, first, valid, invalid, others []int
+	var first, valid, invalid, others []int
 	for _, i := range slices.Concat(e.watchesWithSetup(), e.casesOf(attempt.Probe)) {
 		switch safety := e.plan[i].Safety; {
-		case e.plan[i].script.StartsFirst:
+		case e.startsFirst(e.plan[i].ID):
 			waiting = append(waiting, i)
 		case safety == "calls-tool-valid" && first == nil:
 			first = []int{i}
@@ -48,7 +48,13 @@ func (e *Execution) probeOrder() []int {
 			others = append(others, i)
 		}
 	}
-	return slices.Concat(waiting, interleave(early, slices.Concat(first, others)), invalid, valid)
+	return waiting, slices.Concat(interleave(early, slices.Concat(first, others)), invalid, valid)
+}
+
+// startsFirst reports whether the check of an id waits for late messages.
+func (e *Execution) startsFirst(id string) bool {
+	i := e.indexOf(id)
+	return i >= 0 && e.plan[i].script.StartsFirst
 }
 
 // watchesWithSetup returns the watches with a setup that can run. A server that refuses the handshake is judged by what

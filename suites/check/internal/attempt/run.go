@@ -115,6 +115,7 @@ func (r *Run) findStep(a *Attempt, name string) (s *Step, ours bool) {
 	switch s = r.steps[name]; {
 	case s == nil:
 		s = NewStep(name)
+		s.heldBy = a.Requirement.ID
 		if r.steps == nil {
 			r.steps = map[string]*Step{}
 		}

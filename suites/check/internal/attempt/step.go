@@ -10,7 +10,9 @@ import (
 
 // Step is something that is done once and whose outcome several checks read.
 type Step struct {
-	name    string
+	name string
+	// heldBy is the id of the check whose attempt runs the step.
+	heldBy  string
 	done    chan struct{} // closed once it was run
 	value   any
 	outcome Outcome
@@ -40,6 +42,9 @@ func (s *Step) IsDone() bool {
 		return false
 	}
 }
+
+// HeldBy is the id of the check whose attempt runs the step.
+func (s *Step) HeldBy() string { return s.heldBy }
 
 // Await waits until the step was run.
 func (s *Step) Await() { <-s.done }
