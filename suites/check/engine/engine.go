@@ -173,8 +173,8 @@ func (e *Execution) runAll() {
 	e.run.Pool.Wait()
 }
 
-// runProbes runs the cases that send requests. While some wait for late messages, the others run, and those that did not
-// pass are confirmed; what reads a step that waits comes last. On a slow server all run at a time.
+// runProbes runs the cases that send requests. While some wait for late messages, the others run, and those that did
+// not pass are confirmed; what reads a step that waits comes last. On a slow server all run at a time.
 func (e *Execution) runProbes() {
 	waiting, others := e.probeOrder()
 	if e.options.Jobs == 1 || e.run.Serial.Load() || e.server.IsSlow() {

@@ -26,8 +26,8 @@ func (e *Execution) casesOf(k attempt.Kind) (cases []int) {
 }
 
 // probeOrder returns the cases that send requests, in the order in which they start, and of them those that wait for
-// late messages. Those that need a process of their own start early, before all others the one whose process others wait
-// for. Most of those that call tools start late, since they wait until one of them has called all tools.
+// late messages. Those that need a process of their own start early, before all others the one whose process others
+// wait for. Most of those that call tools start late, since they wait until one of them has called all tools.
 func (e *Execution) probeOrder() (waiting, inOrder []int) {
 	early := e.casesOf(attempt.ProcessProbe)
 	if i := slices.IndexFunc(early, func(i int) bool { return e.plan[i].isReusedForInvalidInput() }); i > 0 {

@@ -87,7 +87,7 @@ func Valid(t *check.T) []Request {
 				s = t.Session()
 			}
 		}
-		return served
+		return slices.Clip(served) // who appends gets a copy
 	})
 }
 
@@ -112,7 +112,7 @@ func Affordable[V any](t *check.T, all []V, requestsEach int) []V {
 		return all
 	}
 	t.Caveat("%d of %d were not tried: the server takes its time for each", len(all)-most, len(all))
-	return all[:most]
+	return slices.Clip(all[:most]) // who appends gets a copy
 }
 
 // plain are requests without a name: of the no-op, and of each list.
