@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -73,9 +74,21 @@ var messageChecks = check.Suite{
 	})),
 
 	"schema/request-meta-tolerated": check.Probe(func(t *check.T) {
-		// Tokens are tried by progress/token-types-accepted.
-		eachServed(t, protocol.MetaWithoutToken, func(t *check.T, r driver.Reply) { t.Expect(r).To(check.BeServed()) })
+		eachServed(t, openMeta(t), func(t *check.T, r driver.Reply) { t.Expect(r).To(check.BeServed()) })
 	}),
+}
+
+// openMeta is a _meta that any client may send, with a key that no server knows and, where these are reserved for it, the
+// trace context of OpenTelemetry. Tokens are tried by progress/token-types-accepted.
+func openMeta(t *check.T) check.M {
+	meta := maps.Clone(protocol.MetaWithoutToken)
+	if t.IsModern() {
+		maps.Copy(meta, check.M{
+			"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "mcpcheck=1",
+			"baggage": "mcpcheck=1",
+		})
+	}
+	return meta
 }
 
 // expectNoViolations requires messages to have no violations that belong to the entry; what names the messages in
