@@ -32,6 +32,8 @@ var sessionChecks = check.Suite{
 			if !a.OK() {
 				return
 			}
+			t.DecidedBy(a).Expect(request.Method == "" || !refusesWithoutSessionID(t)).To(check.BeTrue(
+				"HTTP 400, as other methods without a session id", "%s", a))
 			request.Header, request.OnNewConnection = roundtrip.Header(roundtrip.SessionIDHeader), true
 			alone := roundtrip.AwaitResponse(roundtrip.PostRequest(t.Session(), request))
 			isNeeded := alone.StatusCode == http.StatusBadRequest
@@ -286,6 +288,15 @@ func requestWithoutSessionID(t *check.T, request roundtrip.ManualRequest) (drive
 		return x
 	})
 	return x.AwaitReply(), x.Response()
+}
+
+// refusesWithoutSessionID reports whether a request of a method other than ping is answered with 400 for want of a
+// session id.
+func refusesWithoutSessionID(t *check.T) bool {
+	return slices.ContainsFunc(validRequests(t)[1:], func(request roundtrip.ManualRequest) bool {
+		_, a := requestWithoutSessionID(t, request)
+		return a.StatusCode == http.StatusBadRequest
+	})
 }
 
 // deletedSession is the outcome of a session that the client ended with DELETE.
