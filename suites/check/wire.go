@@ -109,12 +109,15 @@ func IsServerMethod(method string) bool {
 
 // Messages returns everything the server sent that is meant as a message. In each session it stops where the client
 // first sent invalid input.
-func (w Wire) Messages() Messages {
+func (w Wire) Messages() Messages { return w.messages(false) }
+
+// messages is Messages and, if afterInvalidInput is set, what came after invalid input.
+func (w Wire) messages(afterInvalidInput bool) Messages {
 	out := Messages{Kind: "message"}
 	for _, s := range w.Sessions {
 		asked := requestsByID{}
 		for _, f := range s.FramesSince(0) {
-			if f.AfterInvalidInput {
+			if f.AfterInvalidInput && !afterInvalidInput {
 				break
 			}
 			if f.Manual || f.ForOtherSession {
@@ -141,6 +144,14 @@ func (w Wire) Responses() Messages {
 // Errors returns the server's error responses.
 func (w Wire) Errors() Messages {
 	return w.Messages().Filter("error response", func(m Message) bool { return m.IsResponse() && m.HasError })
+}
+
+// ErrorsToRequests returns the error responses to requests, among them those that no conforming client sends: they have
+// the form of any error.
+func (w Wire) ErrorsToRequests() Messages {
+	return w.messages(true).Filter("error response", func(m Message) bool {
+		return m.Request != nil && m.HasError && !m.HasResult
+	})
 }
 
 // Results returns the server's success responses.

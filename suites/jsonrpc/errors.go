@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -41,8 +42,8 @@ var errorChecks = check.Suite{
 			})
 	}),
 
-	"jsonrpc/error-code-integer": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
-		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
+	"jsonrpc/error-code-integer": check.WatchWithSetup(requestWhatIsRefused, func(t *check.T, w check.Wire) {
+		t.Judge(allErrors(w), func(t *check.T, m check.Message) {
 			e := requireErrorObject(t, m)
 			if hasCodeOutside(m, e) {
 				t.Yield("the code is not inside the error")
@@ -51,16 +52,16 @@ var errorChecks = check.Suite{
 		})
 	}).WhenConnectRefused(),
 
-	"jsonrpc/error-message-string": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
-		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
+	"jsonrpc/error-message-string": check.WatchWithSetup(requestWhatIsRefused, func(t *check.T, w check.Wire) {
+		t.Judge(allErrors(w), func(t *check.T, m check.Message) {
 			message := check.Member(requireErrorObject(t, m), "message")
 			t.Expect(message).To(check.BeString())
 			t.ExpectShould(message).To(check.Satisfy("some text", func(s string) bool { return s != "" }))
 		})
 	}).WhenConnectRefused(),
 
-	"jsonrpc/error-object-shape": check.WatchWithSetup(requestUnknownMethod, func(t *check.T, w check.Wire) {
-		t.Judge(errorsIn(w), func(t *check.T, m check.Message) {
+	"jsonrpc/error-object-shape": check.WatchWithSetup(requestWhatIsRefused, func(t *check.T, w check.Wire) {
+		t.Judge(allErrors(w), func(t *check.T, m check.Message) {
 			t.Expect(m.JSON()["error"]).To(check.BeObject())
 			outside := hasCodeOutside(m, requireErrorObject(t, m))
 			t.Expect(!outside).To(check.BeTrue("the code inside error", "it next to error"))
@@ -115,9 +116,42 @@ func isNoOp(s *driver.Session, request *driver.Frame) bool {
 // requestUnknownMethod makes sure that there is an error to judge.
 func requestUnknownMethod(t *check.T) { invalid.SendUnknownMethod(t) }
 
+// requestWhatIsRefused sends requests that bring errors: with an unknown method, with names that the server does not
+// have, and with an invalid cursor for each list.
+func requestWhatIsRefused(t *check.T) {
+	requestUnknownMethod(t)
+	refused := requests.Refused(t)
+	for _, list := range protocol.DeclaredLists(t) {
+		refused = append(refused, requests.Request{Method: list.Method, Params: check.M{"cursor": "mcpcheck-none"}})
+	}
+	if len(refused) == 0 {
+		return
+	}
+	check.Step(t, "refused requests", func(t *check.T) bool {
+		s := t.Session(check.ForInvalidInput)
+		for _, r := range requests.Affordable(t, refused, 1) {
+			if check.KnownUnanswered(t, r.Method) == nil && s.IsUsable() {
+				invalid.SendInvalid(t, s, r.Method, r.Params)
+			}
+		}
+		return true
+	})
+}
+
 // errorsIn returns the responses that have an error and no result.
 func errorsIn(w check.Wire) check.Messages {
 	return w.Errors().Filter("error response", func(m check.Message) bool { return !m.HasResult })
+}
+
+// allErrors are errorsIn, and the errors that answer what no conforming client sends.
+func allErrors(w check.Wire) check.Messages {
+	all := errorsIn(w)
+	for _, m := range w.ErrorsToRequests().List {
+		if m.AfterInvalidInput {
+			all.List = append(all.List, m)
+		}
+	}
+	return all
 }
 
 // requireErrorObject returns the error of a response; if that is not an object, it ends the check.

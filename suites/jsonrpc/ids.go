@@ -185,7 +185,8 @@ func idProbesOfEachMethod(t *check.T, s *driver.Session, valid []requests.Reques
 }
 
 // expectReusedIDs requires a request of each method to be answered under each of some ids, although earlier requests
-// had them: those that are served, and those that name what no server has. A server may refuse an id that was used before: then another one is refused the second time as well.
+// had them: those that are served, and those that name what no server has. A server may refuse an id that was used
+// before: then another one is refused the second time as well.
 func expectReusedIDs(t *check.T, valid []requests.Request, ids []any) {
 	s := t.Session(check.ForInvalidInput)
 	for n, request := range requests.Affordable(t, slices.Concat(valid, requests.Refused(t)), 1) {

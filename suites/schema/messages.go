@@ -78,8 +78,8 @@ var messageChecks = check.Suite{
 	}),
 }
 
-// openMeta is a _meta that any client may send, with a key that no server knows and, where these are reserved for it, the
-// trace context of OpenTelemetry. Tokens are tried by progress/token-types-accepted.
+// openMeta is a _meta that any client may send, with a key that no server knows and, where keys are reserved for it,
+// the trace context of OpenTelemetry. Tokens are tried by progress/token-types-accepted.
 func openMeta(t *check.T) check.M {
 	meta := maps.Clone(protocol.MetaWithoutToken)
 	if t.IsModern() {
