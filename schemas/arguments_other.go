@@ -16,10 +16,10 @@ const (
 )
 
 // OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
-// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII and an empty one, with the
-// smallest number, with 1, with 2 and with a maximum of up to 10, and with an array of one item. All but the first
-// differ from valid in one place, where that is possible. A larger maximum is not tried, since it may say how much the
-// tool does.
+// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, one within Latin-1 and an
+// empty one, with the smallest number, with 1, with 2 and with a maximum of up to 10, and with an array of one item.
+// All but the first differ from valid in one place, where that is possible. A larger maximum is not tried, since it may
+// say how much the tool does.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, true, otherValues)
@@ -75,7 +75,7 @@ func otherValues(site mutationSite) (values []any) {
 		values = append(values, !value)
 	case string:
 		if isFreeText(site.parts) {
-			values = append(values, "mcpcheck é✓😀", "")
+			values = append(values, "mcpcheck é✓😀", "mcpcheck é", "")
 		}
 	case []any:
 		if len(value) > 1 {
