@@ -97,8 +97,8 @@ var Checks = check.Suite{
 	}),
 }
 
-// callsThatHoldPing are a few calls after which a ping was answered that had been sent while they ran, though not for
-// so long that they must have been the reason.
+// callsThatHoldPing are a few calls after which a ping was answered that was sent while they ran, though not for so
+// long that they must have been the reason.
 func callsThatHoldPing(t *check.T) (held []toolcall.ToolCall) {
 	const few = 3
 	for _, c := range toolcall.ValidCalls(t).List {
@@ -109,7 +109,7 @@ func callsThatHoldPing(t *check.T) (held []toolcall.ToolCall) {
 	return held
 }
 
-// expectPingMeanwhile repeats a call until a ping that is sent while it runs is answered before it, three times at most.
+// expectPingMeanwhile repeats a call until a ping that is sent while it runs is answered first, three times at most.
 func expectPingMeanwhile(t *check.T, c toolcall.ToolCall) {
 	s := t.Session(check.Exclusive)
 	for range 3 {
