@@ -199,7 +199,8 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	}
 	if len(p.Received) == 0 && p.SessionErr == nil && isDecisive && t.Server.Transport != "http" {
 		isResponse := func(f *driver.Frame) bool {
-			return f.IsResponse() && (protocol.IsMissingID(f.ID) || driver.SameID(f.RequestID(), IDInLine(p.Line)))
+			return f.Side == driver.FromServer && f.IsResponse() &&
+				(protocol.IsMissingID(f.ID) || driver.SameID(f.RequestID(), IDInLine(p.Line)))
 		}
 		if f, err := s.Wait(mark, timing.ShortWait, isResponse); err == nil { // later requests have overtaken it
 			p.Received = []*driver.Frame{f}
