@@ -89,6 +89,8 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 		switch {
 		case errors.As(r.Err, &none) && none.RoundTrip != nil && none.RoundTrip.Response().IsStream:
 			return "http/sse-response-eventually"
+		case none != nil && none.RoundTrip != nil && isBlankSuccess(none.RoundTrip.Response()):
+			return "http/request-not-202"
 		case errors.As(r.Err, &late) && late.PartialBytes > 0:
 			return "stdio/message-terminated-by-newline"
 		}
@@ -96,6 +98,9 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 	}
 	return m
 }
+
+// isBlankSuccess reports whether a response has a status of success and no body.
+func isBlankSuccess(a driver.HTTPResponse) bool { return a.OK() && a.Err == nil && a.Body.Len() == 0 }
 
 // BeAnswered matches a reply with any response.
 func BeAnswered() types.GomegaMatcher {

@@ -88,15 +88,27 @@ func expectCompleted(t *check.T, c toolcall.Completion, all []toolcall.Completio
 	}
 }
 
-// completeUndeclared asks a server that does not declare completions to complete the first reference that it lists.
+// completeUndeclared asks a server that does not declare completions to complete a few arguments that it lists. It
+// returns the first reply with values or, without any, the first result or else the first reply.
 func completeUndeclared(t *check.T) driver.Reply {
 	handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 	return check.Step(t, "undeclared completion", func(t *check.T) driver.Reply {
-		blank := toolcall.CompletionArgument{Ref: toolcall.PromptRef("mcpcheck"), Name: "a"}
-		if listed := toolcall.CompletionArguments(t); len(listed) > 0 {
-			blank = listed[0]
+		const few = 6
+		listed := toolcall.CompletionArguments(t)
+		if len(listed) == 0 {
+			listed = []toolcall.CompletionArgument{{Ref: toolcall.PromptRef("mcpcheck"), Name: "a"}}
 		}
-		return t.Send(t.Session(check.ForInvalidInput), completeMethod, blank.Params(""))
+		var best driver.Reply
+		for i, blank := range listed[:min(len(listed), few)] {
+			r := t.Send(t.Session(check.ForInvalidInput), completeMethod, blank.Params(""))
+			if len((toolcall.Completion{Reply: r}).Values()) > 0 {
+				return r
+			}
+			if i == 0 || best.Result() == nil && r.Result() != nil {
+				best = r
+			}
+		}
+		return best
 	})
 }
 

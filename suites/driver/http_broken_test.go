@@ -68,3 +68,39 @@ func abortStream(s *Session) {
 	x.Abort()
 	x.AwaitEnd()
 }
+
+// TestRequestOnClosedConnectionIsSentAgain checks that a request is sent again on a new connection if the server closes
+// the one that it came on without a response, but not if that carried no other request before.
+func TestRequestOnClosedConnectionIsSentAgain(t *testing.T) {
+	const pong = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	for name, tt := range map[string]struct{ dropped, want int }{
+		"closed while idle": {2, 3},
+		"closed at once":    {1, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			count := 0 // requests come one after the other
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if count++; count == tt.dropped {
+					panic(http.ErrAbortHandler)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, pong)
+			}))
+			defer server.Close()
+			site, err := NewSite(SiteOptions{URL: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{ReplyTimeout: time.Minute}}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			postManually(s)
+			postManually(s)
+			if isFaulty := tt.dropped == 1; count != tt.want || s.HasFault() != isFaulty {
+				t.Errorf("the server got %d requests, want %d; has fault is %v", count, tt.want, s.HasFault())
+			}
+		})
+	}
+}

@@ -11,8 +11,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -71,7 +73,7 @@ func (h *HTTP) doUnrefused(x *RoundTrip, req *http.Request) (*http.Response, err
 	for {
 		x.setSent(time.Now())
 		headed := h.watchHeaders(x)
-		resp, err := h.site.do(req, x.isOnNewConnection)
+		resp, err := h.doOnOpenConnection(x, req)
 		headed()
 		if err != nil || x.isOtherOrigin || x.bodyReader != nil || !h.site.pacer.isRefused(resp) {
 			return resp, err
@@ -83,6 +85,31 @@ func (h *HTTP) doUnrefused(x *RoundTrip, req *http.Request) (*http.Response, err
 			req.Body, _ = req.GetBody()
 		}
 	}
+}
+
+// doOnOpenConnection makes the HTTP request of a round trip, and makes it again on a new connection if that on which it
+// was sent had carried others and ended without a byte of the response: a server may close an idle connection at any
+// time, also when the next request is on its way (RFC 9112, section 9.5).
+func (h *HTTP) doOnOpenConnection(x *RoundTrip, req *http.Request) (*http.Response, error) {
+	var isReused, hasBegun atomic.Bool
+	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn:              func(info httptrace.GotConnInfo) { isReused.Store(info.Reused) },
+		GotFirstResponseByte: func() { hasBegun.Store(true) },
+	}))
+	resp, err := h.site.do(traced, x.isOnNewConnection)
+	if err == nil || !isReused.Load() || hasBegun.Load() || x.bodyReader != nil || req.Context().Err() != nil {
+		return resp, err
+	}
+	again := req.Clone(req.Context())
+	if req.GetBody != nil {
+		again.Body, _ = req.GetBody()
+	}
+	resp, errAgain := h.site.do(again, true)
+	var dial *net.OpError
+	if errors.As(errAgain, &dial) && dial.Op == "dial" {
+		return nil, err // the server ended instead
+	}
+	return resp, errAgain
 }
 
 // decodedBody returns the body of a response without its content coding. mcpcheck requests none, but any client can

@@ -25,7 +25,8 @@ var securityChecks = check.Suite{
 			requireLoopback(t, "a foreign Origin is served")
 		}
 		if t.IsModern() && !slices.ContainsFunc(all, originProbe.isServed) { // else a session is needed
-			all = append(all, foreignRequests(t, t.Session(), roundtrip.Header("Origin", foreignOrigin))...)
+			s, header := t.Session(), roundtrip.Header("Origin", foreignOrigin)
+			all = append(append(all, foreignRequests(t, s, header)...), foreignNotification(t, s, header))
 			if slices.ContainsFunc(all, originProbe.isServed) {
 				requireLoopback(t, "a foreign Origin is served")
 			}
@@ -54,7 +55,7 @@ var securityChecks = check.Suite{
 		s := t.Session(check.Process)
 		in := newManualSession(t, s)
 		in.Set("Origin", foreignOrigin)
-		probes := foreignRequests(t, s, in)
+		probes := append(foreignRequests(t, s, in), foreignNotification(t, s, in))
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 			awaitHeaders(x)
@@ -183,6 +184,16 @@ func foreignRequests(t *check.T, s *driver.Session, header http.Header) (all []o
 	return all
 }
 
+// foreignNotification is a notification with these headers, one of which is the Origin of a foreign page.
+func foreignNotification(t *check.T, s *driver.Session, header http.Header) originProbe {
+	note := check.M{"jsonrpc": "2.0", "method": "notifications/cancelled",
+		"params": check.M{"requestId": s.NextID(), "reason": "mcpcheck"}}
+	x := s.HTTP().Do(driver.HTTPRequest{Header: header, Body: text.CompactJSON(note)})
+	x.AwaitEnd()
+	return requireDecided(t, originProbe{Request: roundtrip.NewNamedRoundTrip(s, "POST of a notification", x),
+		Response: roundtrip.RequireHTTPResponse(t, x.Response())})
+}
+
 // eachProbe runs a check on each probe. Failures are reported under its name.
 func eachProbe(t *check.T, all []originProbe, run func(*check.T, originProbe)) {
 	check.Each(t, all, func(k originProbe) check.Subject { return k.Request.Subject }, run)
@@ -193,9 +204,9 @@ func (k originProbe) expect(t *check.T, m types.GomegaMatcher) {
 	eachProbe(t, []originProbe{k}, func(t *check.T, k originProbe) { t.Expect(k).To(m) })
 }
 
-// isServed reports whether there is a result or, if the request was not a message, a success status.
+// isServed reports whether there is a result or, if nothing was requested by a message, a success status.
 func (k originProbe) isServed() bool {
-	return k.Reply.Result() != nil || len(k.Request.Body) == 0 && k.Response.OK()
+	return k.Reply.Result() != nil || decodeObject(k.Request.Body)["id"] == nil && k.Response.OK()
 }
 
 func (k originProbe) isRefused() bool { return !k.isServed() }

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // MalformedLines are lines for ExpandLine that are not valid messages, by what is wrong with them. They are sent in
@@ -179,6 +180,7 @@ func exclusiveInvalidSession(t *check.T) *driver.Session {
 }
 
 func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedResult) {
+	isDecisive := t.IsConfirmation() || s.UseCount == 0
 	s.SentMalformed = true
 	p.Line = protocol.ExpandLine(s, line)
 	mark := s.Mark()
@@ -194,6 +196,15 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	}
 	if id := IDInLine(p.Line); id != nil && len(p.Received) == 0 { // the no-op may have overtaken it
 		p.Received = responsesTo(s.ReceivedSince(mark), id)
+	}
+	if len(p.Received) == 0 && p.SessionErr == nil && isDecisive && t.Server.Transport != "http" {
+		isResponse := func(f *driver.Frame) bool {
+			return f.Side == driver.FromServer && f.IsResponse() &&
+				(protocol.IsMissingID(f.ID) || driver.SameID(f.RequestID(), IDInLine(p.Line)))
+		}
+		if f, err := s.Wait(mark, timing.ShortWait, isResponse); err == nil { // later requests have overtaken it
+			p.Received = []*driver.Frame{f}
+		}
 	}
 	p.Received = WithoutStreamCopies(t, p.Received, p.Sent)
 	return p

@@ -36,7 +36,7 @@ func (f *CallGroup) start(c *ToolCall) {
 		f.waitForSlot()
 	}
 	c.Session, c.startTime = f.Session, time.Now()
-	c.IsLong, c.PingAnsweredFirst, c.timedOut = false, false, false // for a call that is repeated
+	c.IsLong, c.PingAnsweredFirst, c.HeldPing, c.timedOut = false, false, false, false // for a call that is repeated
 	params := c.Params(f.Session)
 	c.InputLoop = &InputLoop{Method: "tools/call", Params: params}
 	c.Pending = f.Session.Request("tools/call", params)
@@ -191,13 +191,23 @@ func (f *CallGroup) ping() {
 		case f.pingFailed:
 		case c.isRunning() || c.Reply.Frame.At > pong.Frame.At:
 			c.IsLong, c.PingAnsweredFirst, c.PingReply = true, true, pong
-		case last == nil || c.Reply.Frame.At > last.Reply.Frame.At:
-			last = c
+		default:
+			c.HeldPing = HoldsPing(f.T, c.Reply, pong)
+			if last == nil || c.Reply.Frame.At > last.Reply.Frame.At {
+				last = c
+			}
 		}
 	}
 	if last != nil {
 		last.IsLong = last.Reply.Frame.At-pong.Request.At > while
 	}
+}
+
+// HoldsPing reports whether a ping was answered after a call that went on for so long after the ping was sent that the
+// ping had time to be answered.
+func HoldsPing(t *check.T, call, pong driver.Reply) bool {
+	return pong.Frame.At >= call.Frame.At &&
+		call.Frame.At-pong.Request.At > max(timing.LongCall, 2*t.Server.Latency)
 }
 
 // CancelUnanswered cancels the calls without a response, and marks the session unusable.

@@ -48,6 +48,8 @@ type ToolCall struct {
 	IsLong bool
 	// PingAnsweredFirst reports whether that ping was answered before the call.
 	PingAnsweredFirst bool
+	// HeldPing reports whether that ping was answered after the call: by chance, or since it had to wait for it.
+	HeldPing bool
 	// PingReply is the reply to that ping.
 	PingReply driver.Reply
 
