@@ -2,6 +2,7 @@ package cancellation
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -35,6 +36,10 @@ var inFlightChecks = check.Suite{
 	}),
 
 	"cancellation/no-response-after-cancel": check.Probe(func(t *check.T) {
+		skipUnlessCancelledByNotification(t)
+		r := cancelSubscription(t)
+		isSilent := check.BeTrue("no response to a subscription that was cancelled", "%s", r)
+		t.DecidedBy(r).Expect(!r.Answered()).To(isSilent)
 		x := cancelSlowCall(t)
 		var namedReply driver.Reply
 		check.Deferred(t, func() { namedReply = cancelOneOfTwo(t).namedReply }) // this check does without it, too
@@ -45,6 +50,9 @@ var inFlightChecks = check.Suite{
 		x.requireEffect(t)
 		if x.reply.Answered() {
 			t.Fail("no response to a request that was cancelled", "%s", x.reply)
+		}
+		if x.laterReply.Answered() {
+			t.Fail("no response to a request that was cancelled, as to the first one", "%s, three times", x.laterReply)
 		}
 		if named := invalid.StringIDOrDefault(t, "mcpcheck-cancelled-again"); named != nil && namedReply.Answered() {
 			again := cancelCall(t, x.call, named, cancelledToken+"-under-a-string")
@@ -187,6 +195,8 @@ type cancelledCall struct {
 	// endsByString reports that the call was answered as usual, and that the same call under a string id, which was
 	// cancelled as well, was not answered.
 	endsByString bool
+	// laterReply is the reply to the same call if it was cancelled three times more and answered as usual each time.
+	laterReply driver.Reply
 	// lateProgress are the progress notifications of the cancelled call after the cancellation was handled.
 	lateProgress []*driver.Frame
 	// nextReply is the reply to a later request.
@@ -232,7 +242,49 @@ func cancelSlowCall(t *check.T) cancelledCall {
 			x.endsByString = cancelCall(t, call, nil, cancelledToken+"-by-number").isIgnored()
 		}
 		x.hadLateProgress = usual
+		if !x.reply.Answered() && x.nextReply.Answered() && !check.SavesRequests(t) && !t.IsQuick() {
+			x.laterReply = cancelAgain(t, call)
+		}
 		return x
+	})
+}
+
+// cancelAgain cancels a call that the server has cancelled before, up to three times. It returns the last reply if each
+// time there was one, as without a cancellation: a single one may have come too late.
+func cancelAgain(t *check.T, call toolcall.ToolCall) driver.Reply {
+	const times = 3
+	var x cancelledCall
+	for n := range times {
+		x = cancelCall(t, call, nil, fmt.Sprintf("%s-later-%d", cancelledToken, n))
+		if !x.isIgnored() {
+			return driver.Reply{}
+		}
+	}
+	return x.reply
+}
+
+// cancelSubscription cancels a subscription in a modern revision over stdio, and returns the reply to it. That is not
+// answered in other revisions, and where the server has not begun the subscription or has ended it itself.
+func cancelSubscription(t *check.T) (r driver.Reply) {
+	if !t.IsModern() {
+		return r
+	}
+	return check.Step(t, "a subscription that is cancelled", func(t *check.T) driver.Reply {
+		s := t.Session()
+		mark := s.Mark()
+		p := toolcall.OpenSubscription(s, s.NextID(), check.M{"notifications": toolcall.FullFilter(t)})
+		check.RequestNoOp(t, s)
+		isAcknowledged := slices.ContainsFunc(s.ReceivedSince(mark), func(f *driver.Frame) bool {
+			return f.Method == transcript.AcknowledgedMethod &&
+				driver.SameID(p.ID, text.CompactJSON(transcript.SubscriptionIDOf(f)))
+		})
+		if !isAcknowledged || s.AwaitFor(p, 0).Answered() {
+			return driver.Reply{}
+		}
+		s.Cancel(p, "mcpcheck has heard enough")
+		check.RequestNoOp(t, s)
+		check.RequestNoOp(t, s)
+		return s.AwaitFor(p, 0)
 	})
 }
 
