@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/onsi/gomega/types"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
@@ -31,7 +33,7 @@ var inFlightChecks = check.Suite{
 		}
 		for _, id := range ids {
 			n := countResponses(t, id, came)
-			t.Expect(n <= 1).To(check.BeTrue("one answer at most to each of them", "%d", n))
+			t.Expect(n <= 1).To(reportedByNotification(check.BeTrue("one answer at most to each of them", "%d", n)))
 		}
 	}),
 
@@ -64,8 +66,11 @@ var inFlightChecks = check.Suite{
 	"cancellation/others-go-on": check.Probe(func(t *check.T) {
 		skipUnlessCancelledByNotification(t)
 		x := cancelOneOfTwo(t)
-		t.DecidedBy(x.otherReply).Expect(x.goesOn).To(check.BeTrue(
-			"the usual answer to a call that was not cancelled", "%s", check.Got(x.otherReply)))
+		goesOn := check.BeTrue("the usual answer to a call that was not cancelled", "%s", check.Got(x.otherReply))
+		if x.otherReply.Error() != nil {
+			goesOn = reportedByNotification(goesOn)
+		}
+		t.DecidedBy(x.otherReply).Expect(x.goesOn).To(goesOn)
 	}),
 
 	"cancellation/no-notifications-after-cancel": check.Probe(func(t *check.T) {
@@ -76,6 +81,11 @@ var inFlightChecks = check.Suite{
 		x.requireEffect(t)
 		t.Expect(x.lateProgress).To(check.BeEmptyList[*driver.Frame]("nothing more of a request that was cancelled"))
 	}),
+}
+
+// reportedByNotification is a matcher of what fails as well where a cancellation is answered as if it were a request.
+func reportedByNotification(of types.GomegaMatcher) types.GomegaMatcher {
+	return check.ReportedBy("jsonrpc/notification-no-response", of)
 }
 
 // cancelledOfTwo is what became of two calls at the same time of which one was cancelled.
