@@ -2,8 +2,11 @@ package cancellation
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -30,11 +33,15 @@ var inFlightChecks = check.Suite{
 		}
 		for _, id := range ids {
 			n := countResponses(t, id, came)
-			t.Expect(n <= 1).To(check.BeTrue("one answer at most to each of them", "%d", n))
+			t.Expect(n <= 1).To(reportedByNotification(check.BeTrue("one answer at most to each of them", "%d", n)))
 		}
 	}),
 
 	"cancellation/no-response-after-cancel": check.Probe(func(t *check.T) {
+		skipUnlessCancelledByNotification(t)
+		r := cancelSubscription(t)
+		isSilent := check.BeTrue("no response to a subscription that was cancelled", "%s", r)
+		t.DecidedBy(r).Expect(!r.Answered()).To(isSilent)
 		x := cancelSlowCall(t)
 		var namedReply driver.Reply
 		check.Deferred(t, func() { namedReply = cancelOneOfTwo(t).namedReply }) // this check does without it, too
@@ -46,6 +53,9 @@ var inFlightChecks = check.Suite{
 		if x.reply.Answered() {
 			t.Fail("no response to a request that was cancelled", "%s", x.reply)
 		}
+		if x.laterReply.Answered() {
+			t.Fail("no response to a request that was cancelled, as to the first one", "%s, three times", x.laterReply)
+		}
 		if named := invalid.StringIDOrDefault(t, "mcpcheck-cancelled-again"); named != nil && namedReply.Answered() {
 			again := cancelCall(t, x.call, named, cancelledToken+"-under-a-string")
 			t.DecidedBy(again.reply).ExpectShould(again.isIgnored()).To(check.BeOneOf(false),
@@ -56,8 +66,11 @@ var inFlightChecks = check.Suite{
 	"cancellation/others-go-on": check.Probe(func(t *check.T) {
 		skipUnlessCancelledByNotification(t)
 		x := cancelOneOfTwo(t)
-		t.DecidedBy(x.otherReply).Expect(x.goesOn).To(check.BeTrue(
-			"the usual answer to a call that was not cancelled", "%s", check.Got(x.otherReply)))
+		goesOn := check.BeTrue("the usual answer to a call that was not cancelled", "%s", check.Got(x.otherReply))
+		if x.otherReply.Error() != nil {
+			goesOn = reportedByNotification(goesOn)
+		}
+		t.DecidedBy(x.otherReply).Expect(x.goesOn).To(goesOn)
 	}),
 
 	"cancellation/no-notifications-after-cancel": check.Probe(func(t *check.T) {
@@ -68,6 +81,11 @@ var inFlightChecks = check.Suite{
 		x.requireEffect(t)
 		t.Expect(x.lateProgress).To(check.BeEmptyList[*driver.Frame]("nothing more of a request that was cancelled"))
 	}),
+}
+
+// reportedByNotification is a matcher of what fails as well where a cancellation is answered as if it were a request.
+func reportedByNotification(of types.GomegaMatcher) types.GomegaMatcher {
+	return check.ReportedBy("jsonrpc/notification-no-response", of)
 }
 
 // cancelledOfTwo is what became of two calls at the same time of which one was cancelled.
@@ -187,6 +205,8 @@ type cancelledCall struct {
 	// endsByString reports that the call was answered as usual, and that the same call under a string id, which was
 	// cancelled as well, was not answered.
 	endsByString bool
+	// laterReply is the reply to the same call if it was cancelled three times more and answered as usual each time.
+	laterReply driver.Reply
 	// lateProgress are the progress notifications of the cancelled call after the cancellation was handled.
 	lateProgress []*driver.Frame
 	// nextReply is the reply to a later request.
@@ -232,7 +252,49 @@ func cancelSlowCall(t *check.T) cancelledCall {
 			x.endsByString = cancelCall(t, call, nil, cancelledToken+"-by-number").isIgnored()
 		}
 		x.hadLateProgress = usual
+		if !x.reply.Answered() && x.nextReply.Answered() && !check.SavesRequests(t) && !t.IsQuick() {
+			x.laterReply = cancelAgain(t, call)
+		}
 		return x
+	})
+}
+
+// cancelAgain cancels a call that the server has cancelled before, up to three times. It returns the last reply if each
+// time there was one, as without a cancellation: a single one may have come too late.
+func cancelAgain(t *check.T, call toolcall.ToolCall) driver.Reply {
+	const times = 3
+	var x cancelledCall
+	for n := range times {
+		x = cancelCall(t, call, nil, fmt.Sprintf("%s-later-%d", cancelledToken, n))
+		if !x.isIgnored() {
+			return driver.Reply{}
+		}
+	}
+	return x.reply
+}
+
+// cancelSubscription cancels a subscription in a modern revision over stdio, and returns the reply to it. That is not
+// answered in other revisions, and where the server has not begun the subscription or has ended it itself.
+func cancelSubscription(t *check.T) (r driver.Reply) {
+	if !t.IsModern() {
+		return r
+	}
+	return check.Step(t, "a subscription that is cancelled", func(t *check.T) driver.Reply {
+		s := t.Session()
+		mark := s.Mark()
+		p := toolcall.OpenSubscription(s, s.NextID(), check.M{"notifications": toolcall.FullFilter(t)})
+		check.RequestNoOp(t, s)
+		isAcknowledged := slices.ContainsFunc(s.ReceivedSince(mark), func(f *driver.Frame) bool {
+			return f.Method == transcript.AcknowledgedMethod &&
+				driver.SameID(p.ID, text.CompactJSON(transcript.SubscriptionIDOf(f)))
+		})
+		if !isAcknowledged || s.AwaitFor(p, 0).Answered() {
+			return driver.Reply{}
+		}
+		s.Cancel(p, "mcpcheck has heard enough")
+		check.RequestNoOp(t, s)
+		check.RequestNoOp(t, s)
+		return s.AwaitFor(p, 0)
 	})
 }
 

@@ -99,8 +99,8 @@ var operationChecks = check.Suite{
 			if excess := c.session.UnsolicitedLimitErr(0); excess != nil && !c.announced {
 				t.NoVerdict(check.Undecided, "%v", excess)
 			}
-			t.DecidedBy(c.frames).Expect(c.announced).To(
-				check.BeTrue("a list_changed notification", "none although the list has changed"))
+			t.DecidedBy(c.frames).Expect(c.announced).To(check.ReportedBy(c.kind+"/list-changed-sent",
+				check.BeTrue("a list_changed notification", "none although the list has changed")))
 		})
 	}),
 }

@@ -14,13 +14,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
+	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
 // Checks holds the checks of the area by the ids of their entries.
 var Checks = check.MergeSuites(levelChecks, perRequestChecks, check.Suite{
-	"logging/capability-declared": check.WatchWithSetup(toolcall.CallTools, func(t *check.T, w check.Wire) {
+	"logging/capability-declared": check.WatchWithSetup(askUndeclared, func(t *check.T, w check.Wire) {
 		sent := logMessages(t, w).Filter("log message",
 			func(m check.Message) bool { return m.Session.ConnectResult != nil })
 		t.Judge(sent, func(t *check.T, m check.Message) {
@@ -67,6 +68,32 @@ var Checks = check.MergeSuites(levelChecks, perRequestChecks, check.Suite{
 		})
 	}),
 })
+
+// askUndeclared calls tools and, where a modern server does not declare logging, repeats requests that ask for log
+// messages, which no other check does then.
+func askUndeclared(t *check.T) {
+	toolcall.CallTools(t)
+	if !t.IsModern() || t.Server.Declares("logging") || check.SavesRequests(t) || t.IsQuick() {
+		return
+	}
+	valid := requests.Valid(t)
+	check.Step(t, "requests with a log level", func(t *check.T) (none struct{}) {
+		const most = 10
+		s, meta := t.Session(), check.M{driver.MetaLogLevel: "debug"}
+		calls := toolcall.RepeatableCalls(toolcall.ValidCalls(t))
+		for _, c := range calls[:min(len(calls), most)] {
+			if c.Duration < toolcall.MaxVariedDuration {
+				s.AwaitLongRunning(c.Repeat(s, meta))
+			}
+		}
+		for _, r := range valid {
+			if r.Method != "tools/call" {
+				s.Call(r.Method, r.With(meta))
+			}
+		}
+		return none
+	})
+}
 
 // floodSubject shows the first message of a flood by its JSON. A frame would make the verdict inconclusive, since not
 // all of the stream was kept.

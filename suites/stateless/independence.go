@@ -12,6 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
 // independenceChecks are the checks that a request is judged by its own _meta only.
@@ -48,6 +49,16 @@ var independenceChecks = check.Suite{
 		if !passed {
 			t.Skip(check.NotOffered, "no tool that was called asks only clients that declare what it asks for")
 		}
+	}),
+
+	"stateless/state-by-explicit-handle": check.Probe(func(t *check.T) {
+		calls := toolcall.ValidCalls(t)
+		all := slices.DeleteFunc(slices.Clone(calls.List), func(c toolcall.ToolCall) bool { return !asksUser(c) })
+		if len(all) == 0 {
+			toolcall.SkipNotObserved(t, "tool with readOnlyHint that asks the user was called", calls.Uncalled,
+				func(tool check.M) bool { return report.IsReadOnly(tool) })
+		}
+		toolcall.EachToolCall(t, all[:min(len(all), maxAsking)], expectAskedAgain)
 	}),
 
 	"stateless/version-per-request": check.Probe(func(t *check.T) {
@@ -92,6 +103,39 @@ var independenceChecks = check.Suite{
 			t.Expect(same).To(check.BeTrue("the same tools for every client", "%s", protocol.Difference(names, got)))
 		}
 	}),
+}
+
+// maxAsking is the number of tools that are called again after the user has answered.
+const maxAsking = 3
+
+// asksUser reports whether a call of a tool that only reads asked for nothing but what a user or a client may answer
+// otherwise the next time, and had a result once it was answered.
+func asksUser(c toolcall.ToolCall) bool {
+	return report.IsReadOnly(c.Tool.Value) && c.Reply.Result() != nil && !c.Reply.IsFailure() &&
+		c.InputLoop != nil && len(c.InputLoop.InputReplies) == 1 &&
+		(requestsInput(c.InputLoop.InputReplies[0], "elicitation/create") ||
+			requestsInput(c.InputLoop.InputReplies[0], "roots/list")) &&
+		!requestsInput(c.InputLoop.InputReplies[0], "sampling/createMessage")
+}
+
+// expectAskedAgain calls a tool twice, and answers each time. It requires the second call to ask like the first one,
+// unless it does not ask in a new process, either.
+func expectAskedAgain(t *check.T, c toolcall.ToolCall) {
+	params := protocol.WithCapabilities(check.M{"name": c.Tool.Name, "arguments": c.Arguments},
+		protocol.AllModernCapabilities)
+	call := func(s *driver.Session) *toolcall.InputLoop { return toolcall.RunInputLoop(t, s, "tools/call", params) }
+	s := t.Session()
+	call(s)
+	again := call(s)
+	switch {
+	case len(again.InputReplies) > 0:
+		return
+	case again.LastReply.Result() == nil || again.LastReply.IsFailure():
+		t.NoVerdict(check.Undecided, "it fails without asking: %s", check.Got(again.LastReply))
+	case len(call(t.Session(check.Exclusive)).InputReplies) == 0:
+		t.NoVerdict(check.Undecided, "it asks in no process any more")
+	}
+	t.Fail("a result that asks, as in a new process", "%s", again.LastReply)
 }
 
 // inputMethods are the methods of the input requests that a client has to declare.

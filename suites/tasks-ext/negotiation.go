@@ -47,7 +47,8 @@ var negotiationChecks = check.Suite{
 		call := requireCallWithoutTask(t)
 		s := t.Session()
 		startTask(t, s, call, nil).send("tasks/cancel", nil)
-		t.Expect(repeatCall(t, s, call, protocol.AllModernCapabilities, nil).Reply).To(beNoTask())
+		t.Expect(repeatCall(t, s, call, protocol.AllModernCapabilities, nil).Reply).To(
+			check.ReportedBy("stateless/no-inherited-capabilities", beNoTask()))
 	}),
 
 	"tasks-ext/core-capability-not-enough": check.Probe(func(t *check.T) {

@@ -1,6 +1,7 @@
 package tasksext
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -74,9 +75,14 @@ var pollingChecks = check.Suite{
 	"tasks-ext/iserror-completed": check.Probe(func(t *check.T) {
 		unhappy := requireRunsWhere(t, "task whose tool failed", func(c *taskRun) bool {
 			return c.FinalStatus != "" && isToolError(taskResult(c.lastSnapshot())) || c.FinalStatus == "failed" &&
-				failsImmediately(t, c)
+				failsImmediately(t, c) || c.FinalStatus == "completed" && hidesFailure(t, c)
 		})
-		eachRun(t, unhappy, func(t *check.T, c *taskRun) { t.Expect(c.FinalStatus).To(check.BeOneOf("completed")) })
+		eachRun(t, unhappy, func(t *check.T, c *taskRun) {
+			t.Expect(c.FinalStatus).To(check.BeOneOf("completed"))
+			result := taskResult(c.lastSnapshot())
+			t.DecidedBy(c.LastReply()).Expect(isToolError(result)).To(check.BeTrue(
+				"isError true, as in the result with the same content without a task", "%s", check.Show(result)))
+		})
 	}),
 
 	"tasks-ext/terminal-immutable": check.Probe(func(t *check.T) {
@@ -176,6 +182,16 @@ func isToolError(result check.M) bool { return result["isError"] == true }
 func failsImmediately(t *check.T, c *taskRun) bool {
 	return slices.ContainsFunc(toolcall.ValidCalls(t).List, func(call toolcall.ToolCall) bool {
 		return call.Tool.Name == c.ToolCall.Tool.Name && isToolError(call.Reply.Result())
+	})
+}
+
+// hidesFailure reports whether a task has the content that its tool returns with isError without the extension.
+func hidesFailure(t *check.T, c *taskRun) bool {
+	content := text.CompactJSON(taskResult(c.lastSnapshot())["content"])
+	return slices.ContainsFunc(toolcall.ValidCalls(t).List, func(call toolcall.ToolCall) bool {
+		plain := call.Reply.Result()
+		return call.Tool.Name == c.ToolCall.Tool.Name && isToolError(plain) &&
+			bytes.Equal(text.CompactJSON(plain["content"]), content)
 	})
 }
 

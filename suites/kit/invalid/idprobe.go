@@ -194,12 +194,17 @@ func ExpectAlive(t *check.T, err error) {
 // see all responses.
 func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
 	check.ObserveLate(t, time.Now())
-	expectNoReply(t, s, mark)
+	expectNoReply(t, s, mark, beNoReply())
 }
 
-func expectNoReply(t *check.T, s *driver.Session, mark int) {
+// beNoReply matches the replies to a notification if there are none.
+func beNoReply() types.GomegaMatcher {
+	return check.BeEmptyList[*driver.Frame]("no reply to a notification")
+}
+
+func expectNoReply(t *check.T, s *driver.Session, mark int, isSilent types.GomegaMatcher) {
 	replies, noisy := transcript.NotificationReplies(t, s, mark)
-	t.Expect(replies).To(check.BeEmptyList[*driver.Frame]("no reply to a notification"))
+	t.Expect(replies).To(isSilent)
 	if noisy {
 		t.Yield("the server sends responses without id anyhow")
 	}
@@ -211,7 +216,7 @@ func ExpectIgnored(t *check.T, s *driver.Session, mark int) {
 	if replies, _ := transcript.NotificationReplies(t, s, mark); len(replies) > 0 {
 		SkipIfRepliesToNotifications(t)
 	}
-	expectNoReply(t, s, mark)
+	expectNoReply(t, s, mark, check.ReportedBy("jsonrpc/unknown-notification-ignored", beNoReply()))
 }
 
 // SkipIfRepliesToNotifications ends a check that has seen a reply to a notification if the server also replies to a

@@ -137,7 +137,14 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 	for _, x := range c.currentResources {
 		c.SubscribedResources = append(c.SubscribedResources, x.observe(s, mark))
 	}
-	notified := false
+	if c.recordListChanges(t, s, mark) && t.IsModern() && t.Site() != nil && len(transcript.OpenFilters(s)) > 1 {
+		s.Sleep(timing.ShortWait)
+		s.Barrier(s.Mark()) // its response shows which subscriptions were not notified: subscriptions/concurrent
+	}
+}
+
+// recordListChanges records how the lists changed since the mark, and reports whether a change was announced.
+func (c *ToolCalls) recordListChanges(t *check.T, s *driver.Session, mark int) (notified bool) {
 	for _, family := range slices.Sorted(maps.Keys(c.listsBefore)) {
 		change := ListChange{Family: family, Before: c.listsBefore[family], After: listedNames(t, s, family)}
 		if change.IsChange() && t.Server.CanNotify() {
@@ -146,10 +153,7 @@ func (c *ToolCalls) recordChanges(t *check.T, s *driver.Session, mark int) {
 		notified = notified || change.Notified
 		c.ListChanges = append(c.ListChanges, change)
 	}
-	if notified && t.IsModern() && t.Site() != nil && len(transcript.OpenFilters(s)) > 1 {
-		s.Sleep(timing.ShortWait)
-		s.Barrier(s.Mark()) // its response shows which subscriptions were not notified: subscriptions/concurrent
-	}
+	return notified
 }
 
 // await waits for the notification of the change. Without it, it lists again, since the list may have changed back.

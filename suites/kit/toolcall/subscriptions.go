@@ -32,9 +32,10 @@ func OpenSubscription(s *driver.Session, id any, params check.M) driver.Pending 
 const UnlistedURI = "test://mcpcheck/watched-resource"
 
 // openExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
-// receives: one for changes of tools, and for updates of a resource that does not exist, which a server may refuse; one
-// for nothing; one for everything else, with members in _meta that only other requests use; and over stdio one for
-// everything that is cancelled at once. The last is for something, since a server may serve the latest only.
+// receives: over stdio one for everything that is cancelled at once, and one for updates; one for changes of tools, and
+// for updates of a resource that does not exist, which a server may refuse; one for nothing; and one for everything but
+// changes of tools, with members in _meta that only other requests use. The last is for something, since a server may
+// serve the latest only, and for the same updates as the first, which a server may then no longer serve.
 func openExtraSubscriptions(t *check.T, s *driver.Session) {
 	resources, _ := t.Server.Capabilities["resources"].(check.M)
 	updates := resources["subscribe"] == true
@@ -47,6 +48,9 @@ func openExtraSubscriptions(t *check.T, s *driver.Session) {
 		p := OpenSubscription(s, id("taken-back"), check.M{"notifications": FullFilter(t)})
 		s.Cancel(p, "mcpcheck has heard enough")
 		s.Barrier(s.Mark())
+		if uris := FullFilter(t)["resourceSubscriptions"]; updates && uris != nil {
+			OpenSubscription(s, id("updates"), check.M{"notifications": check.M{"resourceSubscriptions": uris}})
+		}
 	}
 	tools := check.M{"toolsListChanged": true, "promptsListChanged": false, "resourcesListChanged": false}
 	watching := maps.Clone(tools)

@@ -290,8 +290,35 @@ func (c *ToolCalls) prepareSession(t *check.T, s *driver.Session) (*driver.Sessi
 	}
 	openExtraSubscriptions(t, s)
 	EnableLogging(t, s)
+	c.requestNamed(t, s)
 	c.currentResources = subscribeResources(t, s)
 	return s, c.recordLists(t, s)
+}
+
+// requestNamed reads a resource and gets a prompt in a legacy session over stdio, and records how the lists changed. In
+// modern revisions, stateless/list-no-side-effects does so.
+func (c *ToolCalls) requestNamed(t *check.T, s *driver.Session) {
+	if t.IsModern() || t.Site() != nil || t.IsQuick() || check.SavesRequests(t) || !t.Server.CanNotify() ||
+		len(t.Server.Resources)+len(t.Server.Prompts) == 0 {
+		return
+	}
+	mark := c.recordLists(t, s)
+	send := func(method string, params check.M) {
+		if check.KnownUnanswered(t, method) == nil {
+			s.Call(method, params)
+		}
+	}
+	for _, resource := range t.Server.Resources[:min(1, len(t.Server.Resources))] {
+		send("resources/read", check.M{"uri": resource["uri"]})
+	}
+	for _, prompt := range ListedPrompts(t)[:min(1, len(t.Server.Prompts))] {
+		arguments := check.M{}
+		for _, name := range RequiredArguments(prompt) {
+			arguments[name] = Placeholder
+		}
+		send("prompts/get", check.M{"name": prompt.Name, "arguments": arguments})
+	}
+	c.recordListChanges(t, s, mark)
 }
 
 // recordLists records the lists of a session before calls are made in it, and returns the mark since which changes
