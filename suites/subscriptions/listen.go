@@ -69,7 +69,8 @@ var listenChecks = check.Suite{
 	"subscriptions/ack-omits-unsupported": check.Probe(func(t *check.T) {
 		handshake.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 		able := declaredMembers(t)
-		u := requireAcknowledged(t)[filterAll]
+		all := requireAcknowledged(t)
+		u := all[filterAll]
 		if len(able) == len(filterMemberOf) {
 			t.Skip(check.NotObserved, "the server announces all there is")
 		}
@@ -83,6 +84,10 @@ var listenChecks = check.Suite{
 				t.Yield("%s of %s is not a boolean", a.flag, a.capability)
 			case servesUndeclared(t, a.capability):
 				t.Yield("%s are served undeclared", a.capability)
+			case slices.ContainsFunc(all, func(u *subscription) bool {
+				return slices.Contains(unrequestedMembers(requireFilter(t, u), u.Filter), a.member)
+			}):
+				t.Yield("%s is acknowledged unasked, too", a.member)
 			default:
 				claimed = append(claimed, a.member)
 			}
