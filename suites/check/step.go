@@ -48,8 +48,8 @@ func Memo[K comparable, V any](t *T, key K, compute func() V) V {
 	return once.(func() V)()
 }
 
-// MemoOf is Memo for what watches compute from the wire, which is the same for all of them: long messages are decoded at
-// each use.
+// MemoOf is Memo for what watches compute from the wire, which is the same for all of them: long messages are decoded
+// at each use.
 func MemoOf[V any](t *T, w Wire, name string, compute func() V) V {
 	if !t.attempt.Run.WatchPhase.Load() || !slices.Equal(w.Sessions, t.attempt.Run.WatchedSessions) {
 		return compute()
