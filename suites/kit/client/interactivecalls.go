@@ -51,7 +51,7 @@ func CallInteractively(t *check.T) InteractiveCalls {
 			}
 		}
 		if !t.IsConfirmation() {
-			r.callWithOtherEnums(a.List)
+			r.callWithOtherChoices(a.List)
 			for _, call := range a.List {
 				*asking = append(*asking, call.Tool.Name)
 			}
@@ -88,9 +88,9 @@ func (r *interactiveCaller) callTools(tools []check.Subject) (all []*Interactive
 	return all
 }
 
-// callWithOtherEnums calls the tools that requested something with other values of their enums, for watches: with these
-// they may request something else.
-func (r *interactiveCaller) callWithOtherEnums(asking []*InteractiveCall) {
+// callWithOtherChoices calls the tools that requested something with other values of enums and booleans, for watches:
+// with these they may request something else.
+func (r *interactiveCaller) callWithOtherChoices(asking []*InteractiveCall) {
 	if r.t.IsQuick() || check.SavesRequests(r.t) {
 		return
 	}
@@ -100,8 +100,8 @@ func (r *interactiveCaller) callWithOtherEnums(asking []*InteractiveCall) {
 			continue
 		}
 		tried[i.Tool.Name] = true
-		for _, arguments := range toolcall.OtherEnumArguments(r.t, i.Tool, i.Arguments) {
-			if time.Since(begin) > maxOtherEnums {
+		for _, arguments := range toolcall.OtherChoices(r.t, i.Tool, i.Arguments) {
+			if time.Since(begin) > maxOtherChoices {
 				return
 			}
 			r.ensureSession()
@@ -112,8 +112,8 @@ func (r *interactiveCaller) callWithOtherEnums(asking []*InteractiveCall) {
 	}
 }
 
-// maxOtherEnums is how long the calls with other values of enums may take altogether.
-const maxOtherEnums = 2 * time.Second
+// maxOtherChoices is how long the calls with other values may take altogether.
+const maxOtherChoices = 2 * time.Second
 
 // ensureSession begins another session when the last one did not survive a call.
 func (r *interactiveCaller) ensureSession() {
