@@ -26,7 +26,8 @@ var securityChecks = check.Suite{
 		}
 		if t.IsModern() && !slices.ContainsFunc(all, originProbe.isServed) { // else a session is needed
 			s, header := t.Session(), roundtrip.Header("Origin", foreignOrigin)
-			all = append(append(all, foreignRequests(t, s, header)...), foreignNotification(t, s, header))
+			all = append(append(all, foreignRequests(t, s, header)...), foreignNotification(t, s, header),
+				foreignListen(t, s, header))
 			if slices.ContainsFunc(all, originProbe.isServed) {
 				requireLoopback(t, "a foreign Origin is served")
 			}
@@ -163,6 +164,8 @@ type originProbe struct {
 	Request  roundtrip.NamedRoundTrip
 	Response driver.HTTPResponse
 	Reply    driver.Reply
+	// opened reports whether the request has opened a subscription stream.
+	opened bool
 }
 
 // Frames are the frames of the request and the response.
@@ -194,6 +197,23 @@ func foreignNotification(t *check.T, s *driver.Session, header http.Header) orig
 		Response: roundtrip.RequireHTTPResponse(t, x.Response())})
 }
 
+// foreignListen is a subscription with these headers, one of which is the Origin of a foreign page.
+func foreignListen(t *check.T, s *driver.Session, header http.Header) originProbe {
+	x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: listenMethod, Header: header,
+		Params: check.M{"notifications": check.M{}}})
+	defer x.Abort()
+	if roundtrip.AwaitResponse(x).IsStream {
+		_, opened := x.AwaitEvent(func(e driver.StreamEvent) bool {
+			return driver.ParseBody(e.Data.Bytes()).Method == "notifications/subscriptions/acknowledged"
+		})
+		if opened {
+			return originProbe{Request: roundtrip.NewNamedRoundTrip(s, "POST "+listenMethod, x),
+				Response: x.Response(), opened: true}
+		}
+	}
+	return requireDecided(t, awaitProbe(s, "POST "+listenMethod, x))
+}
+
 // eachProbe runs a check on each probe. Failures are reported under its name.
 func eachProbe(t *check.T, all []originProbe, run func(*check.T, originProbe)) {
 	check.Each(t, all, func(k originProbe) check.Subject { return k.Request.Subject }, run)
@@ -204,9 +224,10 @@ func (k originProbe) expect(t *check.T, m types.GomegaMatcher) {
 	eachProbe(t, []originProbe{k}, func(t *check.T, k originProbe) { t.Expect(k).To(m) })
 }
 
-// isServed reports whether there is a result or, if nothing was requested by a message, a success status.
+// isServed reports whether there is a result, a subscription stream or, if nothing was requested by a message, a success
+// status.
 func (k originProbe) isServed() bool {
-	return k.Reply.Result() != nil || decodeObject(k.Request.Body)["id"] == nil && k.Response.OK()
+	return k.opened || k.Reply.Result() != nil || decodeObject(k.Request.Body)["id"] == nil && k.Response.OK()
 }
 
 func (k originProbe) isRefused() bool { return !k.isServed() }
