@@ -26,7 +26,7 @@ var securityChecks = check.Suite{
 		}
 		if t.IsModern() && !slices.ContainsFunc(all, originProbe.isServed) { // else a session is needed
 			s, header := t.Session(), roundtrip.Header("Origin", foreignOrigin)
-			all = append(append(all, foreignRequests(t, s, header)...), foreignNotification(t, s, header),
+			all = append(append(all, foreignRequests(t, s, header)...), cancelUnknown(t, s, header),
 				tryListen(t, s, header))
 			if slices.ContainsFunc(all, originProbe.isServed) {
 				requireLoopback(t, "a foreign Origin is served")
@@ -56,7 +56,7 @@ var securityChecks = check.Suite{
 		s := t.Session(check.Process)
 		in := newManualSession(t, s)
 		in.Set("Origin", foreignOrigin)
-		probes := append(foreignRequests(t, s, in), foreignNotification(t, s, in))
+		probes := append(foreignRequests(t, s, in), cancelUnknown(t, s, in))
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 			awaitHeaders(x)
@@ -187,8 +187,8 @@ func foreignRequests(t *check.T, s *driver.Session, header http.Header) (all []o
 	return all
 }
 
-// foreignNotification is a notification with these headers, one of which is the Origin of a foreign page.
-func foreignNotification(t *check.T, s *driver.Session, header http.Header) originProbe {
+// cancelUnknown is a notification that cancels no request, with these headers.
+func cancelUnknown(t *check.T, s *driver.Session, header http.Header) originProbe {
 	note := check.M{"jsonrpc": "2.0", "method": "notifications/cancelled",
 		"params": check.M{"requestId": s.NextID(), "reason": "mcpcheck"}}
 	x := s.HTTP().Do(driver.HTTPRequest{Header: header, Body: text.CompactJSON(note)})
