@@ -228,8 +228,8 @@ func (k originProbe) expect(t *check.T, m types.GomegaMatcher) {
 	eachProbe(t, []originProbe{k}, func(t *check.T, k originProbe) { t.Expect(k).To(m) })
 }
 
-// isServed reports whether there is a result, a subscription stream or, if nothing was requested by a message, a success
-// status.
+// isServed reports whether there is a result, a subscription stream or, if nothing was requested by a message, a status
+// of success.
 func (k originProbe) isServed() bool {
 	return k.opened || k.Reply.Result() != nil || decodeObject(k.Request.Body)["id"] == nil && k.Response.OK()
 }
