@@ -58,6 +58,9 @@ var levelChecks = check.Suite{
 	}),
 
 	"logging/level-respected": check.Probe(func(t *check.T) {
+		if t.IsModern() {
+			expectReadsRespectLevel(t)
+		}
 		all := callAtLevels(t)
 		if all.isPartial {
 			t.Caveat("not all calls that log were made at all levels within %v", maxLevels)

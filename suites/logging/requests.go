@@ -144,3 +144,34 @@ func callForLateLogs(t *check.T) {
 		check.Deferred(t, func() { callAtLevels(t) })
 	}
 }
+
+// expectReadsRespectLevel requires what is logged while a resource is read, or a prompt is got, to be at or above the
+// requested level. On a shared channel the messages may be of other requests, so that it counts what comes again.
+func expectReadsRespectLevel(t *check.T) {
+	const level, tries = "emergency", 2
+	s := t.Session()
+	for _, r := range requests.Valid(t) {
+		if r.Method != "resources/read" && r.Method != "prompts/get" {
+			continue
+		}
+		var below *driver.Frame
+		for n := range tries {
+			if n > 0 && t.Site() == nil {
+				s = t.Session(check.Exclusive)
+			}
+			mark := s.Mark()
+			reply := t.Send(s, r.Method, r.With(check.M{driver.MetaLogLevel: level}), check.AllowSilence)
+			came := slices.DeleteFunc(s.ReceivedSince(mark), func(f *driver.Frame) bool {
+				return !isLogMessage(f) || transcript.IsOnOtherStream(f, reply.Request) || logLevelIndex(f) < 0 ||
+					levelIn(f) == level
+			})
+			if below = nil; len(came) == 0 {
+				break
+			}
+			below = came[0]
+		}
+		if below != nil {
+			t.DecidedBy(below).Fail(level+" alone, which "+r.Method+" asked for", "%s", check.Show(levelIn(below)))
+		}
+	}
+}

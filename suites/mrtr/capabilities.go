@@ -86,20 +86,12 @@ func requestOtherMethods(t *check.T) {
 			t.Send(s, list, able, check.AllowSilence)
 		}
 	}
-	if t.Server.Declares("completions") {
-		requestCompletion(t, s)
-	}
-}
-
-// requestCompletion requests a completion for an argument of the first prompt that has one.
-func requestCompletion(t *check.T, s *driver.Session) {
-	for _, prompt := range t.Server.Prompts {
-		for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
-			t.Send(s, "completion/complete", protocol.WithCapabilities(check.M{
-				"ref":      check.M{"type": "ref/prompt", "name": prompt["name"]},
-				"argument": check.M{"name": argument["name"], "value": ""},
-			}, protocol.AllModernCapabilities), check.AllowSilence)
-			return
+	const most = 8
+	all := toolcall.CompletionArguments(t)
+	for _, argument := range all[:min(most, len(all))] {
+		if t.Server.Declares("completions") && check.KnownUnanswered(t, "completion/complete") == nil {
+			t.Send(s, "completion/complete",
+				protocol.WithCapabilities(argument.Params(""), protocol.AllModernCapabilities), check.AllowSilence)
 		}
 	}
 }

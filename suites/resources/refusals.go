@@ -2,6 +2,7 @@ package resources
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -42,12 +43,13 @@ var refusalChecks = check.Suite{
 		}
 		if t.IsModern() {
 			t.Expect(r).To(check.BeError(errcode.InvalidParams))
-			return
+		} else {
+			t.Expect(r).To(check.BeError(errcode.ResourceNotFound, errcode.InvalidParams))
+			t.ExpectAdvice(r).To(check.BeError(errcode.ResourceNotFound))
 		}
-		t.Expect(r).To(check.BeError(errcode.ResourceNotFound, errcode.InvalidParams))
-		t.ExpectAdvice(r).To(check.BeError(errcode.ResourceNotFound))
 		if rows := rowlessReads(t); len(rows) > 0 {
-			check.Each(t, rows, toolcall.TemplateRead.Subject, expectSameCode)
+			check.Each(t, rows, toolcall.TemplateRead.Subject,
+				func(t *check.T, x toolcall.TemplateRead) { expectSameCode(t, x, r) })
 		}
 	}),
 
@@ -93,13 +95,25 @@ var refusalChecks = check.Suite{
 	}),
 }
 
-// expectSameCode advises a server that has a code for unknown resources to use it for those of a template, too. It may
-// find a value of the template invalid, or not reach what it is of.
-func expectSameCode(t *check.T, x toolcall.TemplateRead) {
-	if code, _ := x.Unknown.Code(); code == errcode.InvalidParams {
+// expectSameCode requires the code of unknown resources of a server that says in the same words that an expansion of a
+// template is unknown. Otherwise it may find a value of the template invalid, or not reach what it is of. Earlier
+// revisions have a code for unknown resources, which it is advised to use.
+func expectSameCode(t *check.T, x toolcall.TemplateRead, unknown driver.Reply) {
+	code, isError := x.Unknown.Code()
+	switch {
+	case !isError || t.IsModern() && protocol.IsRetiredCode(code): // jsonrpc/retired-error-codes
+	case code != errcode.InvalidParams && code != errcode.ResourceNotFound:
+		if wordsOf(x.Unknown, x.UnknownURI) == wordsOf(unknown, unknownURI(t)) {
+			known, _ := unknown.Code()
+			t.Expect(x.Unknown).To(check.BeError(known), "%s", x.UnknownURI)
+		}
+	case !t.IsModern() && code == errcode.InvalidParams:
 		t.ExpectAdvice(x.Unknown).To(check.BeError(errcode.ResourceNotFound), "%s", x.UnknownURI)
 	}
 }
+
+// wordsOf is the message of the error for a URI, without the URI.
+func wordsOf(r driver.Reply, uri string) string { return strings.ReplaceAll(r.MessageText(), uri, "") }
 
 // rowlessReads returns the templates of which an expansion has contents, so that another one may have none.
 func rowlessReads(t *check.T) []toolcall.TemplateRead {

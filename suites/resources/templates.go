@@ -145,6 +145,12 @@ func templateReads(t *check.T) (all []readResult) {
 		if x.LastReply.Result() != nil && !toolcall.IsInputRequired(t, x.LastReply) {
 			all = append(all, readResult{uri: x.URI, askedForInput: len(x.InputReplies) > 0, reply: x.LastReply})
 		}
+		for _, y := range x.Further {
+			if y.LastReply.Result() != nil && !toolcall.IsInputRequired(t, y.LastReply) {
+				all = append(all,
+					readResult{uri: y.URI, askedForInput: len(y.InputReplies) > 0, reply: y.LastReply})
+			}
+		}
 	}
 	return all
 }

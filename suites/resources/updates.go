@@ -152,7 +152,11 @@ func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, ur
 		}
 	}
 	return s, slices.DeleteFunc(updated, func(uri string) bool {
-		return s.Call(subscribeMethod, check.M{"uri": uri}).Result() == nil
+		if s.Call(subscribeMethod, check.M{"uri": uri}).Result() == nil {
+			return true
+		}
+		s.Call(subscribeMethod, check.M{"uri": uri}) // one cancellation ends what was asked for twice, or refused then
+		return false
 	})
 }
 

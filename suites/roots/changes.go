@@ -41,7 +41,7 @@ var changeChecks = check.Suite{
 	"roots/list-changed-tolerated": check.ProcessProbe(func(t *check.T) {
 		c := reuseRootsClient(t, newRootsResponse("file:///mcpcheck/one"))
 		s := c.Session
-		asked := c.wasAsked()
+		asked := asksOnConnect(connectRefusingRoots(t))
 		if r := check.TryNoOp(t, s); !r.Answered() { // the server may exit when nothing was received for a while
 			t.Retry(check.Undecided, "the session did not last until the roots changed: %v", check.Explain(r.Err))
 		}

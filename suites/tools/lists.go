@@ -81,7 +81,29 @@ var listChecks = check.Suite{
 		if compared == 0 {
 			t.Skip(check.NotApplicable, "the list changes from one request to the next, %d times in a row", listings-1)
 		}
+		callLastListed(t, s, first)
+		if next := order(); slices.Equal(protocol.Sorted(first), protocol.Sorted(next)) {
+			t.Expect(next).To(check.Satisfy("the order before tools were called: "+check.Show(first),
+				func(names []string) bool { return slices.Equal(names, first) }))
+		}
 	}),
+}
+
+// callLastListed calls a few tools that may be called again, the last one of the list at first: a server may list what
+// was called before the others.
+func callLastListed(t *check.T, s *driver.Session, names []string) {
+	const most = 2
+	if t.IsQuick() || check.SavesRequests(t) {
+		return
+	}
+	calls := toolcall.RepeatableCalls(toolcall.ValidCalls(t))
+	slices.SortStableFunc(calls, func(a, b toolcall.ToolCall) int {
+		return slices.Index(names, b.Tool.Name) - slices.Index(names, a.Tool.Name)
+	})
+	for _, c := range calls[:min(most, len(calls))] {
+		t.Send(s, "tools/call", toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments}),
+			check.AllowSilence)
+	}
 }
 
 // toolPosition is the page on which a tool was listed, with the fingerprint of its definition.

@@ -38,6 +38,7 @@ func InFlightAtEOF(t *check.T) int {
 func CloseStdin(t *check.T) CloseStdinResult {
 	return check.Step(t, "end of stdin", func(t *check.T) (e CloseStdinResult) {
 		s := t.Session(check.ToEnd)
+		subscribe(t, s)
 		check.RequestNoOp(t, s)
 		before := strings.Join(s.StderrTail(), "\n")
 		begin := time.Now()
@@ -61,4 +62,27 @@ func CloseStdin(t *check.T) CloseStdinResult {
 		e.Stderr = strings.TrimPrefix(strings.Join(s.StderrTail(), "\n"), before)
 		return e
 	})
+}
+
+// subscribe subscribes to what the server announces, as far as it declares any: a subscription must not keep a process.
+func subscribe(t *check.T, s *driver.Session) {
+	wanted := check.M{}
+	for family, member := range map[string]string{
+		"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged",
+	} {
+		if capability, _ := s.Capabilities[family].(check.M); capability["listChanged"] == true {
+			wanted[member] = true
+		}
+	}
+	capability, _ := s.Capabilities["resources"].(check.M)
+	uri := ""
+	if len(t.Server.Resources) > 0 && capability["subscribe"] == true {
+		uri, _ = t.Server.Resources[0]["uri"].(string)
+	}
+	switch {
+	case t.IsModern() && len(wanted) > 0:
+		s.Request("subscriptions/listen", check.M{"notifications": wanted})
+	case !t.IsModern() && uri != "":
+		s.AwaitFirst(s.Request("resources/subscribe", check.M{"uri": uri}))
+	}
 }

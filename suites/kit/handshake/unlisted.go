@@ -79,7 +79,7 @@ func sendUnlisted(t *check.T, s *driver.Session) (all []UnlistedRequest) {
 	return all
 }
 
-// unlisted are a call of a read-only tool, a resource and a prompt that discovery has found listed.
+// unlisted are a call of a read-only tool, a resource, a prompt and a completion of what discovery has found listed.
 func unlisted(t *check.T) (all []UnlistedRequest) {
 	for _, tool := range protocol.NamedSubjects(t.Server.Tools) {
 		if args := readOnlyArguments(t, tool); args != nil {
@@ -97,6 +97,17 @@ func unlisted(t *check.T) (all []UnlistedRequest) {
 			name, _ := prompt["name"].(string)
 			all = append(all, UnlistedRequest{Method: "prompts/get", Name: name, Params: check.M{"name": name}})
 			break
+		}
+	}
+	if !t.Server.Declares("completions") {
+		return all
+	}
+	for _, prompt := range t.Server.Prompts {
+		name, _ := prompt["name"].(string)
+		for _, argument := range protocol.ObjectsIn(prompt["arguments"]) {
+			return append(all, UnlistedRequest{Method: "completion/complete", Name: name, Params: check.M{
+				"ref":      check.M{"type": "ref/prompt", "name": name},
+				"argument": check.M{"name": argument["name"], "value": ""}}})
 		}
 	}
 	return all

@@ -24,6 +24,14 @@ type TemplateRead struct {
 	Unknown driver.Reply
 	// UnknownURI is that expansion.
 	UnknownURI string
+	// Further are the reads of other expansions with completed values.
+	Further []FurtherRead
+}
+
+// FurtherRead is the reading of a further expansion of a template.
+type FurtherRead struct {
+	*InputLoop
+	URI string
 }
 
 // Subject shows the reading as one of several, named by its template.
@@ -40,10 +48,12 @@ func Templates(t *check.T) (all []*uritemplate.Template) {
 	return all
 }
 
-// maxTemplates is how many templates are read, and maxSlowTemplates how many of a slow server.
+// maxTemplates is how many templates are read, and maxSlowTemplates how many of a slow server; maxReadFurther, of how
+// many more than one expansion is read.
 const (
 	maxTemplates     = 20
 	maxSlowTemplates = 3
+	maxReadFurther   = 5
 )
 
 // ReadTemplates reads an expansion of each listed template, made of one of the first values that the server completes
@@ -65,6 +75,9 @@ func ReadTemplates(t *check.T) []TemplateRead {
 			}
 			x := TemplateRead{Template: template, InputLoop: &InputLoop{Method: "resources/read"}}
 			x.readKnown(t, completed, budget)
+			if most == maxTemplates && len(all) < maxReadFurther && x.LastReply.Result() != nil {
+				x.readFurther(t, completed, budget)
+			}
 			x.readUnknown(t)
 			all = append(all, x)
 		}
@@ -102,6 +115,33 @@ func (x *TemplateRead) read(t *check.T, values map[string]string, budget *CallBu
 	x.InputLoop = RunInputLoop(t, t.Session(), "resources/read", WithAllCapabilities(t, check.M{"uri": uri}))
 	budget.Charge(x.LastReply)
 	return !IsNotFound(x.LastReply)
+}
+
+// readFurther reads expansions of other completed values: the last one of each variable, with one of the first values of
+// the first variable.
+func (x *TemplateRead) readFurther(t *check.T, completed Completions, budget *CallBudget) {
+	const most = 3
+	names := x.Template.Varnames()
+	first := completed.templateValues(x.Template.Raw(), names[0])
+	some := slices.Clone(first[:min(len(first), most)])
+	if len(first) > most {
+		some = append(some, first[len(first)-1])
+	}
+	for _, value := range some {
+		values := map[string]string{names[0]: value}
+		for _, other := range names[1:] {
+			if further := CompleteWith(t, TemplateRef(x.Template.Raw()), other, values); len(further) > 0 {
+				values[other] = further[len(further)-1]
+			}
+		}
+		uri, err := ExpandTemplate(x.Template, values)
+		if err != nil || uri == x.URI || budget.ExhaustedReason() != "" {
+			continue
+		}
+		loop := RunInputLoop(t, t.Session(), "resources/read", WithAllCapabilities(t, check.M{"uri": uri}))
+		budget.Charge(loop.LastReply)
+		x.Further = append(x.Further, FurtherRead{InputLoop: loop, URI: uri})
+	}
 }
 
 // ReadMore reads further expansions of a template of one variable, with other values that the server completes, and
