@@ -117,8 +117,8 @@ func (x *TemplateRead) read(t *check.T, values map[string]string, budget *CallBu
 	return !IsNotFound(x.LastReply)
 }
 
-// readFurther reads expansions of other completed values: the last one of each variable, with one of the first values of
-// the first variable.
+// readFurther reads expansions of other completed values: the last one of each variable, with one of the first values
+// of the first variable.
 func (x *TemplateRead) readFurther(t *check.T, completed Completions, budget *CallBudget) {
 	const most = 3
 	names := x.Template.Varnames()
