@@ -3,7 +3,9 @@ package schemas
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,13 +15,14 @@ import (
 const (
 	maxOtherArguments = 30 // of one schema
 	maxOtherValues    = 12 // of one enum
+	smallMaximum      = 10 // up to which a maximum is one of OtherArguments
+	largeMaximum      = 100
 )
 
 // OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
 // of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, one within Latin-1 and an
 // empty one, with the smallest number, with 1, with 2 and with a maximum of up to 10, and with an array of one item.
-// All but the first differ from valid in one place, where that is possible. A larger maximum is not tried, since it may
-// say how much the tool does.
+// All but the first differ from valid in one place, where that is possible. For larger maxima there is OtherMaxima.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, true, otherValues)
@@ -30,6 +33,42 @@ func OtherEnumValues(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, false, enumValues)
 }
+
+// OtherChoices are those of OtherArguments that differ from valid in the value of an enum or in a boolean.
+func OtherChoices(s *Schema, valid map[string]any) (list []map[string]any) {
+	m := &valueMaker{schema: s}
+	return m.others(valid, false, func(site mutationSite) []any {
+		if value, isBoolean := site.value.(bool); isBoolean {
+			return []any{value, !value}
+		}
+		return enumValues(site)
+	})
+}
+
+// OtherMaxima are valid arguments that differ from valid in a number that is its maximum of 11 to 100. A maximum may
+// say how much the tool does: the numbers whose name or description suggests a time are left out.
+func OtherMaxima(s *Schema, valid map[string]any) (list []map[string]any) {
+	m := &valueMaker{schema: s}
+	return m.others(valid, false, func(site mutationSite) []any {
+		if isTime(site) {
+			return nil
+		}
+		return maximumBetween(site.parts, smallMaximum+1, largeMaximum)
+	})
+}
+
+// isTime reports whether the name or the description of a place suggests that it is a time.
+func isTime(site mutationSite) bool {
+	text := strings.Join(site.path, " ")
+	for _, s := range site.parts {
+		text += " " + s.Description
+	}
+	return timePattern.MatchString(text)
+}
+
+// timePattern matches words for times.
+var timePattern = regexp.MustCompile(
+	`(?i)time|duration|delay|sleep|wait|pause|second|sec\b|milli|\bms\b|_ms\b|minute|interval|(?-i:Ms\b)`)
 
 // others are valid arguments with other values, after those with all optional properties if they are to be complete.
 func (m *valueMaker) others(
@@ -83,7 +122,7 @@ func otherValues(site mutationSite) (values []any) {
 		}
 	case json.Number, float64, int64:
 		values = append(values, smallestNumber(site.parts), json.Number("1"), json.Number("2"))
-		values = append(values, largestNumber(site.parts)...)
+		values = append(values, maximumBetween(site.parts, math.MinInt64, smallMaximum)...)
 	}
 	return values
 }
@@ -120,10 +159,12 @@ func smallestNumber(parts []*jsonschema.Schema) json.Number {
 	return json.Number("0")
 }
 
-// largestNumber is the maximum of a number, unless that is more than 10.
-func largestNumber(parts []*jsonschema.Schema) []any {
+// maximumBetween is the maximum of a number, if it is an integer in this range.
+func maximumBetween(parts []*jsonschema.Schema, least, most int64) []any {
 	for _, s := range parts {
-		if s.Maximum != nil && s.Maximum.IsInt() && s.Maximum.Cmp(big.NewRat(10, 1)) <= 0 {
+		isIn := s.Maximum != nil && s.Maximum.IsInt() && s.Maximum.Cmp(big.NewRat(least, 1)) >= 0 &&
+			s.Maximum.Cmp(big.NewRat(most, 1)) <= 0
+		if isIn {
 			return []any{json.Number(s.Maximum.Num().String())}
 		}
 	}

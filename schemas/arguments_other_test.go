@@ -52,17 +52,34 @@ func TestOtherArguments(t *testing.T) {
 	}
 }
 
-func TestOtherEnumValues(t *testing.T) {
+func TestOtherChoices(t *testing.T) {
 	s := mustCompile(t, `{"type":"object","required":["kind"],"properties":{
 		"kind":{"enum":["note","letter"]},
 		"loud":{"type":"boolean"},
 		"tone":{"oneOf":[{"const":"low"},{"const":"high"}]}}}`)
 	var got []string
-	for _, arguments := range OtherEnumValues(s, map[string]any{"kind": "note"}) {
+	for _, arguments := range OtherChoices(s, map[string]any{"kind": "note"}) {
 		got = append(got, jsonText(arguments))
 	}
-	want := []string{`{"kind":"letter"}`, `{"kind":"note","tone":"low"}`, `{"kind":"note","tone":"high"}`}
+	want := []string{`{"kind":"letter"}`, `{"kind":"note","loud":false}`, `{"kind":"note","loud":true}`,
+		`{"kind":"note","tone":"low"}`, `{"kind":"note","tone":"high"}`}
 	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestOtherMaxima(t *testing.T) {
+	s := mustCompile(t, `{"type":"object","properties":{
+		"days":{"type":"integer","minimum":1,"maximum":14},
+		"few":{"type":"integer","maximum":10},
+		"all":{"type":"integer","maximum":1000},
+		"pause":{"type":"integer","maximum":60,"description":"How many seconds to rest"},
+		"sleepMs":{"type":"integer","maximum":50}}}`)
+	var got []string
+	for _, arguments := range OtherMaxima(s, map[string]any{}) {
+		got = append(got, jsonText(arguments))
+	}
+	if want := []string{`{"days":14}`}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

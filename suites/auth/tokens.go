@@ -44,6 +44,9 @@ var tokenChecks = check.Suite{
 			if a.OK() && !isGuarded(t, try.roundTrip) && isPublic(t, try.roundTrip) {
 				t.Skip(check.NotApplicable, "the server serves it to everybody")
 			}
+			if a.OK() && isServedWithoutToken(t, try) {
+				t.Yield("it is served without a token, too")
+			}
 			skipIfNoOAuth(t, a)
 			t.Expect(a).To(haveStatus(http.StatusUnauthorized, http.StatusBadRequest))
 		})
@@ -364,6 +367,13 @@ func requestsWithInvalidToken(t *check.T) []sentRequest {
 			tries = append(tries, sentRequest{"an unknown token with a notification", x})
 		}
 		return tries
+	})
+}
+
+// isServedWithoutToken reports whether a request of the same method has a result without a token.
+func isServedWithoutToken(t *check.T, try sentRequest) bool {
+	return slices.ContainsFunc(requestsWithoutToken(t), func(r sentRequest) bool {
+		return methodOf(r.roundTrip) == methodOf(try.roundTrip) && r.roundTrip.AwaitReply().Result() != nil
 	})
 }
 

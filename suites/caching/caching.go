@@ -167,8 +167,10 @@ func completeResults(t *check.T, w check.Wire) check.Messages {
 	for _, l := range lists(t.Server) {
 		methods = append(methods, l.method)
 	}
-	return protocol.ModernResults(t, w).Filter("complete result", func(m check.Message) bool {
-		return slices.Contains(methods, m.Request.Method) && protocol.ResultOf(m)["resultType"] == "complete"
+	return check.MemoOf(t, w, "complete results", func() check.Messages {
+		return protocol.ModernResults(t, w).Filter("complete result", func(m check.Message) bool {
+			return slices.Contains(methods, m.Request.Method) && protocol.ResultOf(m)["resultType"] == "complete"
+		})
 	})
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
@@ -46,6 +47,18 @@ func Memo[K comparable, V any](t *T, key K, compute func() V) V {
 	once, _ := t.attempt.Run.Memos.LoadOrStore(memo[V]{key}, sync.OnceValue(compute))
 	return once.(func() V)()
 }
+
+// MemoOf is Memo for what watches compute from the wire, which is the same for all of them: long messages are decoded
+// at each use.
+func MemoOf[V any](t *T, w Wire, name string, compute func() V) V {
+	if !t.attempt.Run.WatchPhase.Load() || !slices.Equal(w.Sessions, t.attempt.Run.WatchedSessions) {
+		return compute()
+	}
+	return Memo(t, wireKey{name, t.Revision}, compute)
+}
+
+// wireKey is the key of MemoOf.
+type wireKey struct{ name, revision string }
 
 // memo is the key of a value in Run.Memos; its type parameter keeps values of different types apart.
 type memo[V any] struct{ key any }

@@ -102,7 +102,7 @@ func callInMode(t *check.T, modes check.M) []elicitingTool {
 			all = append(all, a)
 			if len(modes) == 0 || check.HasMember(modes, urlMode) {
 				c.varyResponses(&all[len(all)-1])
-			} else if !c.callWithOtherEnums(i) {
+			} else if !c.callWithOtherChoices(i) {
 				break
 			}
 		}
@@ -145,10 +145,10 @@ func (c *elicitationClient) call(i *client.InteractiveCall, answering client.Res
 	return c.client.CallTool(c.t, i.Tool, i.Arguments, answering)
 }
 
-// callWithOtherEnums repeats a call with other values of enums, by which a tool may ask in another mode, and reports
-// whether all of them were answered.
-func (c *elicitationClient) callWithOtherEnums(i *client.InteractiveCall) bool {
-	for _, arguments := range toolcall.OtherEnumArguments(c.t, i.Tool, i.Arguments) {
+// callWithOtherChoices repeats a call with other values of enums and booleans, by which a tool may ask in another mode,
+// and reports whether all of them were answered.
+func (c *elicitationClient) callWithOtherChoices(i *client.InteractiveCall) bool {
+	for _, arguments := range toolcall.OtherChoices(c.t, i.Tool, i.Arguments) {
 		other := &client.InteractiveCall{Tool: i.Tool, Arguments: arguments}
 		if c.call(other, acceptingUser(c.t)).IsSilent() {
 			return false

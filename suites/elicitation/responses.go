@@ -47,7 +47,7 @@ var responseChecks = check.Suite{
 			switch usual := a.accepted.Reply; {
 			case !usual.Answered(), usual.IsFailure():
 				t.NoVerdict(check.NotObserved, "it fails as well when the user agrees: %s", check.Got(usual))
-			case a.secondIsConfirmation():
+			case a.secondIsConfirmation(t):
 				for _, x := range a.declinedSecond {
 					a.expectOtherResult(t, x)
 				}
@@ -177,10 +177,10 @@ func (a elicitingTool) needsConsent(t *check.T) bool {
 
 // secondIsConfirmation reports whether the second elicitation of the tool is a form without fields, or with nothing but
 // booleans, which the client has accepted.
-func (a elicitingTool) secondIsConfirmation() bool {
+func (a elicitingTool) secondIsConfirmation(t *check.T) bool {
 	asked := a.accepted.RequestsFor(createMethod)
 	isOther := func(f field) bool { return f.schema["type"] != "boolean" }
-	return len(asked) > 1 && contentOf(asked[1]) != nil && !slices.ContainsFunc(fieldsOf(asked[1]), isOther)
+	return len(asked) > 1 && isAccepted(t, asked[1]) && !slices.ContainsFunc(fieldsOf(asked[1]), isOther)
 }
 
 // expectOtherResult requires another result than after an acceptance, if the call was answered.
@@ -230,6 +230,15 @@ func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
 		delete(invalidContent, samples[i].name)
 		add(samples[i], "without", "", samples[i].name, invalidContent)
 	}
+}
+
+// isAccepted reports whether the client has filled in a form.
+func isAccepted(t *check.T, q client.ServerRequest) bool {
+	if !t.IsModern() {
+		return contentOf(q) != nil
+	}
+	answer, _ := toolcall.ClientResult(t, check.M{"method": q.Method, "params": q.Params}).(check.M)
+	return client.ModeOf(q.Params) == formMode && answer["action"] == "accept" && answer["content"] != nil
 }
 
 // contentOf returns the content that the client has filled in.

@@ -8,7 +8,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
@@ -21,14 +20,14 @@ var legacyChecks = check.Suite{
 	"http/delete-405": legacyMethodCheck(http.MethodDelete),
 
 	"http/session-id-ignored": check.Probe(func(t *check.T) {
-		method, params := protocol.OrdinaryRequest(t, t.Session())
+		requests.Valid(t) // before the other session begins
 		forms := []headerVariant{{"a session id", roundtrip.Header(roundtrip.SessionIDHeader, "mcpcheck-bogus")}}
 		if id := tryLegacyHandshake(t).sessionID; id != "" {
 			forms = append(forms,
 				headerVariant{"the id of a session of " + catalogue.NewestLegacy,
 					roundtrip.Header(roundtrip.SessionIDHeader, id)})
 		}
-		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, forms)
+		expectIgnored(t, forms)
 	}),
 
 	"http/session-id-not-minted": check.WatchWithSetup(sendLegacyHeaders, func(t *check.T, w check.Wire) {
@@ -44,11 +43,28 @@ var legacyChecks = check.Suite{
 		if supportsLegacy(t) {
 			t.Skip(check.NotOffered, "the server speaks older revisions, too, which have Last-Event-ID")
 		}
-		method, params := protocol.OrdinaryRequest(t, t.Session())
-		compareRequest(t, roundtrip.ManualRequest{Method: method, Params: params}, []headerVariant{
-			{"a Last-Event-ID", roundtrip.Header("Last-Event-ID", "x_1")},
-		})
+		expectIgnored(t, []headerVariant{{"a Last-Event-ID", roundtrip.Header("Last-Event-ID", "x_1")}})
 	}),
+}
+
+// expectIgnored requires that headers make no difference for a request of each method that the server serves, and for
+// subscriptions/listen.
+func expectIgnored(t *check.T, forms []headerVariant) {
+	eachVaried(t, append(validRequests(t), listenRequest), len(forms)+1,
+		func(t *check.T, request roundtrip.ManualRequest) {
+			if request.Method != listenMethod {
+				compareRequest(t, request, forms)
+				return
+			}
+			s := t.Session()
+			if !tryListen(t, s, nil).opened {
+				t.Skip(check.NotOffered, "the server opens no such stream")
+			}
+			for _, f := range forms {
+				t.Expect(tryListen(t, s, f.Header)).To(check.Satisfy("a subscription stream, as without "+f.Name,
+					func(k originProbe) bool { return k.opened }))
+			}
+		})
 }
 
 // legacyMethodCheck is the check that a server without legacy revisions answers an HTTP method of theirs with 405.
@@ -96,12 +112,13 @@ func legacyMethodResponses(t *check.T) map[string]driver.HTTPResponse {
 func sendLegacyHeaders(t *check.T) {
 	all := append(requests.Affordable(t, requests.Valid(t), 1), requests.Request{Method: "server/discover"})
 	check.Step(t, "headers of older revisions", func(t *check.T) bool {
-		s := t.Session()
+		s, header := t.Session(), roundtrip.Header(roundtrip.SessionIDHeader, "mcpcheck-bogus")
 		for _, request := range all {
-			x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: request.Method, Params: request.Params,
-				Header: roundtrip.Header(roundtrip.SessionIDHeader, "mcpcheck-bogus")})
-			roundtrip.AwaitResponse(x)
+			params := request.With(check.M{"progressToken": "mcpcheck-" + request.Method}) // may get a stream
+			roundtrip.AwaitResponse(roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: request.Method,
+				Params: params, Header: header}))
 		}
+		tryListen(t, s, header)
 		return true
 	})
 }

@@ -44,6 +44,14 @@ var paramHeaderChecks = check.Suite{
 					x.expectRefused(t, missing)
 				}
 			}
+			usual := headerVariant{otherParamHeader, roundtrip.Header(p.header, fmt.Sprint(p.value))}
+			for _, value := range p.otherValues() {
+				for _, x := range headerMismatches(t, p.request(value), []headerVariant{usual}) {
+					if _, isError := x.validReply.Code(); !isError || x.isRefused() {
+						x.expectRefused(t, missing)
+					}
+				}
+			}
 		})
 	}),
 
@@ -174,6 +182,14 @@ func (p argument) hasOwnCheck() bool { return p.isBoolean() || len(p.path) > 1 }
 func (p argument) isFreeText() bool {
 	bound := func(keyword string) bool { return check.HasMember(p.schema, keyword) }
 	return p.isText() && !slices.ContainsFunc([]string{"enum", "const", "pattern", "format", "maxLength"}, bound)
+}
+
+// otherValues are a few values of an enum besides the usual one.
+func (p argument) otherValues() []any {
+	enum, _ := p.schema["enum"].([]any)
+	isUsual := func(v any) bool { return v == nil || fmt.Sprint(v) == fmt.Sprint(p.value) }
+	others := slices.DeleteFunc(slices.Clone(enum), isUsual)
+	return others[:min(2, len(others))]
 }
 
 func (p argument) isOptional() bool { return !p.required }

@@ -26,7 +26,8 @@ var securityChecks = check.Suite{
 		}
 		if t.IsModern() && !slices.ContainsFunc(all, originProbe.isServed) { // else a session is needed
 			s, header := t.Session(), roundtrip.Header("Origin", foreignOrigin)
-			all = append(append(all, foreignRequests(t, s, header)...), foreignNotification(t, s, header))
+			all = append(append(all, foreignRequests(t, s, header)...), cancelUnknown(t, s, header),
+				tryListen(t, s, header))
 			if slices.ContainsFunc(all, originProbe.isServed) {
 				requireLoopback(t, "a foreign Origin is served")
 			}
@@ -55,7 +56,7 @@ var securityChecks = check.Suite{
 		s := t.Session(check.Process)
 		in := newManualSession(t, s)
 		in.Set("Origin", foreignOrigin)
-		probes := append(foreignRequests(t, s, in), foreignNotification(t, s, in))
+		probes := append(foreignRequests(t, s, in), cancelUnknown(t, s, in))
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 			awaitHeaders(x)
@@ -163,6 +164,8 @@ type originProbe struct {
 	Request  roundtrip.NamedRoundTrip
 	Response driver.HTTPResponse
 	Reply    driver.Reply
+	// opened reports whether the request has opened a subscription stream.
+	opened bool
 }
 
 // Frames are the frames of the request and the response.
@@ -184,14 +187,35 @@ func foreignRequests(t *check.T, s *driver.Session, header http.Header) (all []o
 	return all
 }
 
-// foreignNotification is a notification with these headers, one of which is the Origin of a foreign page.
-func foreignNotification(t *check.T, s *driver.Session, header http.Header) originProbe {
+// cancelUnknown is a notification that cancels no request, with these headers.
+func cancelUnknown(t *check.T, s *driver.Session, header http.Header) originProbe {
 	note := check.M{"jsonrpc": "2.0", "method": "notifications/cancelled",
 		"params": check.M{"requestId": s.NextID(), "reason": "mcpcheck"}}
 	x := s.HTTP().Do(driver.HTTPRequest{Header: header, Body: text.CompactJSON(note)})
 	x.AwaitEnd()
 	return requireDecided(t, originProbe{Request: roundtrip.NewNamedRoundTrip(s, "POST of a notification", x),
 		Response: roundtrip.RequireHTTPResponse(t, x.Response())})
+}
+
+// listenRequest is a subscription to nothing.
+var listenRequest = roundtrip.ManualRequest{Method: listenMethod, Params: check.M{"notifications": check.M{}}}
+
+// tryListen sends listenRequest with these headers, and ends the stream that it may open.
+func tryListen(t *check.T, s *driver.Session, header http.Header) originProbe {
+	request := listenRequest
+	request.Header = header
+	x := roundtrip.PostRequest(s, request)
+	defer x.Abort()
+	if roundtrip.AwaitResponse(x).IsStream {
+		_, opened := x.AwaitEvent(func(e driver.StreamEvent) bool {
+			return driver.ParseBody(e.Data.Bytes()).Method == "notifications/subscriptions/acknowledged"
+		})
+		if opened {
+			return originProbe{Request: roundtrip.NewNamedRoundTrip(s, "POST "+listenMethod, x),
+				Response: x.Response(), opened: true}
+		}
+	}
+	return requireDecided(t, awaitProbe(s, "POST "+listenMethod, x))
 }
 
 // eachProbe runs a check on each probe. Failures are reported under its name.
@@ -204,9 +228,10 @@ func (k originProbe) expect(t *check.T, m types.GomegaMatcher) {
 	eachProbe(t, []originProbe{k}, func(t *check.T, k originProbe) { t.Expect(k).To(m) })
 }
 
-// isServed reports whether there is a result or, if nothing was requested by a message, a success status.
+// isServed reports whether there is a result, a subscription stream or, if nothing was requested by a message, a status
+// of success.
 func (k originProbe) isServed() bool {
-	return k.Reply.Result() != nil || decodeObject(k.Request.Body)["id"] == nil && k.Response.OK()
+	return k.opened || k.Reply.Result() != nil || decodeObject(k.Request.Body)["id"] == nil && k.Response.OK()
 }
 
 func (k originProbe) isRefused() bool { return !k.isServed() }

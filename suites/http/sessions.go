@@ -40,6 +40,11 @@ var sessionChecks = check.Suite{
 			t.DecidedBy(a).Expect(!isNeeded).To(check.BeTrue("HTTP 400, as on a new connection",
 				"%s on a connection on which the id has come before", a))
 		})
+		if refusesWithoutSessionID(t) {
+			a := cancelUnknown(t, t.Session(), roundtrip.Header(roundtrip.SessionIDHeader))
+			t.DecidedBy(a.Response).Expect(!a.Response.OK()).To(check.BeTrue(
+				"HTTP 400 for a notification, as for requests without a session id", "%s", a))
+		}
 	}),
 
 	"http/session-missing-get-400": check.Probe(func(t *check.T) {

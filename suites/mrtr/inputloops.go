@@ -68,7 +68,7 @@ func resourceLoops(t *check.T) (all []inputLoop) {
 }
 
 // furtherLoops returns the input loops of tools and prompts with other arguments, and of templates, that ask for
-// something that nothing of the same name has asked for.
+// something that nothing of the same name has asked for, or in more rounds.
 func furtherLoops(t *check.T, usual []inputLoop) (all []inputLoop) {
 	add := func(loop *toolcall.InputLoop, name string, params check.M) {
 		further := inputLoop{loop, name, params}
@@ -93,9 +93,10 @@ func furtherLoops(t *check.T, usual []inputLoop) (all []inputLoop) {
 	return all
 }
 
-// asksForMore reports whether the loop asks for a method for which another one does not ask.
+// asksForMore reports whether the loop asks in more rounds than another one, or for a method for which that does not.
 func (a inputLoop) asksForMore(other inputLoop) bool {
-	return slices.ContainsFunc([]string{"elicitation/create", "sampling/createMessage", "roots/list"},
+	methods := []string{"elicitation/create", "sampling/createMessage", "roots/list"}
+	return len(a.InputReplies) > len(other.InputReplies) && !a.isStuck() || slices.ContainsFunc(methods,
 		func(method string) bool { return a.requestsMethod(method) && !other.requestsMethod(method) })
 }
 

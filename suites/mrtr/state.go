@@ -1,12 +1,18 @@
 package mrtr
 
 import (
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
@@ -24,12 +30,23 @@ var stateChecks = check.Suite{
 			inputLoop.isDoneAfterLastState)
 		eachLoop(t, all, func(t *check.T, x *loopRetry) {
 			s := t.Session(check.ForInvalidInput)
-			for _, quarter := range []int{1, 2, 3} {
+			isSigned := true
+			signatures := map[string]string{} // by what they sign
+			places := statePlaces
+			last := stateText(toolcall.RequestState(x.InputReplies[len(x.InputReplies)-1]))
+			if !strings.Contains(last, ".") {
+				places-- // it has no last part
+			}
+			for place := range places {
 				asked, given := x.startAt(t, s, len(x.InputReplies)-1)
-				params := toolcall.RetryParams(x.params, asked, given)
-				x.sendInvalid(t, s,
-					withMember(params, "requestState", tamperedState(toolcall.RequestState(asked), quarter)))
-				x.expectRejected(t, "a state with another character in it")
+				state := stateText(toolcall.RequestState(asked))
+				signed, signature := signatureIn(state)
+				known, isKnown := signatures[signed]
+				isSigned = isSigned && signature != "" && (!isKnown || known == signature)
+				signatures[signed] = signature
+				x.sendInvalid(t, s, withMember(toolcall.RetryParams(x.params, asked, given), "requestState",
+					tamperedState(state, place)))
+				x.expectRejected(t, "a state with another character in it", isSigned)
 			}
 		})
 	}),
@@ -48,7 +65,14 @@ var stateChecks = check.Suite{
 			asked, given := x.start(t, s)
 			x.sendInvalid(t, s, withMember(toolcall.RetryParams(x.params, asked, given), "requestState",
 				toolcall.RequestState(first)))
-			x.expectRejected(t, "the state of "+a.String())
+			isSigned := false
+			if _, signature := signatureIn(stateText(toolcall.RequestState(first))); signature != "" &&
+				x.outcome(t, x.reply) == outcomeFinal {
+				reply := x.reply
+				isSigned = x.rejectsOtherSignature(t, s)
+				x.reply = reply
+			}
+			x.expectRejected(t, "the state of "+a.String(), isSigned)
 		})
 	}),
 
@@ -66,7 +90,7 @@ var stateChecks = check.Suite{
 			params := toolcall.RetryParams(x.params, first, given)
 			x.reply = roundtrip.PostRequest(s,
 				roundtrip.ManualRequest{Method: x.Method, Params: params, Header: second}).AwaitReply()
-			x.expectRejected(t, "the state of another principal")
+			x.expectRejected(t, "the state of another principal", false)
 		})
 	}),
 
@@ -161,12 +185,23 @@ func stateText(state json.RawMessage) string {
 	return text
 }
 
-// tamperedState returns a state in which the character after a number of quarters is replaced: a letter by a letter, a
-// digit by a digit. The last character is never replaced, since base64 does not use all of its bits.
-func tamperedState(state json.RawMessage, quarter int) string {
+// statePlaces is the number of places at which states are changed: three quarters and the middle of the last part,
+// which may be a signature.
+const statePlaces = 4
+
+// tamperedState returns a state in which the character at a place is replaced.
+func tamperedState(state string, place int) string {
+	if at := strings.LastIndexByte(state, '.') + 1; place == statePlaces-1 && at > 0 {
+		return state[:at] + withOtherCharacter(state[at:], 2)
+	}
+	return withOtherCharacter(state, min(place+1, 3))
+}
+
+// withOtherCharacter returns a text in which the character after a number of quarters is replaced: a letter by a
+// letter, a digit by a digit. The last character is never replaced, since base64 does not use all of its bits.
+func withOtherCharacter(text string, quarter int) string {
 	const alphabet = "BADCFEHGJILKNMPORQTSVUXWZYbadcfehgjilknmporqtsvuxwzy1032547698"
 	const originals = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	text := stateText(state)
 	for at := len(text) * quarter / 4; at < len(text); at++ {
 		if i := strings.IndexByte(originals, text[at]); i >= 0 {
 			return text[:at] + alphabet[i:i+1] + text[at+1:]
@@ -175,18 +210,62 @@ func tamperedState(state json.RawMessage, quarter int) string {
 	return text + text
 }
 
+// signatureIn returns the signature in a state that evidently has one, with what it signs: JSON in base64, a dot, and
+// the digest of a MAC; or a JSON Web Signature. The signature is empty for all other states, which may be protected as
+// well.
+func signatureIn(state string) (signed, signature string) {
+	parts := strings.Split(state, ".")
+	last := parts[len(parts)-1]
+	head, isObject := driver.Decode(decodeBase64(parts[0])).(check.M)
+	algorithm, _ := head["alg"].(string)
+	digest, err := hex.DecodeString(last)
+	if err != nil {
+		digest = decodeBase64(last)
+	}
+	isDigest := slices.Contains([]int{sha1.Size, sha256.Size, sha512.Size384, sha512.Size}, len(digest))
+	isJWS := len(parts) == 3 && algorithm != "" && algorithm != "none" && last != ""
+	if !isObject || !isJWS && (len(parts) != 2 || !isDigest) {
+		return state, ""
+	}
+	return strings.TrimSuffix(state, "."+last), last
+}
+
+// decodeBase64 decodes either alphabet of base64, with padding or without it.
+func decodeBase64(text string) []byte {
+	text = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(text, "="))
+	decoded, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return decoded
+}
+
+// rejectsOtherSignature reports whether the server refuses the request with a state whose signature was changed.
+func (x *loopRetry) rejectsOtherSignature(t *check.T, s *driver.Session) bool {
+	asked, given := x.start(t, s)
+	state := stateText(toolcall.RequestState(asked))
+	x.sendInvalid(t, s, withMember(toolcall.RetryParams(x.params, asked, given), "requestState",
+		tamperedState(state, statePlaces-1)))
+	return x.reply.Answered() && x.outcome(t, x.reply) != outcomeFinal
+}
+
 // expectRejected requires a state to be rejected. Whether the state has to be protected depends on what the server does
-// with it.
-func (x *loopRetry) expectRejected(t *check.T, what string) {
+// with it. A server that signs it takes it for worth that.
+func (x *loopRetry) expectRejected(t *check.T, what string, isSigned bool) {
 	if x.outcome(t, x.reply) != outcomeFinal {
 		return
 	}
 	invalid.SkipUnlessServerRejects(t, x.reply)
-	if !slices.Contains(check.DeclarationsOf(t).ProtectedState, x.name) {
+	level := catalogue.Must
+	switch isDeclared := slices.Contains(check.DeclarationsOf(t).ProtectedState, x.name); {
+	case isDeclared:
+	case isSigned:
+		level = catalogue.Should
+	default:
 		t.NoVerdict(check.NotGiven, "%s was taken, which is legal where it can do no harm; if it can, name %s in "+
 			"protected-state of mcpcheck.yaml", what, x.name)
 	}
-	t.Fail("an error for "+what, "%s", x.reply)
+	t.FailAt(level, "an error for "+what, "%s", x.reply)
 }
 
 // otherLoop returns another loop: of the same tool with other arguments, or of another tool.

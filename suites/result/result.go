@@ -92,9 +92,11 @@ func requestAll(t *check.T) {
 
 // meaningfulResults returns the results of the run that differ from the result of an unknown method.
 func meaningfulResults(t *check.T, w check.Wire) check.Messages {
-	meaningless := invalid.SameAsUnknownMethod(w)
-	return protocol.ModernResults(t, w).Filter("result",
-		func(m check.Message) bool { return !meaningless(protocol.ResultOf(m)) })
+	return check.MemoOf(t, w, "meaningful results", func() check.Messages {
+		meaningless := invalid.SameAsUnknownMethod(w)
+		return protocol.ModernResults(t, w).Filter("result",
+			func(m check.Message) bool { return !meaningless(protocol.ResultOf(m)) })
+	})
 }
 
 // resultsWithServerInfo returns the results that name the server.

@@ -11,7 +11,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
-	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // incompleteChecks are the checks of requests without some of the required members of _meta.
@@ -85,16 +84,8 @@ var incompleteChecks = check.Suite{
 		s := t.Session(check.ForInvalidInput)
 		others := append(requests.Refused(t), requests.ChangingSession(t)...)
 		check.Each(t, others, requests.Request.Subject, func(t *check.T, r requests.Request) {
-			mark := s.Mark()
-			p := s.Request(r.Method, r.With(check.M{driver.MetaCapabilities: driver.Omitted}))
-			wait := func() driver.Reply { return invalid.AwaitWithBarrier(s, mark, p, timing.ShortWait).Reply }
-			reply := invalid.AwaitInvalid(t, s, p, wait)
-			opened := hasOpenedSince(s, mark)
-			s.Cancel(p, "it was not to be served")
-			check.RequireServerReply(t, reply)
-			t.DecidedBy(reply).Expect(reply.Result() == nil &&
-				!opened).To(check.BeTrue("no "+r.Method+" without clientCapabilities",
-				"%s", outcome(reply, opened)))
+			opening := invalid.TryOpening(t, s, r.Method, r.With(check.M{driver.MetaCapabilities: driver.Omitted}))
+			opening.ExpectRefused(t, "no "+r.Method+" without clientCapabilities")
 		})
 	}),
 }
@@ -170,24 +161,6 @@ func requireDecided(t *check.T, r driver.Reply) {
 			"and may have treated the request as one of those: %s",
 			check.Got(r))
 	}
-}
-
-// hasOpenedSince reports whether the server has opened a subscription stream since the mark.
-func hasOpenedSince(s *driver.Session, mark int) bool {
-	for _, f := range s.ReceivedSince(mark) {
-		if f.Method == "notifications/subscriptions/acknowledged" {
-			return true
-		}
-	}
-	return false
-}
-
-// outcome returns how a request was served, for a message.
-func outcome(r driver.Reply, opened bool) any {
-	if opened {
-		return "the stream was opened"
-	}
-	return r
 }
 
 // supportsBothEras reports whether a server whose modern revision is tested also serves clients with a handshake.

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
@@ -105,6 +106,21 @@ func cancelTask(t *check.T) cancelledTask {
 		}
 		return c
 	})
+}
+
+// cancelledSnapshots returns the states that tasks/get reported of a task after it was cancelled, if one was.
+func cancelledSnapshots(t *check.T) (all []taskrun.TaskSnapshot) {
+	noID := func(c *taskRun) bool { return c.ID == "" || c.FinalStatus == "cancelled" }
+	if t.IsQuick() || !declaresCancel(t) || slices.ContainsFunc(requireRuns(t), noID) {
+		return nil
+	}
+	c := cancelTask(t)
+	for _, r := range c.LaterReplies {
+		if r.Result() != nil {
+			all = append(all, taskrun.TaskSnapshot{TaskRun: c.TaskRun, Reply: r})
+		}
+	}
+	return all
 }
 
 // requireLastingTask returns the slowest task. If the server cancels it on its own, it ends the check.

@@ -40,7 +40,17 @@ var messageChecks = check.Suite{
 	}),
 
 	"tasks/nested-requests-carry-meta": check.Probe(func(t *check.T) {
-		asked := requireTaskRequests(t)
+		requireRuns(t)
+		asked, progress := runTasks(t).Requests.all(), progressAfterCreation(t)
+		if len(asked)+len(progress) == 0 {
+			skipNotObserved(t, "task asked for input or reported progress")
+		}
+		taskrun.CaveatUnfinished(t, runTasks(t).Runs)
+		// The token of progress names the call of the task as well.
+		check.Each(t, progress, progressReport.subject, func(t *check.T, r progressReport) {
+			t.ExpectShould(relatedTaskID(r.Frame)).To(check.BeOneOf(r.taskRun.ID),
+				taskrun.RelatedTaskKey+" in _meta of progress")
+		})
 		check.Each(t, asked, (*pendingRequest).Subject, func(t *check.T, q *pendingRequest) {
 			if len(q.TaskReplies) == 0 && q.taskID() == "" {
 				t.Skip(check.NotObserved, "it came before there was a task")
@@ -67,6 +77,9 @@ var messageChecks = check.Suite{
 			t.Skip(check.NotObserved, "the server tells nothing of a task that waits for an answer")
 		}
 		check.Each(t, asked, (*pendingRequest).Subject, func(t *check.T, q *pendingRequest) {
+			if status, _ := q.TaskReplies[q.taskID()].Result()["status"].(string); !isStatus(status) {
+				t.Yield("it is not a status")
+			}
 			t.ExpectShould(q.TaskReplies[q.taskID()].Result()["status"]).To(check.BeOneOf[any]("input_required"),
 				"the status meanwhile")
 			if c := blockedRun(t, q, all); c != nil {
@@ -101,6 +114,19 @@ var messageChecks = check.Suite{
 			}
 		})
 	}),
+}
+
+// progressAfterCreation returns the progress notifications that were received after the task that they belong to was
+// told of.
+func progressAfterCreation(t *check.T) (all []progressReport) {
+	for _, c := range runTasks(t).Runs {
+		for _, r := range c.progressReports(runTasks(t).Mark) {
+			if c.ID != "" && r.At > c.CreateReply.Frame.At {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
 }
 
 // requireTaskRequests returns the requests for input of tasks. If there are none, it ends the check.

@@ -36,8 +36,11 @@ type pendingRequest struct {
 }
 
 // taskID returns the id of the task that the request names; empty if it names none.
-func (q *pendingRequest) taskID() string {
-	params, _ := q.JSON()["params"].(check.M)
+func (q *pendingRequest) taskID() string { return relatedTaskID(q.Frame) }
+
+// relatedTaskID returns the id of the task that a request or notification names; empty if it names none.
+func relatedTaskID(f *driver.Frame) string {
+	params, _ := f.JSON()["params"].(check.M)
 	related, _ := protocol.MetaOf(params)[taskrun.RelatedTaskKey].(check.M)
 	id, _ := related["taskId"].(string)
 	return id

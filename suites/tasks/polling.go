@@ -40,7 +40,8 @@ var pollingChecks = check.Suite{
 	}),
 
 	"tasks/ttl-reported": check.Probe(func(t *check.T) {
-		eachSnapshot(t, requireSnapshots(t), func(t *check.T, m taskrun.TaskSnapshot) {
+		all := append(requireSnapshots(t), cancelledSnapshots(t)...)
+		eachSnapshot(t, all, func(t *check.T, m taskrun.TaskSnapshot) {
 			requireFlatTask(t, m.Reply)
 			ttl := check.Member(m.State(), "ttl")
 			t.Expect(ttl == nil || isNumber(ttl)).To(check.BeTrue("ttl, a number or null", "%s", check.Show(ttl)))
@@ -48,7 +49,8 @@ var pollingChecks = check.Suite{
 	}),
 
 	"tasks/get-result-schema": check.Probe(func(t *check.T) {
-		eachSnapshot(t, requireSnapshots(t), func(t *check.T, m taskrun.TaskSnapshot) {
+		all := append(requireSnapshots(t), cancelledSnapshots(t)...)
+		eachSnapshot(t, all, func(t *check.T, m taskrun.TaskSnapshot) {
 			t.Expect(taskIn(m.State()) == nil || check.HasMember(m.State(), "taskId")).To(check.BeTrue(
 				"the members of the task in the result itself", "%s", check.Show(m.State())))
 			broken := protocol.Violations(t, "tasks/get-result-schema", "GetTaskResult", m.State())
@@ -196,6 +198,9 @@ func cancelRuns(t *check.T, runs ...*taskRun) {
 // eachEnded runs a check on the tasks that have ended.
 func eachEnded(t *check.T, run func(*check.T, endedTask)) {
 	all := runTasks(t).Ended
+	if e := failedTask(t); e != nil {
+		all = append(slices.Clip(all), *e)
+	}
 	if len(all) == 0 {
 		requireRunsWhere(t, "task that has ended", func(*taskRun) bool { return false })
 	}

@@ -6,8 +6,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/taskrun"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -65,6 +67,7 @@ var resultChecks = check.Suite{
 	}),
 
 	"tasks/error-passthrough": check.Probe(func(t *check.T) {
+		expectErrorOfUnknownTool(t)
 		failed := requireRunsWhere(t, "task whose call has failed", func(c *taskRun) bool {
 			return c.FinalStatus == "failed" && c.ResultReply.Result()["isError"] != true
 		})
@@ -97,6 +100,30 @@ var resultChecks = check.Suite{
 			t.Expect(text != "").To(check.BeTrue("a statusMessage", "%s", check.Show(m.State())))
 		})
 	}),
+}
+
+// expectErrorOfUnknownTool calls a tool that does not exist as a task. If the server makes a task, its result has to be
+// the error that a call without one is answered with.
+func expectErrorOfUnknownTool(t *check.T) {
+	requireRuns(t)
+	name, plain := invalid.CallUnknownTool(t)
+	if plain.Error() == nil {
+		return // tools/unknown-tool-protocol-error judges it
+	}
+	call := toolcall.ToolCall{Tool: check.NamedSubject(name), Arguments: check.M{}}
+	s := t.Session(check.ForInvalidInput)
+	if call = callAsTask(t, s, call, new(pendingRequests)); !isTask(call.Reply) {
+		return
+	}
+	c := newTaskRun(t, s, call, new(pendingRequests))
+	if followRuns(c); c.FinalStatus == "" {
+		t.NoVerdict(check.Undecided, "the task of an unknown tool has not ended: %s", c.IncompleteReason)
+	}
+	c.ResultReply = c.fetchResult()
+	taskrun.RequireAnswer(t, c.ResultReply)
+	c.SkipIfExpired(t, c.ResultReply)
+	code, _ := plain.Code()
+	t.Expect(c.ResultReply).To(check.BeError(code), "the result of a task of %s, a tool that does not exist", name)
 }
 
 // isFailedCall reports whether a result says that the tool has failed.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/client"
@@ -118,6 +119,71 @@ func pollAfterEnd(t *check.T, c *taskRun) endedTask {
 	return e
 }
 
+const (
+	// maxFailureTools is the number of tools that are called with invalid arguments so that a task fails.
+	maxFailureTools = 3
+	// maxFailureCalls is the number of these calls of each tool.
+	maxFailureCalls = 3
+)
+
+// failedTask returns a task that has failed: where none did so by itself, that of a call with arguments that the tool
+// does not allow. Servers may answer such a call with an error, and make no task. It is nil if there is none.
+func failedTask(t *check.T) *endedTask {
+	usual := runTasks(t)
+	hasFailed := func(c *taskRun) bool { return c.FinalStatus == "failed" }
+	if len(usual.Runs) == 0 || slices.ContainsFunc(usual.Runs, hasFailed) || t.IsQuick() || check.SavesRequests(t) {
+		return nil
+	}
+	return check.Step(t, "failed task", func(t *check.T) *endedTask {
+		tools := 0
+		for _, before := range usual.Runs {
+			calls := failingCalls(t, before)
+			if len(calls) == 0 || before.Duration() > timing.LongTask {
+				continue
+			}
+			if tools++; tools > maxFailureTools {
+				break
+			}
+			s := before.NextSession(t)
+			for _, call := range calls {
+				if call = callAsTask(t, s, call, new(pendingRequests)); !call.Reply.Answered() {
+					return nil
+				} else if !isTask(call.Reply) {
+					continue
+				}
+				c := newTaskRun(t, s, call, new(pendingRequests))
+				if followRuns(c); !hasFailed(c) {
+					continue
+				}
+				if c.ResultReply = c.fetchResult(); c.ResultReply.Answered() {
+					c.RepeatedResultReply = c.fetchResult()
+				}
+				e := pollAfterEnd(t, c)
+				return &e
+			}
+		}
+		return nil
+	})
+}
+
+// failingCalls returns calls of a tool with arguments that it does not allow.
+func failingCalls(t *check.T, before *taskRun) (calls []toolcall.ToolCall) {
+	tool := before.ToolCall.Tool
+	if toolcall.CheckMayVary(t, tool) != nil || check.ExampleArguments(t, tool.Name) != nil {
+		return nil
+	}
+	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
+	if err != nil {
+		return nil
+	}
+	for _, broken := range schemas.Counterexamples(schema, before.ToolCall.Arguments, t.Seed) {
+		if len(calls) < maxFailureCalls && !broken.IsCoercible {
+			calls = append(calls, toolcall.ToolCall{Tool: tool, Arguments: broken.Arguments})
+		}
+	}
+	return calls
+}
+
 // callTools makes the calls one after the other. Each has to be answered before its task has ended.
 func (r *taskRuns) callTools(t *check.T) {
 	allowance := toolcall.NewCallBudget()
@@ -196,9 +262,17 @@ func skipNotObserved(t *check.T, what string) {
 	taskrun.SkipNotObservedInTasks(t, what, r.Runs, r.Uncalled)
 }
 
+// withFailed returns the tasks with one that has failed, if there is one.
+func withFailed(t *check.T, runs []*taskRun) []*taskRun {
+	if e := failedTask(t); e != nil {
+		runs = append(slices.Clip(runs), e.taskRun)
+	}
+	return runs
+}
+
 // requireRunsWhere returns the tasks that is selects; kind names them. Without any, it ends the check.
 func requireRunsWhere(t *check.T, kind string, is func(*taskRun) bool) (all []*taskRun) {
-	for _, c := range requireRuns(t) {
+	for _, c := range withFailed(t, requireRuns(t)) {
 		if is(c) {
 			all = append(all, c)
 		}
@@ -213,7 +287,7 @@ func requireRunsWhere(t *check.T, kind string, is func(*taskRun) bool) (all []*t
 // requireSnapshots returns the states that tasks/get reported, with one of the statuses if there are some. Without any,
 // it ends the check.
 func requireSnapshots(t *check.T, status ...string) []taskrun.TaskSnapshot {
-	all := taskrun.Snapshots(requireRuns(t), status...)
+	all := taskrun.Snapshots(withFailed(t, requireRuns(t)), status...)
 	if len(all) == 0 {
 		skipNotObserved(t, "task was told of by tasks/get")
 	}

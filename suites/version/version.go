@@ -28,6 +28,11 @@ var Checks = check.Suite{
 		if more := newerOfEachMethod(t); len(more) > 0 {
 			check.Each(t, more, handshake.VersionProbe.Subject, expectVersionError)
 		}
+		s := t.Session(check.ForInvalidInput)
+		check.Each(t, requests.ChangingSession(t), requests.Request.Subject, func(t *check.T, r requests.Request) {
+			newer := r.With(check.M{driver.MetaRevision: handshake.NewerVersion})
+			invalid.TryOpening(t, s, r.Method, newer).ExpectRefused(t, "no "+r.Method+" in this version")
+		})
 	}).InOwnSession(),
 	"version/unsupported-older-unknown": check.Probe(func(t *check.T) {
 		expectRefused(t, handshake.OlderVersion)

@@ -32,7 +32,9 @@ func CallInteractively(t *check.T) InteractiveCalls {
 		return InteractiveCalls{}
 	}
 	if t.IsModern() {
-		return callsWithInputRequests(toolcall.ValidCalls(t))
+		a := callsWithInputRequests(toolcall.ValidCalls(t))
+		a.addLonger(callsWithInputRequests(toolcall.VariedCalls(t)).List)
+		return a
 	}
 	return check.Step(t, "client that can be asked", func(t *check.T) (a InteractiveCalls) {
 		r := &interactiveCaller{t: t, calls: &toolcall.ToolCalls{IsRepetition: true}, isCalled: map[string]bool{},
@@ -51,7 +53,7 @@ func CallInteractively(t *check.T) InteractiveCalls {
 			}
 		}
 		if !t.IsConfirmation() {
-			r.callWithOtherEnums(a.List)
+			a.addLonger(r.callWithOtherChoices(a.List))
 			for _, call := range a.List {
 				*asking = append(*asking, call.Tool.Name)
 			}
@@ -88,11 +90,11 @@ func (r *interactiveCaller) callTools(tools []check.Subject) (all []*Interactive
 	return all
 }
 
-// callWithOtherEnums calls the tools that requested something with other values of their enums, for watches: with these
-// they may request something else.
-func (r *interactiveCaller) callWithOtherEnums(asking []*InteractiveCall) {
+// callWithOtherChoices calls the tools that requested something with other values of enums and booleans, for watches:
+// with these they may request something else.
+func (r *interactiveCaller) callWithOtherChoices(asking []*InteractiveCall) (others []*InteractiveCall) {
 	if r.t.IsQuick() || check.SavesRequests(r.t) {
-		return
+		return nil
 	}
 	tried, begin := map[string]bool{}, time.Now()
 	for _, i := range asking {
@@ -100,20 +102,38 @@ func (r *interactiveCaller) callWithOtherEnums(asking []*InteractiveCall) {
 			continue
 		}
 		tried[i.Tool.Name] = true
-		for _, arguments := range toolcall.OtherEnumArguments(r.t, i.Tool, i.Arguments) {
-			if time.Since(begin) > maxOtherEnums {
-				return
+		for _, arguments := range toolcall.OtherChoices(r.t, i.Tool, i.Arguments) {
+			if time.Since(begin) > maxOtherChoices {
+				return others
 			}
 			r.ensureSession()
-			if r.client.CallTool(r.t, i.Tool, arguments, AcceptAll(r.t)).IsSilent() {
-				return
+			other := r.client.CallTool(r.t, i.Tool, arguments, AcceptAll(r.t))
+			if other.IsSilent() {
+				return others
 			}
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// addLonger adds those calls that have several requests of a method, of tools of which no other call has: later
+// questions may be handled by different code.
+func (a *InteractiveCalls) addLonger(others []*InteractiveCall) {
+	const elicit = "elicitation/create"
+	for _, other := range others {
+		n := len(other.RequestsFor(elicit))
+		isAsLong := func(i *InteractiveCall) bool {
+			return i.Tool.Name == other.Tool.Name && len(i.RequestsFor(elicit)) >= n
+		}
+		if n > 1 && other.Reply.Answered() && other.AbortReason == "" && !slices.ContainsFunc(a.List, isAsLong) {
+			a.List = append(a.List, other)
 		}
 	}
 }
 
-// maxOtherEnums is how long the calls with other values of enums may take altogether.
-const maxOtherEnums = 2 * time.Second
+// maxOtherChoices is how long the calls with other values may take altogether.
+const maxOtherChoices = 2 * time.Second
 
 // ensureSession begins another session when the last one did not survive a call.
 func (r *interactiveCaller) ensureSession() {

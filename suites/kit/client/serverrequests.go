@@ -34,17 +34,25 @@ type ServerRequest struct {
 
 // ServerRequests are the server requests of a method in all sessions of the tested revision, up to the first invalid
 // input. Input requests of tasks are included.
-func ServerRequests(t *check.T, w check.Wire, method string) (all []ServerRequest) {
-	if t.IsModern() {
-		for _, m := range protocol.ModernResults(t, w).List {
-			all = append(all, inputRequestsIn(m.Session, m.Request, m.Frame)...)
+func ServerRequests(t *check.T, w check.Wire, method string) (requests []ServerRequest) {
+	all := check.MemoOf(t, w, "server requests", func() (all []ServerRequest) {
+		if t.IsModern() {
+			for _, m := range protocol.ModernResults(t, w).List {
+				all = append(all, inputRequestsIn(m.Session, m.Request, m.Frame)...)
+			}
+			return all
 		}
-	} else {
 		for _, s := range transcript.EstablishedSessions(t, w) {
 			all = append(all, ServerRequestsIn(s, s.FramesSince(0))...)
 		}
+		return all
+	})
+	for _, q := range all {
+		if q.Method == method {
+			requests = append(requests, q)
+		}
 	}
-	return slices.DeleteFunc(all, func(q ServerRequest) bool { return q.Method != method })
+	return requests
 }
 
 // JudgeServerRequests runs a check on each server request, named by the tool. Without any it ends the check by

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/onsi/gomega/types"
 
@@ -180,7 +182,7 @@ func exclusiveInvalidSession(t *check.T) *driver.Session {
 }
 
 func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedResult) {
-	isDecisive := t.IsConfirmation() || s.UseCount == 0
+	isDecisive, sent := t.IsConfirmation() || s.UseCount == 0, time.Now()
 	s.SentMalformed = true
 	p.Line = protocol.ExpandLine(s, line)
 	mark := s.Mark()
@@ -197,18 +199,59 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	if id := IDInLine(p.Line); id != nil && len(p.Received) == 0 { // the no-op may have overtaken it
 		p.Received = responsesTo(s.ReceivedSince(mark), id)
 	}
-	if len(p.Received) == 0 && p.SessionErr == nil && isDecisive && t.Server.Transport != "http" {
-		isResponse := func(f *driver.Frame) bool {
-			return f.Side == driver.FromServer && f.IsResponse() &&
-				(protocol.IsMissingID(f.ID) || driver.SameID(f.RequestID(), IDInLine(p.Line)))
-		}
-		if f, err := s.Wait(mark, timing.ShortWait, isResponse); err == nil { // later requests have overtaken it
-			p.Received = []*driver.Frame{f}
-		}
+	if len(p.Received) == 0 && p.SessionErr == nil && t.Server.Transport != "http" {
+		p.Received = lateResponse(t, silentLine{s, mark, sent, IDInLine(p.Line)}, isDecisive)
 	}
 	p.Received = WithoutStreamCopies(t, p.Received, p.Sent)
 	return p
 }
+
+// silentLine is a malformed line that had no response before later requests had theirs.
+type silentLine struct {
+	s    *driver.Session
+	mark int
+	sent time.Time
+	// id is the id in the line; nil when there is none.
+	id json.RawMessage
+}
+
+// isAnsweredBy reports whether a frame may be the response to the line.
+func (l silentLine) isAnsweredBy(f *driver.Frame) bool {
+	return f.Side == driver.FromServer && f.IsResponse() &&
+		(protocol.IsMissingID(f.ID) || driver.SameID(f.RequestID(), l.id))
+}
+
+// isFinal reports whether the server has had the time for a late response to the line, and sent none.
+func (l silentLine) isFinal() bool {
+	return l.s.IsAlive() && time.Since(l.sent) >= timing.ShortWait &&
+		!slices.ContainsFunc(l.s.ReceivedSince(l.mark), l.isAnsweredBy)
+}
+
+// silentLines are those of a run.
+type silentLines struct {
+	mu  sync.Mutex
+	all []silentLine
+}
+
+// lateResponse returns the response to a malformed line that later requests have overtaken. If the verdict is decided
+// by it, it waits for one, unless an earlier line of the run shows that the server does not answer late.
+func lateResponse(t *check.T, line silentLine, isDecisive bool) []*driver.Frame {
+	known := check.Memo(t, lateKey{}, func() *silentLines { return &silentLines{} })
+	known.mu.Lock()
+	isNeverLate := slices.ContainsFunc(known.all, silentLine.isFinal)
+	known.all = append(known.all, line)
+	known.mu.Unlock()
+	if isNeverLate || !isDecisive {
+		return nil
+	}
+	if f, err := line.s.Wait(line.mark, timing.ShortWait, line.isAnsweredBy); err == nil {
+		return []*driver.Frame{f}
+	}
+	return nil
+}
+
+// lateKey is the key of a memo.
+type lateKey struct{}
 
 // responsesTo are the frames that respond to an id.
 func responsesTo(frames []*driver.Frame, id json.RawMessage) []*driver.Frame {

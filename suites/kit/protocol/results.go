@@ -14,8 +14,10 @@ import (
 
 // ModernResults are the results of requests that were sent in the tested revision, which is a modern one.
 func ModernResults(t *check.T, w check.Wire) check.Messages {
-	return w.Results().Negotiated(t.Revision).Filter("result", func(m check.Message) bool {
-		return m.Request != nil && ResultOf(m) != nil && RequestMeta(m)[driver.MetaRevision] == t.Revision
+	return check.MemoOf(t, w, "modern results", func() check.Messages {
+		return w.Results().Negotiated(t.Revision).Filter("result", func(m check.Message) bool {
+			return m.Request != nil && ResultOf(m) != nil && RequestMeta(m)[driver.MetaRevision] == t.Revision
+		})
 	})
 }
 

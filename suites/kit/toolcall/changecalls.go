@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
@@ -23,7 +24,7 @@ func callsForOtherChanges(f *CallGroup, mark int) (queue []*ToolCall) {
 			!f.announcesChange(i, mark) {
 			continue
 		}
-		all := OtherEnumArguments(f.T, call.Tool, call.Arguments)
+		all := variedArguments(f.T, *call, schemas.OtherEnumValues)
 		for _, arguments := range all[:min(len(all), maxChangeCalls)] {
 			queue = append(queue, &ToolCall{Tool: call.Tool, Arguments: arguments})
 		}

@@ -13,13 +13,15 @@ const (
 	maxVariedCalls = 300
 	// MaxVariedDuration is how long a call may have taken of which others are made.
 	MaxVariedDuration = 500 * time.Millisecond
+	// maxMaximaDuration is how long a call may have taken of which others with large numbers are made.
+	maxMaximaDuration = 50 * time.Millisecond
 )
 
-// VariedCalls calls tools with further valid arguments (schemas.OtherArguments): ValidCalls has one call of each,
-// with no more arguments than required. First comes one such call of each tool, then a second one of each, as far as
-// time permits. Only tools are called again that say that this does no harm, and whose arguments are free to choose.
-// A read-only tool of which there are no other arguments is called three times with the same ones. A server may refuse
-// other arguments, since it may know more of them than its schema says.
+// VariedCalls calls tools with further valid arguments (schemas.OtherArguments, OtherMaxima): ValidCalls has one call
+// of each, with no more arguments than required. First comes one such call of each tool, then a second one of each, as
+// far as time permits. Only tools are called again that say that this does no harm, and whose arguments are free to
+// choose. A read-only tool of which there are no other arguments is called three times with the same ones. A server may
+// refuse other arguments, since it may know more of them than its schema says.
 func VariedCalls(t *check.T) ToolCalls {
 	if len(t.Server.Tools) == 0 || check.SavesRequests(t) || t.IsQuick() {
 		return ToolCalls{}
@@ -51,17 +53,21 @@ func otherArguments(t *check.T, call ToolCall) []map[string]any {
 	if !IsRepeatable(call.Tool) || !call.Reply.Answered() || call.Duration > MaxVariedDuration {
 		return nil
 	}
-	if all := variedArguments(t, call, schemas.OtherArguments); len(all) > 0 || !report.IsReadOnly(call.Tool.Value) {
+	all := variedArguments(t, call, schemas.OtherArguments)
+	if call.Duration <= maxMaximaDuration {
+		all = append(all, variedArguments(t, call, schemas.OtherMaxima)...)
+	}
+	if len(all) > 0 || !report.IsReadOnly(call.Tool.Value) {
 		return all
 	}
 	return []map[string]any{call.Arguments, call.Arguments, call.Arguments}
 }
 
-// OtherEnumArguments are arguments of a tool with other values of their enums, a few; none when they are not free to
-// choose.
-func OtherEnumArguments(t *check.T, tool check.Subject, arguments check.M) []map[string]any {
-	const few = 6
-	all := variedArguments(t, ToolCall{Tool: tool, Arguments: arguments}, schemas.OtherEnumValues)
+// OtherChoices are arguments of a tool with other values of their enums and booleans, a few; none when they are not
+// free to choose.
+func OtherChoices(t *check.T, tool check.Subject, arguments check.M) []map[string]any {
+	const few = 8
+	all := variedArguments(t, ToolCall{Tool: tool, Arguments: arguments}, schemas.OtherChoices)
 	return all[:min(len(all), few)]
 }
 
