@@ -15,14 +15,18 @@ import (
 // tokenChecks are the checks of progress tokens.
 var tokenChecks = check.Suite{
 	"progress/known-token": check.WatchWithSetup(reportEach, func(t *check.T, w check.Wire) {
-		check.Each(t, reports(t, w), (*transcript.ProgressNotification).Subject,
+		all := reports(t, w)
+		check.Each(t, all, (*transcript.ProgressNotification).Subject,
 			func(t *check.T, r *transcript.ProgressNotification) {
+				isOfOneWithoutToken := func(o *transcript.ProgressNotification) bool {
+					return o.TokenNotRequested && check.Show(o.Token()) == check.Show(r.Token())
+				}
 				switch {
 				case r.ForRequest != nil && r.EarlierResponse != nil:
 					t.Skip(check.NotApplicable, "the request was answered before")
 				case r.SimilarTokenRequest != nil:
 					t.Yield("its token is of another type")
-				case r.TokenNotRequested:
+				case r.ForRequest == nil && slices.ContainsFunc(all, isOfOneWithoutToken):
 					t.Yield("it is about a request without a token")
 				}
 				t.Expect(r.ForRequest != nil).To(check.BeTrue("a token that the client has given", "%s",
