@@ -40,21 +40,28 @@ func TestBrokenResponsesAreFaults(t *testing.T) {
 					<-r.Context().Done()
 				}
 			}))
-			defer server.Close()
-			site, err := NewSite(SiteOptions{URL: server.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{ReplyTimeout: time.Minute}}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := startWith(t, server, Limits{ReplyTimeout: time.Minute})
 			if tt.try(s); s.HasFault() != tt.fault {
 				t.Errorf("has fault is %v", s.HasFault())
 			}
 		})
 	}
+}
+
+// startWith starts a session with a server, which the end of the test closes.
+func startWith(t *testing.T, server *httptest.Server, limits Limits) *Session {
+	t.Helper()
+	t.Cleanup(server.Close)
+	site, err := NewSite(SiteOptions{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(t.Context(), Target{Site: site, Limits: limits}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
 }
 
 func postManually(s *Session) {
@@ -86,16 +93,7 @@ func TestRequestOnClosedConnectionIsSentAgain(t *testing.T) {
 				w.Header().Set("Content-Type", "application/json")
 				io.WriteString(w, pong)
 			}))
-			defer server.Close()
-			site, err := NewSite(SiteOptions{URL: server.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{ReplyTimeout: time.Minute}}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := startWith(t, server, Limits{ReplyTimeout: time.Minute})
 			postManually(s)
 			postManually(s)
 			if isFaulty := tt.dropped == 1; count != tt.want || s.HasFault() != isFaulty {

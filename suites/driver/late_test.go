@@ -40,16 +40,7 @@ func TestAwaitLate(t *testing.T) {
 				w.WriteHeader(tt.status)
 				io.WriteString(w, tt.body)
 			}))
-			defer server.Close()
-			site, err := NewSite(SiteOptions{URL: server.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{ReplyTimeout: time.Millisecond}}, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := startWith(t, server, Limits{ReplyTimeout: time.Millisecond})
 			r := s.Await(s.RequestWithID(id, "ping", nil))
 			close(gaveUp)
 			if r.Answered() {
