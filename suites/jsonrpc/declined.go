@@ -7,19 +7,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 )
 
-// endedAfterDecline reports whether the session ended with the call unanswered after the last message of the client was
-// a decline of, or an error to, a server request.
+// endedAfterDecline reports whether the session ended with the call unanswered after a decline of, or an error to, a
+// server request: no message of the server came after that of the client.
 func endedAfterDecline(x *transcript.Call) bool {
-	var last *driver.Frame
+	declined := false
 	asked := map[string]bool{} // ids of server requests
 	for _, f := range x.Session.FramesSince(0) {
 		switch {
 		case f == x.EndFrame:
-			return last != nil && last.IsResponse() && asked[driver.IDKey(last.ID)] && isDecline(last)
+			return declined
 		case f.Side == driver.FromClient:
-			last = f
-		case f.Side == driver.FromServer && f.IsRequest() && client.CapabilityOfRequest[f.Method] != "":
-			asked[driver.IDKey(f.ID)] = true
+			declined = declined || f.IsResponse() && asked[driver.IDKey(f.ID)] && isDecline(f)
+		case f.Side == driver.FromServer:
+			declined = false
+			if f.IsRequest() && client.CapabilityOfRequest[f.Method] != "" {
+				asked[driver.IDKey(f.ID)] = true
+			}
 		}
 	}
 	return false
