@@ -35,7 +35,7 @@ var responseChecks = check.Suite{
 					// It may be meant for a request with another id.
 					t.Expect(r.DuplicateOf == nil).To(check.ReportedBy("jsonrpc/response-id-echo-integer", isOnlyOne))
 				})
-		}).InOwnSession(),
+		}).InOwnSession().StartsFirst(),
 
 	"jsonrpc/no-unsolicited-response": check.WatchWithSetup(handshake.NotifyAndIdle, func(t *check.T, w check.Wire) {
 		early := handshake.ServerSpokeFirst(w)
@@ -110,7 +110,7 @@ var responseChecks = check.Suite{
 			t.NoVerdict(check.Silent, "some tools did not answer in time and may run for long (--timeout): %s",
 				strings.Join(hung.slowTools, ", "))
 		}
-	}).StartsFirst(),
+	}),
 }
 
 // runCalls holds the requests of a run, with what is known of the calls of listed tools among them.
