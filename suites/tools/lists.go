@@ -60,6 +60,7 @@ var listChecks = check.Suite{
 
 	"tools/deterministic-order": check.Probe(func(t *check.T) {
 		const listings, comparisons = 6, 2
+		calls := lastListedCalls(t)
 		s := t.Session()
 		order := func() []string { return protocol.ToolNames(t, s, check.M{}) }
 		first, compared := order(), 0
@@ -81,7 +82,10 @@ var listChecks = check.Suite{
 		if compared == 0 {
 			t.Skip(check.NotApplicable, "the list changes from one request to the next, %d times in a row", listings-1)
 		}
-		callLastListed(t, s, first)
+		for _, c := range calls {
+			t.Send(s, "tools/call", toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name,
+				"arguments": c.Arguments}), check.AllowSilence)
+		}
 		if next := order(); slices.Equal(protocol.Sorted(first), protocol.Sorted(next)) {
 			t.Expect(next).To(check.Satisfy("the order before tools were called: "+check.Show(first),
 				func(names []string) bool { return slices.Equal(names, first) }))
@@ -89,21 +93,21 @@ var listChecks = check.Suite{
 	}),
 }
 
-// callLastListed calls a few tools that may be called again, the last one of the list at first: a server may list what
-// was called before the others.
-func callLastListed(t *check.T, s *driver.Session, names []string) {
+// lastListedCalls are calls of a few tools that may be called again, the last one of the list at first: a server may
+// list what was called before the others. Tools that take their time are not called for it.
+func lastListedCalls(t *check.T) []toolcall.ToolCall {
 	const most = 2
-	if t.IsQuick() || check.SavesRequests(t) {
-		return
+	if t.IsQuick() || check.SavesRequests(t) || len(t.Server.Tools) == 0 {
+		return nil
 	}
-	calls := toolcall.RepeatableCalls(toolcall.ValidCalls(t))
-	slices.SortStableFunc(calls, func(a, b toolcall.ToolCall) int {
-		return slices.Index(names, b.Tool.Name) - slices.Index(names, a.Tool.Name)
+	calls := slices.DeleteFunc(toolcall.RepeatableCalls(toolcall.ValidCalls(t)), func(c toolcall.ToolCall) bool {
+		return c.Duration > toolcall.MaxVariedDuration
 	})
-	for _, c := range calls[:min(most, len(calls))] {
-		t.Send(s, "tools/call", toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name, "arguments": c.Arguments}),
-			check.AllowSilence)
+	place := func(c toolcall.ToolCall) int {
+		return slices.IndexFunc(t.Server.Tools, func(tool check.M) bool { return tool["name"] == c.Tool.Name })
 	}
+	slices.SortStableFunc(calls, func(a, b toolcall.ToolCall) int { return place(b) - place(a) })
+	return calls[:min(most, len(calls))]
 }
 
 // toolPosition is the page on which a tool was listed, with the fingerprint of its definition.
