@@ -16,6 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // inFlightChecks are the checks of cancellations of running requests.
@@ -252,7 +253,8 @@ func cancelSlowCall(t *check.T) cancelledCall {
 			x.endsByString = cancelCall(t, call, nil, cancelledToken+"-by-number").isIgnored()
 		}
 		x.hadLateProgress = usual
-		if !x.reply.Answered() && x.nextReply.Answered() && !check.SavesRequests(t) && !t.IsQuick() {
+		if !x.reply.Answered() && x.nextReply.Answered() && call.Duration < timing.LongRequest &&
+			!check.SavesRequests(t) && !t.IsQuick() {
 			x.laterReply = cancelAgain(t, call)
 		}
 		return x
