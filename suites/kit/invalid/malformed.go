@@ -223,8 +223,7 @@ func (l silentLine) isAnsweredBy(f *driver.Frame) bool {
 
 // isFinal reports whether the server has had the time for a late response to the line, and sent none.
 func (l silentLine) isFinal() bool {
-	return l.s.IsAlive() && time.Since(l.sent) >= timing.ShortWait &&
-		!slices.ContainsFunc(l.s.ReceivedSince(l.mark), l.isAnsweredBy)
+	return time.Since(l.sent) >= timing.ShortWait && !slices.ContainsFunc(l.s.ReceivedSince(l.mark), l.isAnsweredBy)
 }
 
 // silentLines are those of a run.
