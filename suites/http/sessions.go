@@ -295,8 +295,7 @@ func requestWithoutSessionID(t *check.T, request roundtrip.ManualRequest) (drive
 	return x.AwaitReply(), x.Response()
 }
 
-// refusesWithoutSessionID reports whether a request of a method other than ping is answered with 400 for want of a
-// session id.
+// refusesWithoutSessionID reports whether a request without a session id is answered with 400, ping apart.
 func refusesWithoutSessionID(t *check.T) bool {
 	return slices.ContainsFunc(validRequests(t)[1:], func(request roundtrip.ManualRequest) bool {
 		_, a := requestWithoutSessionID(t, request)

@@ -126,8 +126,8 @@ const (
 	maxFailureCalls = 3
 )
 
-// failedTask returns a task that has failed: where none did so by itself, that of a call with arguments that the tool
-// does not allow. Servers may answer such a call with an error, and make no task. It is nil if there is none.
+// failedTask returns a task that has failed: if no task did so by itself, that of a call with arguments that the tool
+// does not allow. It returns nil if the server makes no task of such a call, and answers it with an error.
 func failedTask(t *check.T) *endedTask {
 	usual := runTasks(t)
 	hasFailed := func(c *taskRun) bool { return c.FinalStatus == "failed" }

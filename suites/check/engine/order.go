@@ -25,8 +25,8 @@ func (e *Execution) casesOf(k attempt.Kind) (cases []int) {
 	return cases
 }
 
-// probeOrder returns the cases that send requests, in the order in which they start, and of them those that wait for
-// late messages. Those that need a process of their own start early, before all others the one whose process others
+// probeOrder returns the cases that wait for late messages, and the others that send requests, in the order in which
+// they start. Those that need a process of their own start early, before all others the one whose process others
 // wait for. Most of those that call tools start late, since they wait until one of them has called all tools.
 func (e *Execution) probeOrder() (waiting, inOrder []int) {
 	early := e.casesOf(attempt.ProcessProbe)
@@ -36,7 +36,7 @@ func (e *Execution) probeOrder() (waiting, inOrder []int) {
 	var first, valid, invalid, others []int
 	for _, i := range slices.Concat(e.watchesWithSetup(), e.casesOf(attempt.Probe)) {
 		switch safety := e.plan[i].Safety; {
-		case e.startsFirst(e.plan[i].ID):
+		case e.plan[i].script.StartsFirst:
 			waiting = append(waiting, i)
 		case safety == "calls-tool-valid" && first == nil:
 			first = []int{i}
@@ -51,7 +51,7 @@ func (e *Execution) probeOrder() (waiting, inOrder []int) {
 	return waiting, slices.Concat(interleave(early, slices.Concat(first, others)), invalid, valid)
 }
 
-// startsFirst reports whether the check of an id waits for late messages.
+// startsFirst reports whether the check with this id waits for late messages.
 func (e *Execution) startsFirst(id string) bool {
 	i := e.indexOf(id)
 	return i >= 0 && e.plan[i].script.StartsFirst

@@ -197,7 +197,7 @@ func ExpectNoReply(t *check.T, s *driver.Session, mark int) {
 	expectNoReply(t, s, mark, beNoReply())
 }
 
-// beNoReply matches the replies to a notification if there are none.
+// beNoReply matches an empty list of replies to a notification.
 func beNoReply() types.GomegaMatcher {
 	return check.BeEmptyList[*driver.Frame]("no reply to a notification")
 }

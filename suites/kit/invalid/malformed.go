@@ -211,7 +211,7 @@ type silentLine struct {
 	s    *driver.Session
 	mark int
 	sent time.Time
-	// id is the id in the line; nil when there is none.
+	// id is the id in the line; nil if the line has no id.
 	id json.RawMessage
 }
 
