@@ -141,6 +141,6 @@ func encodeLine(w io.Writer, v any) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	visibleWriter{out}.Write(text)
+	writeVisible(out, text)
 	return out.Flush()
 }

@@ -211,6 +211,9 @@ func (e explainedError) Error() string { return e.text }
 
 func (e explainedError) Unwrap() error { return e.error }
 
+// maxLogLine is how many characters of a line that a server wrote an explanation has: some log all messages there.
+const maxLogLine = 400
+
 func explain(err error, most int) string {
 	if err == nil {
 		return "nothing wrong"
@@ -225,7 +228,10 @@ func explain(err error, most int) string {
 		lines []string
 	}{{"it wrote to stdout", ended.Stdout}, {"its last lines on stderr", ended.Stderr}} {
 		if len(words.lines) > 0 {
-			explanation += "; " + words.where + ":\n  " + strings.Join(text.Excerpt(words.lines, most), "\n  ")
+			lines := text.Map(text.Excerpt(words.lines, most), func(line string) string {
+				return text.Shorten(line, text.Characters, maxLogLine*3/4, maxLogLine/4, " … ")
+			})
+			explanation += "; " + words.where + ":\n  " + strings.Join(lines, "\n  ")
 		}
 	}
 	if ended.Hint != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -73,6 +74,10 @@ func TestExplain(t *testing.T) {
 		{
 			&driver.SessionEndError{Cause: "it exited", Stderr: []string{"a", "b"}},
 			"it exited; its last lines on stderr:\n  a\n  b",
+		},
+		{
+			&driver.SessionEndError{Cause: "it exited", Stderr: []string{strings.Repeat("a", 301) + strings.Repeat("b", 5000)}},
+			"it exited; its last lines on stderr:\n  " + strings.Repeat("a", 300) + " … " + strings.Repeat("b", 100),
 		},
 	}
 	for _, tt := range tests {

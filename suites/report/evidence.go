@@ -3,14 +3,24 @@ package report
 import (
 	"fmt"
 
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // CapLines shortens evidence to about MaxEvidenceLines.
 func CapLines(lines []Line) []Line { return ShortenEvidence(lines, MaxEvidenceLines) }
 
-// MaxEvidenceLines is about how many lines of evidence a result keeps.
+// MaxEvidenceLines is about how many lines of evidence a result keeps that says what is wrong.
 const MaxEvidenceLines = 80
+
+// MaxEvidence is about how many lines of evidence a result with a verdict keeps. Most results say that nothing is
+// wrong, and would make up most of a report.
+func MaxEvidence(v catalogue.Verdict) int {
+	if v == catalogue.Fail || v == catalogue.Error {
+		return MaxEvidenceLines
+	}
+	return MaxEvidenceLines / 4
+}
 
 // KeepEnds is ShortenEvidence for values that line converts to lines, which it does only for those that are kept.
 func KeepEnds[T any](all []T, most int, decisive func(T) bool, line func(T) Line) (kept []Line) {

@@ -50,7 +50,7 @@ func (c *Scope) evidenceLines(o Outcome) []report.Line {
 	}
 	if o.Evidence.HasAny() {
 		o.Evidence.Frames = append(o.Evidence.Frames, o.DecidedBy...)
-		return o.Evidence.lines(o.DecidedBy)
+		return o.Evidence.lines(o.Verdict, o.DecidedBy)
 	}
 	all := Evidence{Frames: slices.Clone(o.DecidedBy)}
 	for _, p := range c.RecordRanges() {
@@ -62,11 +62,11 @@ func (c *Scope) evidenceLines(o Outcome) []report.Line {
 	if o.Verdict == catalogue.Fail && len(o.DecidedBy) > 0 {
 		all.Frames = slices.DeleteFunc(all.Frames, func(f *driver.Frame) bool { return !decides(f) })
 	}
-	return all.lines(o.DecidedBy)
+	return all.lines(o.Verdict, o.DecidedBy)
 }
 
 // lines returns the parts and then the frames, session by session. If there are several sessions, each has a number.
-func (s Evidence) lines(decided []*driver.Frame) []report.Line {
+func (s Evidence) lines(v catalogue.Verdict, decided []*driver.Frame) []report.Line {
 	type item struct {
 		line    *report.Line // nil for a frame, of which only what is kept becomes a line
 		frame   *driver.Frame
@@ -96,7 +96,7 @@ func (s Evidence) lines(decided []*driver.Frame) []report.Line {
 		}
 		return known[frameKeyOf(x.frame)]
 	}
-	return report.KeepEnds(all, report.MaxEvidenceLines, decisive, func(x item) report.Line {
+	return report.KeepEnds(all, report.MaxEvidence(v), decisive, func(x item) report.Line {
 		if x.line != nil {
 			return *x.line
 		}
