@@ -20,8 +20,8 @@ mcpcheck record or run --trace has written. Nothing is started.
   mcpcheck judge session.jsonl
 
 Judged are all messages and, if the client has read the lists that the server
-declares, what it has listed, called, got and read there. Checks that need a live
-server are skipped. Messages after the first one in which the
+declares, what it has listed, called, got and read there; of a run over stdio, also
+its handshakes and invalid lines. Checks that need a live server are skipped. Messages after the first one in which the
 client violates the protocol are not tested. Exit codes are those of run.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -1,59 +1,36 @@
 package check
 
 import (
-	"bytes"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // IsRecording reports whether a recording is judged, without a server.
 func IsRecording(t *T) bool { return t.attempt.Run.IsReplay }
 
-// recordedSession returns the session of an attempt that judges a recording. Its requests have the responses of the
-// same requests in one recorded session, in their order. A list is read once, since it may have changed until it was
-// read again. Whatever else is sent ends the check.
-func (t *T) recordedSession() *driver.Session {
+// recordedSession returns the established session of an attempt that judges a recording, for valid or for invalid
+// input.
+func (t *T) recordedSession(invalidInput bool) *driver.Session {
 	root := t.attempt.Scope.Root()
-	if root.Recorded != nil {
-		return root.Recorded
+	if root.Recorded == nil {
+		root.Recorded = map[bool]*driver.Session{}
 	}
-	i := slices.IndexFunc(t.attempt.Run.WatchedSessions, func(s *driver.Session) bool { return s.ConnectResult != nil })
-	if i < 0 {
-		RequireLiveServer(t)
-	}
-	var last Message
-	lists := map[string]bool{}
-	root.Recorded = driver.Recorded(t.attempt.Run.WatchedSessions[i], func(method string, params M) driver.Reply {
-		isListed := lists[method] && params["cursor"] == nil
-		lists[method] = strings.HasSuffix(method, "/list")
-		for _, m := range recordedResponses(t, method) {
-			follows := last.Frame == nil || last.Session == m.Session && last.At < m.Request.At
-			recorded, _ := m.Request.JSON()["params"].(M)
-			if follows && !isListed && sameParams(recorded, params) {
-				last = m
-				return m.Reply()
-			}
+	if root.Recorded[invalidInput] == nil {
+		all := t.attempt.Run.WatchedSessions
+		i := slices.IndexFunc(all, func(s *driver.Session) bool { return s.ConnectResult != nil })
+		if i < 0 {
+			RequireLiveServer(t)
 		}
-		panic(driver.NoServer{})
-	})
-	return root.Recorded
-}
-
-// sameParams reports whether params are the same but for _meta, which clients use for requests alike.
-func sameParams(a, b M) bool {
-	if (a == nil) != (b == nil) {
-		return false
+		kind := recordedCalls
+		if invalidInput {
+			kind = recordedLines
+		}
+		s := replayedSession(t, kind)
+		s.Resume(all[i])
+		root.Recorded[invalidInput] = s
 	}
-	withoutMeta := func(params M) M {
-		params = maps.Clone(params)
-		delete(params, "_meta")
-		return params
-	}
-	return bytes.Equal(text.CompactJSON(withoutMeta(a)), text.CompactJSON(withoutMeta(b)))
+	return root.Recorded[invalidInput]
 }
 
 // RecordedResponses returns the responses to all requests of a method where a recording is judged; recorded is false

@@ -76,6 +76,9 @@ func (t *T) sessionFor(r sessionRequest) *driver.Session {
 	switch {
 	case r.process != nil:
 		return t.newProcess(*r.process)
+	case r.client != nil && IsRecording(t):
+		RequireLiveServer(t)
+		return nil
 	case r.client != nil && r.exclusive:
 		return t.newClientSession(*r.client)
 	case r.client != nil:
@@ -91,6 +94,13 @@ func (t *T) sessionFor(r sessionRequest) *driver.Session {
 }
 
 func (t *T) exclusiveSession() *driver.Session {
+	if IsRecording(t) {
+		s := t.newProcess(driver.Options{})
+		if s.Open(driver.ConnectParams(t.Revision)) != nil {
+			RequireLiveServer(t)
+		}
+		return s
+	}
 	t.requireSecondSession()
 	t.requireOnlyProcess()
 	s, err := t.attempt.Run.Pool.GetUnused()
@@ -98,6 +108,9 @@ func (t *T) exclusiveSession() *driver.Session {
 }
 
 func (t *T) newProcess(o driver.Options) *driver.Session {
+	if IsRecording(t) {
+		return replayedSession(t, recordedWhole)
+	}
 	t.requireSecondSession()
 	t.requireOnlyProcess()
 	s, err := t.attempt.Run.Pool.Launch(o)
@@ -210,10 +223,9 @@ func (t *T) Send(s *driver.Session, method string, params M, options ...SendOpti
 
 // pooledSession returns the session that this attempt has already, or one of the pool.
 func (t *T) pooledSession(invalidInput bool) *driver.Session {
-	if IsRecording(t) && !invalidInput {
-		return t.recordedSession()
+	if IsRecording(t) {
+		return t.recordedSession(invalidInput)
 	}
-	RequireLiveServer(t)
 	invalidInput = t.scheduled(invalidInput)
 	if s := t.attempt.Scope.MatchingSession(t.Revision, invalidInput); s != nil {
 		return t.useSession(s, nil, attempt.Inherited)
@@ -287,5 +299,7 @@ func sessionKind(invalidInput bool) driver.SessionKind {
 // setOwnership sets where a session goes afterwards.
 func (t *T) setOwnership(s *driver.Session, how attempt.Ownership) {
 	i := slices.IndexFunc(t.attempt.Scope.Uses, func(u attempt.SessionUse) bool { return u.Session == s })
-	t.attempt.Scope.Uses[i].Ownership = how
+	if i >= 0 { // not where a recording is judged
+		t.attempt.Scope.Uses[i].Ownership = how
+	}
 }

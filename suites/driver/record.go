@@ -17,7 +17,11 @@ type record struct {
 	ctx    context.Context
 	opened time.Time
 	limits Limits
-	budget *MemoryBudget
+	// isReplayed reports whether the session was recorded, and so has no server.
+	isReplayed bool
+	// isForCalls reports whether Recorded has returned the session for calls: what comes later is not known.
+	isForCalls bool
+	budget     *MemoryBudget
 	// stderr is that of the server's process; nil if this run did not start it.
 	stderr *stderrBuffer
 
@@ -360,6 +364,12 @@ func (r *record) until(end func() time.Time, holds func() bool) error {
 		if ok {
 			return nil
 		}
+		switch {
+		case r.isForCalls:
+			panic(NoServer{})
+		case r.isReplayed:
+			return errTimeout
+		}
 		select {
 		case <-changed:
 		case <-timer.C:
@@ -376,5 +386,8 @@ func (r *record) until(end func() time.Time, holds func() bool) error {
 
 // Sleep waits for d, during which the client sends nothing, unless the session ends before.
 func (r *record) Sleep(d time.Duration) {
+	if r.isReplayed {
+		return
+	}
 	r.Wait(r.Mark(), d, func(*Frame) bool { return false })
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/timing"
@@ -87,17 +88,36 @@ func Replay(opened time.Time, transport string, lines []TraceLine, whole bool) (
 // NoServer is the value with which a session panics that is to send something and has no server, since it was recorded.
 type NoServer struct{}
 
-// Recorded returns a session without a server, like the recorded session s, in which Call has its replies from reply.
-func Recorded(s *Session, reply func(method string, params M) Reply) *Session {
-	r := newSession(context.Background(), Target{Limits: s.limits}, nil)
-	r.ConnectParams, r.ConnectResult, r.Revision, r.Capabilities = s.ConnectParams, s.ConnectResult, s.Revision,
-		s.Capabilities
-	r.SetEra(s.Era())
-	r.isReplayed, r.replayedReply, r.transport = true, reply, noTransport{}
+// Reaction returns what a server did when it was sent a frame: the request that it was sent then, and what it sent
+// before it was sent something else, or that it ended the session. isCall says that only the response counts, and that
+// the request may have another _meta. It panics with NoServer if nothing is known.
+type Reaction func(sent *Frame, isCall bool) (request *Frame, received []*Frame)
+
+// Recorded returns a session without a server and before its handshake, for an era and the transport of a recorded
+// session. What is sent in it brings what reaction returns. If it isForCalls, only the responses are known, and over
+// HTTP nothing but Call can be used.
+func Recorded(s *Session, era Era, isForCalls bool, reaction Reaction) *Session {
+	r := newSession(context.Background(), Target{Era: era, Limits: s.limits}, nil)
+	r.isReplayed, r.isForCalls, r.reaction, r.transport = true, isForCalls, reaction, replayTransport{r}
 	if h := s.HTTP(); h != nil {
 		r.replayedHTTP(h.isSSE)
 	}
 	return r
+}
+
+// Resume gives a session of a client without capabilities what a server answered in the handshake of another one.
+func (s *Session) Resume(other *Session) {
+	s.ConnectParams, s.ConnectResult, s.Revision, s.Capabilities = ConnectParams(other.Revision), other.ConnectResult,
+		other.Revision, other.Capabilities
+	s.SetEra(other.Era())
+}
+
+// replayedCall is Call in a session that Recorded has returned.
+func (s *Session) replayedCall(method string, params M) Reply {
+	f := &Frame{Side: FromClient, Raw: encode(s.NewRequest(s.NextID(), method, params)), Complete: true}
+	f.parse()
+	request, received := s.reaction(f, true)
+	return NewReply(request, received[0])
 }
 
 // requireServer panics with NoServer if the session was recorded.
@@ -107,7 +127,7 @@ func (s *Session) requireServer() {
 	}
 }
 
-// noTransport is the transport of a session without a server.
+// noTransport is the transport of a recorded session.
 type noTransport struct{}
 
 func (noTransport) send(*Frame, [][]byte) { panic(NoServer{}) }
@@ -119,6 +139,36 @@ func (noTransport) closeInput() {}
 func (noTransport) close() {}
 
 func (noTransport) kill() {}
+
+// replayTransport is the transport of a session that Recorded has returned.
+type replayTransport struct{ s *Session }
+
+func (r replayTransport) send(f *Frame, _ [][]byte) {
+	request, received := r.s.reaction(f, false)
+	r.s.add(f)
+	for _, x := range received {
+		if x.Side == SessionEvent {
+			r.s.endWith(x.Raw.String())
+			continue
+		}
+		g := &Frame{Raw: x.Raw, Complete: x.Complete}
+		if f.ID != nil && SameID(x.ID, request.ID) && !SameID(f.ID, request.ID) {
+			message := maps.Clone(x.JSON())
+			message["id"] = f.ID
+			g.Raw = encode(message)
+		}
+		g.parse()
+		r.s.receive(g)
+	}
+}
+
+func (replayTransport) awaitDelivery(int) {}
+
+func (replayTransport) closeInput() { panic(NoServer{}) }
+
+func (replayTransport) close() {}
+
+func (replayTransport) kill() {}
 
 // NewReply returns the reply in a frame to the request in another one.
 func NewReply(request, f *Frame) Reply {

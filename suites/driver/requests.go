@@ -21,7 +21,6 @@ func (s *Session) Write(pieces ...[]byte) *Frame { return s.write(&Frame{}, piec
 
 // write is Write with a frame in which other fields are set.
 func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
-	s.requireServer()
 	f.Side, f.Complete = FromClient, true
 	if f.Raw = pieces[0]; len(pieces) > 1 {
 		f.Raw = bytes.Join(pieces, nil)
@@ -158,8 +157,8 @@ func (s *Session) NewPending(id any, method string) Pending {
 
 // Call sends a request and waits for its response. While the server is busy, it tries again.
 func (s *Session) Call(method string, params M) (r Reply) {
-	if s.replayedReply != nil {
-		return s.replayedReply(method, params)
+	if s.isForCalls {
+		return s.replayedCall(method, params)
 	}
 	s.RetryWhileBusy(func() (busy bool) {
 		r = s.Await(s.Request(method, params))

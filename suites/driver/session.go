@@ -51,10 +51,8 @@ type Session struct {
 	// ordinary reports whether the session is connected without client capabilities, in the requested revision.
 	ordinary bool
 
-	// isReplayed reports whether the session was recorded, and so has no server.
-	isReplayed bool
-	// replayedReply returns the replies of Call in a session that Recorded has returned.
-	replayedReply func(method string, params M) Reply
+	// reaction is what the server of a session does that Recorded has returned; nil in all others.
+	reaction Reaction
 
 	// The lock of the record guards the fields below.
 

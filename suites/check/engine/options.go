@@ -21,6 +21,9 @@ const (
 
 // Options say how a plan is run.
 type Options struct {
+	// OtherRecorded are recorded sessions that JudgeRecorded does not judge: of other revisions, or without a
+	// handshake. What checks send is looked up in them, too.
+	OtherRecorded []*driver.Session
 	// Jobs is how many checks are tried at a time; 0 is a default that depends on the server.
 	Jobs int
 	// Isolate gives every check a session of its own.

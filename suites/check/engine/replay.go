@@ -85,6 +85,7 @@ func JudgeRecorded(
 	o.Jobs, o.Progress = 1, &RunProgress{}
 	run := newRun(o, driver.Target{})
 	run.IsReplay, run.WatchedSessions = true, sessions
+	run.RecordedSessions = slices.Concat(sessions, o.OtherRecorded)
 	e := &Execution{
 		ctx: context.Background(), server: server, options: o, run: run, finished: make(chan struct{}),
 		sdks: sync.OnceValue(func() []catalogue.SDK { return recognisedSDKs(o.SDKs, sessions) }),
@@ -93,7 +94,7 @@ func JudgeRecorded(
 	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
 	listed := hasRecordedLists(server, sessions)
 	for _, c := range plan {
-		isJudged := c.script.Kind == attempt.Watch || c.script.Kind == attempt.Probe && listed
+		isJudged := c.script.Kind == attempt.Watch || listed && c.script.Kind <= attempt.ProcessProbe
 		if !isJudged || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
 			continue
 		}

@@ -164,7 +164,8 @@ func executeScenario(t *check.T, o Scenario) ScenarioResult {
 	p := &scenarioRun{Scenario: o, t: t,
 		s: t.Session(check.ProcessWith(driver.Options{DiscardStderr: o.NoStderrReader}))}
 	p.sendBeforeInitialize()
-	if o.CloseStdin && p.s.Stdio() != nil {
+	if o.CloseStdin && t.Server.Transport == "stdio" {
+		check.RequireLiveServer(t)
 		p.closeInput()
 		return p.ScenarioResult
 	}

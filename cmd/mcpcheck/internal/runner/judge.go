@@ -51,6 +51,9 @@ func JudgeTraces(cmd *cobra.Command, paths []string, f config.Flags) error {
 		server := engine.RecordedServer(head.Target.Transport, by[revision])
 		plan := config.PlannedCases(suites.Implemented(), server, selector)
 		o := engine.Options{Profile: profile, SDKs: suites.SDKs(), GateSDKs: f.FileKeys.SDK == config.GateSDK}
+		o.OtherRecorded = slices.DeleteFunc(slices.Clone(sessions), func(s *driver.Session) bool {
+			return slices.Contains(by[revision], s)
+		})
 		results, left := engine.JudgeRecorded(server, plan, by[revision], o)
 		for _, r := range explore.JudgeOwned(server, plan, by[revision], results, o) {
 			if i := slices.IndexFunc(results, func(x report.Result) bool { return x.ID == r.ID }); i >= 0 {

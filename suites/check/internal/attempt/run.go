@@ -38,6 +38,8 @@ type Run struct {
 	InvalidInputStep *Step
 	// IsReplay says that recorded sessions are judged, without a server.
 	IsReplay bool
+	// RecordedSessions are the recorded sessions in which what checks send is looked up.
+	RecordedSessions []*driver.Session
 
 	// Serial says that one case runs at a time and nothing else.
 	Serial atomic.Bool

@@ -26,8 +26,9 @@ type Scope struct {
 	// stepVoid says why nothing in a step that was read can be held against the server; nil otherwise.
 	stepVoid *Outcome
 	Uses     []SessionUse
-	// Recorded answers from a recording, where one is judged; nil while no session was asked for.
-	Recorded *driver.Session
+	// Recorded has the established sessions without a server where a recording is judged, for valid input (false) and
+	// for invalid input (true).
+	Recorded map[bool]*driver.Session
 	// Reused says that a verdict may rest on a session that others have used.
 	Reused bool
 	// NeedsConfirmation says that a verdict may rest on more than well-formed messages in such a session.
