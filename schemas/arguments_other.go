@@ -17,12 +17,14 @@ const (
 	maxOtherValues    = 12 // of one enum
 	smallMaximum      = 10 // up to which a maximum is one of OtherArguments
 	largeMaximum      = 100
+	largeNumber       = 150 // where there is no maximum
 )
 
 // OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
 // of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, one within Latin-1 and an
-// empty one, with the smallest number, with 1, with 2 and with a maximum of up to 10, and with an array of one item.
-// All but the first differ from valid in one place, where that is possible. For larger maxima there is OtherMaxima.
+// empty one, with the smallest number, with 1, 2, -1 and a half, with a maximum of up to 10, and with an array of one item.
+// All but the first differ from valid in one place, where that is possible. For larger numbers there is
+// OtherLargeNumbers.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, true, otherValues)
@@ -45,15 +47,20 @@ func OtherChoices(s *Schema, valid map[string]any) (list []map[string]any) {
 	})
 }
 
-// OtherMaxima are valid arguments that differ from valid in a number that is its maximum of 11 to 100. A maximum may
-// say how much the tool does: the numbers whose name or description suggests a time are left out.
-func OtherMaxima(s *Schema, valid map[string]any) (list []map[string]any) {
+// OtherLargeNumbers are valid arguments that differ from valid in a number: one that is its maximum of 11 to 100, or 150
+// where it has none. Such a number may say how much the tool does: those whose name or description suggests a time are
+// left out.
+func OtherLargeNumbers(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, false, func(site mutationSite) []any {
-		if isTime(site) {
-			return nil
+		switch site.value.(type) {
+		case json.Number, float64, int64:
+			if !isTime(site) {
+				return append(maximumBetween(site.parts, smallMaximum+1, largeMaximum),
+					json.Number(fmt.Sprint(largeNumber)))
+			}
 		}
-		return maximumBetween(site.parts, smallMaximum+1, largeMaximum)
+		return nil
 	})
 }
 
@@ -121,7 +128,8 @@ func otherValues(site mutationSite) (values []any) {
 			values = append(values, value[:1])
 		}
 	case json.Number, float64, int64:
-		values = append(values, smallestNumber(site.parts), json.Number("1"), json.Number("2"))
+		values = append(values, smallestNumber(site.parts), json.Number("1"), json.Number("2"), json.Number("-1"),
+			json.Number("0.5"))
 		values = append(values, maximumBetween(site.parts, math.MinInt64, smallMaximum)...)
 	}
 	return values
