@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	maxOtherArguments = 30 // of one schema
+	maxOtherArguments = 40 // of one schema
 	maxOtherValues    = 12 // of one enum
 	smallMaximum      = 10 // up to which a maximum is one of OtherArguments
 	largeMaximum      = 100
-	largeNumber       = 150 // where there is no maximum
+	largeNumber       = 150
 )
 
 // OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
-// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, one within Latin-1 and an
-// empty one, with the smallest number, with 1, 2, -1 and a half, with a maximum of up to 10, and with an array of one item.
-// All but the first differ from valid in one place, where that is possible. For larger numbers there is
-// OtherLargeNumbers.
+// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, one within Latin-1, one with
+// the character NUL and an empty one, with the smallest number, with 1, 2, -1 and a half, with a maximum of up to 10,
+// and with an array of one item. All but the first differ from valid in one place, where that is possible. For larger
+// numbers there is OtherLargeNumbers.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, true, otherValues)
@@ -47,9 +47,9 @@ func OtherChoices(s *Schema, valid map[string]any) (list []map[string]any) {
 	})
 }
 
-// OtherLargeNumbers are valid arguments that differ from valid in a number: one that is its maximum of 11 to 100, or 150
-// where it has none. Such a number may say how much the tool does: those whose name or description suggests a time are
-// left out.
+// OtherLargeNumbers are valid arguments that differ from valid in a number: its maximum, if that is one of 11 to 100,
+// or 150, if that is allowed. Such a number may say how much the tool does: those whose name or description suggests a
+// time are left out.
 func OtherLargeNumbers(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, false, func(site mutationSite) []any {
@@ -121,7 +121,7 @@ func otherValues(site mutationSite) (values []any) {
 		values = append(values, !value)
 	case string:
 		if isFreeText(site.parts) {
-			values = append(values, "mcpcheck é✓😀", "mcpcheck é", "")
+			values = append(values, "mcpcheck é✓😀", "mcpcheck é", "mcpcheck\x00", "")
 		}
 	case []any:
 		if len(value) > 1 {

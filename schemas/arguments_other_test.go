@@ -27,16 +27,17 @@ func TestOtherArguments(t *testing.T) {
 		got = append(got, jsonText(arguments))
 	}
 	for _, want := range []string{
-		`{"day":"mcpcheck","days":1,"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,"name":"mcpcheck","price":1,` +
-			`"titles":["mcpcheck","mcpcheck"]}`,
+		`{"day":"mcpcheck","days":1,"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,` +
+			`"name":"mcpcheck","price":1,"titles":["mcpcheck","mcpcheck"]}`,
 		`{"kind":"letter"}`,
 		`{"kind":"note","limit":20}`, `{"kind":"note","limit":0}`, `{"kind":"note","limit":1}`,
 		`{"days":1,"kind":"note"}`, `{"days":7,"kind":"note"}`,
 		`{"kind":"note","price":-1}`, `{"kind":"note","price":0.5}`,
 		`{"kind":"note","loud":true}`, `{"kind":"note","loud":false}`,
-		`{"kind":"note","titles":["mcpcheck"]}`, `{"kind":"note","name":"mcpcheck é✓😀"}`,
-		`{"day":"mcpcheck","days":1,"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,"name":"mcpcheck","price":1,` +
-			`"titles":["mcpcheck","mcpcheck"]}`,
+		`{"kind":"note","titles":["mcpcheck"]}`,
+		`{"kind":"note","name":"mcpcheck\u0000"}`, `{"kind":"note","name":"mcpcheck é✓😀"}`,
+		`{"day":"mcpcheck","days":1,"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,` +
+			`"name":"mcpcheck","price":1,"titles":["mcpcheck","mcpcheck"]}`,
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %s among\n%v", want, got)

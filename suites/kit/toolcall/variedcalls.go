@@ -17,11 +17,11 @@ const (
 	maxLargeDuration = 50 * time.Millisecond
 )
 
-// VariedCalls calls tools with further valid arguments (schemas.OtherArguments, OtherLargeNumbers): ValidCalls has one call
-// of each, with no more arguments than required. First comes one such call of each tool, then a second one of each, as
-// far as time permits. Only tools are called again that say that this does no harm, and whose arguments are free to
-// choose. A read-only tool of which there are no other arguments is called three times with the same ones. A server may
-// refuse other arguments, since it may know more of them than its schema says.
+// VariedCalls calls tools with further valid arguments (schemas.OtherArguments, OtherLargeNumbers): ValidCalls has one
+// call of each, with no more arguments than required. First comes one such call of each tool, then a second one of
+// each, as far as time permits. Only tools are called again that say that this does no harm, and whose arguments are
+// free to choose. A read-only tool of which there are no other arguments is called three times with the same ones. A
+// server may refuse other arguments, since it may know more of them than its schema says.
 func VariedCalls(t *check.T) ToolCalls {
 	if len(t.Server.Tools) == 0 || check.SavesRequests(t) || t.IsQuick() {
 		return ToolCalls{}
