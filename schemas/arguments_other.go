@@ -13,16 +13,18 @@ import (
 )
 
 const (
-	maxOtherArguments = 30 // of one schema
+	maxOtherArguments = 40 // of one schema
 	maxOtherValues    = 12 // of one enum
 	smallMaximum      = 10 // up to which a maximum is one of OtherArguments
 	largeMaximum      = 100
+	largeNumber       = 150
 )
 
 // OtherArguments are further valid arguments, besides those of ValidArguments: with all optional properties, with each
-// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, one within Latin-1 and an
-// empty one, with the smallest number, with 1, with 2 and with a maximum of up to 10, and with an array of one item.
-// All but the first differ from valid in one place, where that is possible. For larger maxima there is OtherMaxima.
+// of them alone, with each value of an enum, with both booleans, with a text beyond ASCII, one within Latin-1, one with
+// the character NUL and an empty one, with the smallest number, with 1, 2, -1 and a half, with a maximum of up to 10,
+// and with an array of one item. All but the first differ from valid in one place, where that is possible. For larger
+// numbers there is OtherLargeNumbers.
 func OtherArguments(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, true, otherValues)
@@ -45,15 +47,20 @@ func OtherChoices(s *Schema, valid map[string]any) (list []map[string]any) {
 	})
 }
 
-// OtherMaxima are valid arguments that differ from valid in a number that is its maximum of 11 to 100. A maximum may
-// say how much the tool does: the numbers whose name or description suggests a time are left out.
-func OtherMaxima(s *Schema, valid map[string]any) (list []map[string]any) {
+// OtherLargeNumbers are valid arguments that differ from valid in a number: its maximum, if that is one of 11 to 100,
+// or 150, if that is allowed. Such a number may say how much the tool does: those whose name or description suggests a
+// time are left out.
+func OtherLargeNumbers(s *Schema, valid map[string]any) (list []map[string]any) {
 	m := &valueMaker{schema: s}
 	return m.others(valid, false, func(site mutationSite) []any {
-		if isTime(site) {
-			return nil
+		switch site.value.(type) {
+		case json.Number, float64, int64:
+			if !isTime(site) {
+				return append(maximumBetween(site.parts, smallMaximum+1, largeMaximum),
+					json.Number(fmt.Sprint(largeNumber)))
+			}
 		}
-		return maximumBetween(site.parts, smallMaximum+1, largeMaximum)
+		return nil
 	})
 }
 
@@ -114,14 +121,15 @@ func otherValues(site mutationSite) (values []any) {
 		values = append(values, !value)
 	case string:
 		if isFreeText(site.parts) {
-			values = append(values, "mcpcheck é✓😀", "mcpcheck é", "")
+			values = append(values, "mcpcheck é✓😀", "mcpcheck é", "mcpcheck\x00", "")
 		}
 	case []any:
 		if len(value) > 1 {
 			values = append(values, value[:1])
 		}
 	case json.Number, float64, int64:
-		values = append(values, smallestNumber(site.parts), json.Number("1"), json.Number("2"))
+		values = append(values, smallestNumber(site.parts), json.Number("1"), json.Number("2"), json.Number("-1"),
+			json.Number("0.5"))
 		values = append(values, maximumBetween(site.parts, math.MinInt64, smallMaximum)...)
 	}
 	return values

@@ -11,7 +11,7 @@ func TestOtherArguments(t *testing.T) {
 		"kind":{"enum":["note","letter"]},
 		"limit":{"type":"integer","minimum":0,"maximum":50,"default":20},
 		"loud":{"type":"boolean"},
-		"days":{"type":"integer","minimum":1,"maximum":7},
+		"days":{"type":"integer","minimum":1,"maximum":7},"price":{"type":"number"},
 		"titles":{"type":"array","items":{"type":"string"}},
 		"name":{"type":"string"},"day":{"type":"string","pattern":"^[a-z]+$"},
 		"inner":{"type":"object","properties":{"order":{"enum":["up","down"]}}}}}`)
@@ -27,15 +27,17 @@ func TestOtherArguments(t *testing.T) {
 		got = append(got, jsonText(arguments))
 	}
 	for _, want := range []string{
-		`{"day":"mcpcheck","days":1,"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,"name":"mcpcheck",` +
-			`"titles":["mcpcheck","mcpcheck"]}`,
+		`{"day":"mcpcheck","days":1,"inner":{"order":"up"},"kind":"note","limit":20,"loud":false,` +
+			`"name":"mcpcheck","price":1,"titles":["mcpcheck","mcpcheck"]}`,
 		`{"kind":"letter"}`,
 		`{"kind":"note","limit":20}`, `{"kind":"note","limit":0}`, `{"kind":"note","limit":1}`,
 		`{"days":1,"kind":"note"}`, `{"days":7,"kind":"note"}`,
+		`{"kind":"note","price":-1}`, `{"kind":"note","price":0.5}`,
 		`{"kind":"note","loud":true}`, `{"kind":"note","loud":false}`,
-		`{"kind":"note","titles":["mcpcheck"]}`, `{"kind":"note","name":"mcpcheck é✓😀"}`,
-		`{"day":"mcpcheck","days":1,"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,"name":"mcpcheck",` +
-			`"titles":["mcpcheck","mcpcheck"]}`,
+		`{"kind":"note","titles":["mcpcheck"]}`,
+		`{"kind":"note","name":"mcpcheck\u0000"}`, `{"kind":"note","name":"mcpcheck é✓😀"}`,
+		`{"day":"mcpcheck","days":1,"inner":{"order":"down"},"kind":"note","limit":20,"loud":false,` +
+			`"name":"mcpcheck","price":1,"titles":["mcpcheck","mcpcheck"]}`,
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no %s among\n%v", want, got)
@@ -68,7 +70,7 @@ func TestOtherChoices(t *testing.T) {
 	}
 }
 
-func TestOtherMaxima(t *testing.T) {
+func TestOtherLargeNumbers(t *testing.T) {
 	s := mustCompile(t, `{"type":"object","properties":{
 		"days":{"type":"integer","minimum":1,"maximum":14},
 		"few":{"type":"integer","maximum":10},
@@ -76,10 +78,10 @@ func TestOtherMaxima(t *testing.T) {
 		"pause":{"type":"integer","maximum":60,"description":"How many seconds to rest"},
 		"sleepMs":{"type":"integer","maximum":50}}}`)
 	var got []string
-	for _, arguments := range OtherMaxima(s, map[string]any{}) {
+	for _, arguments := range OtherLargeNumbers(s, map[string]any{}) {
 		got = append(got, jsonText(arguments))
 	}
-	if want := []string{`{"days":14}`}; !slices.Equal(got, want) {
+	if want := []string{`{"all":150}`, `{"days":14}`}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -146,10 +146,18 @@ func BeError(codes ...int) types.GomegaMatcher {
 	lacksResponse := m.violatedEntry
 	m.violatedEntry = func(actual any) string {
 		r, _ := actual.(driver.Reply)
-		if code, ok := r.Error()["code"].(json.Number); r.Error() == nil || ok && driver.IsInteger(code) {
+		code, ok := r.Code()
+		switch number, isNumber := r.Error()["code"].(json.Number); {
+		case r.Error() == nil:
 			return lacksResponse(actual)
+		case !isNumber || !driver.IsInteger(number):
+			return "jsonrpc/error-code-integer"
+		case ok && -32768 <= code && code <= -32100:
+			return "jsonrpc/error-code-reserved-range"
+		case ok && -32099 <= code && code <= -32023:
+			return "jsonrpc/reserved-error-codes"
 		}
-		return "jsonrpc/error-code-integer"
+		return lacksResponse(actual)
 	}
 	return m
 }

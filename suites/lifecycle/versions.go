@@ -40,6 +40,9 @@ var versionChecks = check.Suite{
 					"there is no such version, so it cannot be supported")
 			})
 		expectNoModernGrant(t)
+		if all := repliesToOtherVersions(t); len(all) > 0 {
+			check.Each(t, all, versionReply.subject, func(t *check.T, x versionReply) { x.expectFallback(t) })
+		}
 	}),
 
 	"lifecycle/version-fallback-latest": check.ProcessProbe(func(t *check.T) {
@@ -65,7 +68,7 @@ var versionChecks = check.Suite{
 			switch {
 			case !ok:
 				t.Yield("protocolVersion is not a string")
-			case slices.Contains(protocol.UnpublishedVersions, version):
+			case slices.Contains(protocol.UnpublishedVersions, version), slices.Contains(otherVersions, version):
 				t.Yield("a made-up version was echoed")
 			case slices.Contains(catalogue.ModernRevisions, version):
 				t.NoVerdict(check.Limit, "%s has no handshake, and %s does not know it", version,
@@ -79,6 +82,68 @@ var versionChecks = check.Suite{
 			t.Expect(version).To(check.BeOneOf(catalogue.LegacyRevisions...))
 		})
 	}).WhenConnectRefused(),
+}
+
+// otherVersions are unpublished versions that are requested besides: one that is earlier than any SDK, and two that are
+// not dates.
+var otherVersions = []string{"2023-01-01", "1.0.0", ""}
+
+// versionReply is the reply to initialize with one of otherVersions.
+type versionReply struct {
+	version string
+	reply   driver.Reply
+}
+
+func (x versionReply) subject() check.Subject {
+	return check.Subject{Name: check.Show(x.version), Frames: []*driver.Frame{x.reply.Request, x.reply.Frame}}
+}
+
+// repliesToOtherVersions requests otherVersions: over HTTP in sessions of their own, over stdio by a second initialize
+// in one process, if that serves one with a later version. Then the version of the session is negotiated again.
+func repliesToOtherVersions(t *check.T) []versionReply {
+	return check.Step(t, "initialize with other versions", func(t *check.T) (all []versionReply) {
+		if t.Site() != nil {
+			dates := slices.DeleteFunc(slices.Clone(otherVersions), func(v string) bool { return v == "" })
+			for _, version := range dates {
+				all = append(all, versionReply{version, handshake.ConnectReplyFor(t, version)})
+			}
+			return all
+		}
+		s := t.Session(check.ForInvalidInput)
+		initialize := func(version string) driver.Reply {
+			return invalid.TryInvalid(t, s, "initialize", driver.ConnectParams(version))
+		}
+		if initialize(protocol.UnpublishedVersions[1]).Result() == nil {
+			return nil
+		}
+		defer func() {
+			initialize(t.Revision)
+			s.Notify("notifications/initialized", nil)
+		}()
+		for _, version := range otherVersions {
+			r := initialize(version)
+			if all = append(all, versionReply{version, r}); !r.Answered() {
+				break
+			}
+		}
+		return all
+	})
+}
+
+// expectFallback expects another version. An error is expected for an empty one as well, and is what the lifecycle page
+// shows for one that is not a date.
+func (x versionReply) expectFallback(t *check.T) {
+	t.Expect(x.reply).To(check.BeAnswered())
+	code, isError := x.reply.Code()
+	switch {
+	case isError && x.version == "":
+		t.Skip(check.NotApplicable, "an empty version is refused")
+	case refusesVersion(x.reply), code == errcode.InvalidParams && !isDate(x.version):
+		t.ExpectShould(x.reply).To(check.BeResult())
+	}
+	t.Expect(x.reply).To(check.BeResult())
+	t.DecidedBy(x.reply).Expect(versionOf(x.reply)).NotTo(check.BeOneOf[any](x.version),
+		"there is no such version, so it cannot be supported")
 }
 
 // expectNoModernGrant asks for a revision that has no handshake. A server that grants it has to serve it, too. Over

@@ -26,6 +26,8 @@ var tokenChecks = check.Suite{
 					t.Skip(check.NotApplicable, "the request was answered before")
 				case r.SimilarTokenRequest != nil:
 					t.Yield("its token is of another type")
+				case r.ForRequest == nil && r.OnSubscriptionStream:
+					t.Skip(check.NotApplicable, "it came on the stream of a subscription, where none may come")
 				case r.ForRequest == nil && slices.ContainsFunc(all, isOfOneWithoutToken):
 					t.Yield("it is about a request without a token")
 				}
@@ -71,7 +73,7 @@ var tokenChecks = check.Suite{
 
 	"progress/not-without-token": check.WatchWithSetup(callWithoutToken, func(t *check.T, w check.Wire) {
 		for _, r := range progressNotifications(t, w) {
-			if r.TokenNotRequested {
+			if r.TokenNotRequested && !r.OnSubscriptionStream {
 				check.Each(t, []*transcript.ProgressNotification{r}, (*transcript.ProgressNotification).Subject,
 					func(t *check.T, r *transcript.ProgressNotification) {
 						t.Fail("no progress of a request without a token", "some for %s", check.Show(r.Token()))

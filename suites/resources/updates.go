@@ -132,19 +132,27 @@ func callAfterUnsubscribe(t *check.T) *lostUpdate {
 	})
 }
 
-// subscribeAgain subscribes to the resources that calls have updated, and returns their URIs. Where there are several,
-// it does so in a session in which no other check subscribes or unsubscribes.
+// subscribeAgain subscribes to the resources that calls have updated, and to another one if that is one only, and
+// returns their URIs. Where calls have updated several, or a session takes no process, it does so in a session in which
+// no other check subscribes or unsubscribes.
 func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, uris []string) {
-	var updated []string
+	var updated, others []string
 	for _, x := range calls.SubscribedResources {
-		if x.Notified && !slices.Contains(updated, x.URI) {
+		switch {
+		case !x.Notified:
+			others = append(others, x.URI)
+		case !slices.Contains(updated, x.URI):
 			updated = append(updated, x.URI)
 		}
+	}
+	isSingle := len(updated) == 1
+	if isSingle && len(others) > 0 {
+		updated = append(updated, others[0])
 	}
 	switch {
 	case len(updated) == 0:
 		return nil, nil
-	case len(updated) == 1:
+	case len(updated) == 1, isSingle && t.Server.Transport == "stdio":
 		s = t.Session()
 	default:
 		if s = t.Session(check.Exclusive); t.Server.Transport == "http" {

@@ -58,12 +58,13 @@ var changeChecks = check.Suite{
 				toolcall.AnyTool)
 		}
 		streams, others := listenStreams(t, w)
+		onShared := progressOfSubscriptions(t, w)
 		t.Judge(sent, func(t *check.T, m check.Message) {
 			if others[m.Frame] {
 				t.Yield("it is about another request")
 			}
-			t.Expect(streams[m.RoundTrip] || m.RoundTrip == nil && isTagged(m) || hasListenToken(m)).
-				To(check.BeOneOf(false), "on the stream of a subscription")
+			isHere := streams[m.RoundTrip] || onShared[m.Frame] || m.RoundTrip == nil && isTagged(m)
+			t.Expect(isHere || hasListenToken(m)).To(check.BeOneOf(false), "on the stream of a subscription")
 		})
 	}),
 
@@ -205,6 +206,17 @@ func listenStreams(t *check.T, w check.Wire) (streams map[*driver.RoundTrip]bool
 		}
 	}
 	return streams, others
+}
+
+// progressOfSubscriptions returns the progress notifications that name a subscription, and no other request.
+func progressOfSubscriptions(t *check.T, w check.Wire) map[*driver.Frame]bool {
+	all := map[*driver.Frame]bool{}
+	for _, s := range transcript.EstablishedSessions(t, w) {
+		for _, r := range transcript.SessionProgress(t, s) {
+			all[r.Frame] = r.OnSubscriptionStream && r.ForRequest == nil
+		}
+	}
+	return all
 }
 
 // cancelledSubscriptions returns the subscriptions that would have received a later notification of another

@@ -53,6 +53,17 @@ func takesAnyType(t *check.T, tool string) bool {
 	return len(calls) > 0 && !slices.ContainsFunc(calls, func(c toolcall.ToolCall) bool { return c.Reply.IsFailure() })
 }
 
+// takesAnyTypeAt reports whether a tool takes a value of another type in the place that a call has changed: nothing
+// validates that place.
+func takesAnyTypeAt(t *check.T, c toolcall.ToolCall) bool {
+	calls, _ := callsBreaking(toolcall.InvalidCalls(t), []string{"type"})
+	return slices.ContainsFunc(calls, func(other toolcall.ToolCall) bool {
+		return other.Tool.Name == c.Tool.Name && other.Counterexample.Path == c.Counterexample.Path &&
+			!other.Counterexample.IsCoercible && other.Reply.Result() != nil && !other.Reply.IsFailure() &&
+			!isUnfinished(other.Reply.Result())
+	})
+}
+
 // expectRefusal requires calls to be rejected whose arguments violate one of the keywords.
 func expectRefusal(t *check.T, keywords ...string) {
 	calls, uncalled := callsBreaking(toolcall.InvalidCalls(t), keywords)
@@ -71,7 +82,7 @@ func expectRefusal(t *check.T, keywords ...string) {
 		}
 		want := "an error, or a result with isError true, since " + c.Counterexample.Reason
 		isRefused := check.BeTrue(want, "%s", c.Reply)
-		if c.Counterexample.Keyword != "type" && takesAnyType(t, c.Tool.Name) {
+		if c.Counterexample.Keyword != "type" && (takesAnyType(t, c.Tool.Name) || takesAnyTypeAt(t, c)) {
 			isRefused = check.ReportedBy(typesCheck, isRefused)
 		}
 		if c.Counterexample.IsCoercible { // some servers wrap, or round, such a value, and go on with that

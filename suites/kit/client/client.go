@@ -111,7 +111,7 @@ func (c *Client) handleRequest(request *driver.Frame) (taken bool) {
 	if !c.hasMode(q) {
 		a = NewErrorResponse(errcode.InvalidParams, "The client has not declared this mode")
 	}
-	go a.send(request, c.Session)
+	go a.Send(q)
 	return true
 }
 
@@ -141,13 +141,13 @@ func HasMode(capabilities check.M, mode string) bool {
 	return declared && (check.HasMember(modes, mode) || mode == "form" && len(modes) == 0)
 }
 
-// send sends the response to a request of the server.
-func (a ClientResponse) send(request *driver.Frame, s *driver.Session) {
+// Send sends the response to a request that the server has sent itself.
+func (a ClientResponse) Send(q ServerRequest) {
 	switch {
 	case a.Error != nil:
-		s.Respond(request, check.M{"error": a.Error})
+		q.Session.Respond(q.Frame, check.M{"error": a.Error})
 	case a.Result != nil:
-		s.Respond(request, check.M{"result": a.Result})
+		q.Session.Respond(q.Frame, check.M{"result": a.Result})
 	}
 }
 

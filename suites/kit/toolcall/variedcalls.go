@@ -13,15 +13,15 @@ const (
 	maxVariedCalls = 300
 	// MaxVariedDuration is how long a call may have taken of which others are made.
 	MaxVariedDuration = 500 * time.Millisecond
-	// maxMaximaDuration is how long a call may have taken of which others with large numbers are made.
-	maxMaximaDuration = 50 * time.Millisecond
+	// maxLargeDuration is how long a call may have taken of which others with large numbers are made.
+	maxLargeDuration = 50 * time.Millisecond
 )
 
-// VariedCalls calls tools with further valid arguments (schemas.OtherArguments, OtherMaxima): ValidCalls has one call
-// of each, with no more arguments than required. First comes one such call of each tool, then a second one of each, as
-// far as time permits. Only tools are called again that say that this does no harm, and whose arguments are free to
-// choose. A read-only tool of which there are no other arguments is called three times with the same ones. A server may
-// refuse other arguments, since it may know more of them than its schema says.
+// VariedCalls calls tools with further valid arguments (schemas.OtherArguments, OtherLargeNumbers): ValidCalls has one
+// call of each, with no more arguments than required. First comes one such call of each tool, then a second one of
+// each, as far as time permits. Only tools are called again that say that this does no harm, and whose arguments are
+// free to choose. A read-only tool of which there are no other arguments is called three times with the same ones. A
+// server may refuse other arguments, since it may know more of them than its schema says.
 func VariedCalls(t *check.T) ToolCalls {
 	if len(t.Server.Tools) == 0 || check.SavesRequests(t) || t.IsQuick() {
 		return ToolCalls{}
@@ -54,8 +54,8 @@ func otherArguments(t *check.T, call ToolCall) []map[string]any {
 		return nil
 	}
 	all := variedArguments(t, call, schemas.OtherArguments)
-	if call.Duration <= maxMaximaDuration {
-		all = append(all, variedArguments(t, call, schemas.OtherMaxima)...)
+	if call.Duration <= maxLargeDuration {
+		all = append(all, variedArguments(t, call, schemas.OtherLargeNumbers)...)
 	}
 	if len(all) > 0 || !report.IsReadOnly(call.Tool.Value) {
 		return all

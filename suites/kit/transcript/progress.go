@@ -40,7 +40,8 @@ type ProgressNotification struct {
 	// TokenNotRequested reports, if ForRequest is nil, whether the notification is about a request without a token.
 	TokenNotRequested bool
 
-	// OnSubscriptionStream reports whether the notification came on the stream of a subscription.
+	// OnSubscriptionStream reports whether the notification came on the stream of a subscription: on a shared channel,
+	// whether it names one, as its subscription or, without a request that it is about, as its token.
 	OnSubscriptionStream bool
 }
 
@@ -185,7 +186,7 @@ func (s *requestTracker) correlateProgress(r *ProgressNotification, f *driver.Fr
 	token := ProgressTokenOf(r.Frame)
 	r.OnSubscriptionStream = slices.ContainsFunc(s.requests, func(a *TrackedRequest) bool {
 		return a.Request.OpensStream() && IsOnStreamOf(f, a.Request)
-	})
+	}) || !HasOwnStream(f) && SubscriptionIDOf(r.Frame) != (check.Absent{})
 	for _, a := range slices.Backward(s.byToken[driver.IDKey(token)]) {
 		if r.ForRequest == nil || r.ForRequest.Response != nil && a.Response == nil {
 			r.ForRequest = a
@@ -195,6 +196,9 @@ func (s *requestTracker) correlateProgress(r *ProgressNotification, f *driver.Fr
 		r.EarlierResponse = r.ForRequest.Response
 		r.ForRequest.Progress = append(r.ForRequest.Progress, r)
 		return
+	}
+	if a := s.byID[driver.IDKey(token)]; a != nil && !HasOwnStream(f) && a.Request.Method == ListenMethod {
+		r.OnSubscriptionStream = true
 	}
 	r.TokenNotRequested = s.isForRequestWithoutToken(f)
 	i := slices.IndexFunc(s.requests,
