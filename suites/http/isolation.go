@@ -28,7 +28,7 @@ func (l leak) subject() check.Subject { return check.Subject{Frames: l.frames} }
 // leaksBetweenSessions are the leaks that the steps of this file and of servermessages.go find.
 func leaksBetweenSessions(t *check.T) []leak {
 	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksAtOnce, leaksDuringCall, leaksByToken,
-		leaksByEventID, leakedQuestions, leakedAnswers}
+		leaksByEventID, leaksBySubscriptionID, leakedQuestions, leakedAnswers}
 	found := make([][]leak, len(steps))
 	check.Parallel(t, len(steps), func(t *check.T, i int) { found[i] = steps[i](t) })
 	return append(slices.Concat(found...), leakedLogs(t)...) // after the others, since they open streams
