@@ -141,22 +141,11 @@ func sameResult(a, b driver.Reply) bool {
 	return a.Result() != nil && b.Result() != nil && bytes.Equal(plain(a), plain(b))
 }
 
-// lastingCall is a call that succeeded, takes a while, and fits: the quickest of those. It is false without one.
+// lastingCall is a call that takes a while, was answered on the stream of its own request, and fits.
 func lastingCall(t *check.T, fits func(toolcall.ToolCall) bool) (call toolcall.ToolCall, ok bool) {
-	if len(t.Server.Tools) == 0 {
-		return call, false
-	}
-	const while, tooLong = 100 * time.Millisecond, 4 * time.Second
-	for _, c := range toolcall.ValidCalls(t).List {
-		onOneStream := c.Reply.Frame != nil && c.Reply.Frame.RoundTrip == c.Reply.Request.RoundTrip
-		if !c.IsDirectSuccess() || !onOneStream || c.Duration < while || c.Duration > tooLong || !fits(c) {
-			continue
-		}
-		if !ok || toolcall.CompareBySpeed(c, call) < 0 {
-			call, ok = c, true
-		}
-	}
-	return call, ok
+	return toolcall.LastingCall(t, func(c toolcall.ToolCall) bool {
+		return c.Reply.Frame.RoundTrip == c.Reply.Request.RoundTrip && fits(c)
+	})
 }
 
 // leaksDuringCall are what happens to a call of one session while another one sends a request, and a cancellation,
