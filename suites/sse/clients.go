@@ -55,7 +55,7 @@ func (c *sseClient) countResponses(id int) (n int) {
 	return n
 }
 
-// cancelOfOtherClient has one client make a call, and meanwhile another one send a request under the same id, and cancel
+// cancelOfOtherClient has one client make a call, and meanwhile another one send a request under the same id and cancel
 // that. It describes what went wrong with the call, if nothing does where the first client is alone.
 func cancelOfOtherClient(a, b *sseClient, call toolcall.ToolCall) (wrong string) {
 	start := func(id int) {
