@@ -292,10 +292,13 @@ func nameMismatchCheck(of func(*check.T) []roundtrip.ManualRequest, what []strin
 		eachVaried(t, of(t), requestsEach, func(t *check.T, request roundtrip.ManualRequest) {
 			all := knownNameMismatches(t, request)
 			basic := findMismatches(t, all, causes)
-			findMismatch(t, all, what[0]).expectRefused(t, slices.Concat(basic, sameOfCalls(t, request, all, what[0]))...)
+			expectRefused := func(x mismatchedRequest) {
+				x.expectRefused(t, slices.Concat(basic, sameOfCalls(t, request, x))...)
+			}
+			expectRefused(findMismatch(t, all, what[0]))
 			for _, x := range all {
 				if slices.Contains(what[1:], x.Subject.Name) {
-					x.expectRefused(t, slices.Concat(basic, sameOfCalls(t, request, all, x.Subject.Name))...)
+					expectRefused(x)
 				}
 			}
 		})
@@ -303,16 +306,14 @@ func nameMismatchCheck(of func(*check.T) []roundtrip.ManualRequest, what []strin
 }
 
 // sameOfCalls is the same mismatch of a call of an unknown tool, where one of another method is not refused: servers
-// compare the names of all methods in one place, and http/name-header-…-tools-call reports that.
-func sameOfCalls(
-	t *check.T, request roundtrip.ManualRequest, all []mismatchedRequest, what string,
-) []mismatchedRequest {
-	isJudgedOnce := request.Method == "tools/call" || what == badBase64
-	if isJudgedOnce || !t.Server.Declares("tools") || !check.MayCallUnknown(t) || findMismatch(t, all, what).isRejected() {
+// compare the names of all methods in one place, and the checks of tools/call report that.
+func sameOfCalls(t *check.T, request roundtrip.ManualRequest, x mismatchedRequest) []mismatchedRequest {
+	isJudgedOnce := request.Method == "tools/call" || x.Subject.Name == badBase64
+	if isJudgedOnce || x.isRejected() || !t.Server.Declares("tools") || !check.MayCallUnknown(t) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(nameMismatches(t, toolRequest(t))), func(x mismatchedRequest) bool {
-		return x.isUnknownMethod() || x.Subject.Name != what
+	return slices.DeleteFunc(slices.Clone(nameMismatches(t, toolRequest(t))), func(call mismatchedRequest) bool {
+		return call.isUnknownMethod() || call.Subject.Name != x.Subject.Name
 	})
 }
 
