@@ -53,7 +53,11 @@ func (h *HTTP) readStream(x *RoundTrip, body io.Reader) {
 	taken := &readQuota{record: &h.s.record, partial: &x.partial}
 	cut, err := readEvents(body, taken, func(e StreamEvent) {
 		h.site.crowding.receivedEvent()
+		isRepeated := h.isRepeated(x, e)
 		h.addEvent(x, e)
+		if isRepeated {
+			return
+		}
 		if f := h.receiveEvent(x, e); f != nil {
 			came, answered = true, answered || Pending{ID: x.requestID}.isAnsweredBy(f)
 		}
@@ -76,6 +80,19 @@ func (h *HTTP) readStream(x *RoundTrip, body io.Reader) {
 	if willResume {
 		h.resume(x)
 	}
+}
+
+// isRepeated reports whether a resumed stream brings an event that the session has received before. Its message counts
+// once: http/resume-replays-own-stream-only judges the events.
+func (h *HTTP) isRepeated(x *RoundTrip, e StreamEvent) bool {
+	if x.resumeCount == 0 || x.manual || e.ID == "" || !e.IsDispatched() {
+		return false
+	}
+	return slices.ContainsFunc(h.RoundTrips(), func(other *RoundTrip) bool {
+		return slices.ContainsFunc(other.Response().Events, func(earlier StreamEvent) bool {
+			return earlier.ID == e.ID && earlier.Data.Equal(e.Data)
+		})
+	})
 }
 
 func (x *RoundTrip) countComment() {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/client"
-	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -27,13 +25,13 @@ type leak struct {
 
 func (l leak) subject() check.Subject { return check.Subject{Frames: l.frames} }
 
-// leaksBetweenSessions are the leaks that the steps of this file find.
+// leaksBetweenSessions are the leaks that the steps of this file and of servermessages.go find.
 func leaksBetweenSessions(t *check.T) []leak {
 	steps := []func(*check.T) []leak{leaksByEqualIDs, leaksAtOnce, leaksDuringCall, leaksByToken,
-		leaksByEventID, leakedQuestions}
+		leaksByEventID, leaksBySubscriptionID, leakedQuestions, leakedAnswers}
 	found := make([][]leak, len(steps))
 	check.Parallel(t, len(steps), func(t *check.T, i int) { found[i] = steps[i](t) })
-	return slices.Concat(found...)
+	return append(slices.Concat(found...), leakedLogs(t)...) // after the others, since they open streams
 }
 
 // twoSessions are sessions of two clients with their streams for server messages, where the server offers these.
@@ -143,22 +141,11 @@ func sameResult(a, b driver.Reply) bool {
 	return a.Result() != nil && b.Result() != nil && bytes.Equal(plain(a), plain(b))
 }
 
-// lastingCall is a call that succeeded, takes a while, and fits: the quickest of those. It is false without one.
+// lastingCall is a call that takes a while, was answered on the stream of its own request, and fits.
 func lastingCall(t *check.T, fits func(toolcall.ToolCall) bool) (call toolcall.ToolCall, ok bool) {
-	if len(t.Server.Tools) == 0 {
-		return call, false
-	}
-	const while, tooLong = 100 * time.Millisecond, 4 * time.Second
-	for _, c := range toolcall.ValidCalls(t).List {
-		onOneStream := c.Reply.Frame != nil && c.Reply.Frame.RoundTrip == c.Reply.Request.RoundTrip
-		if !c.IsDirectSuccess() || !onOneStream || c.Duration < while || c.Duration > tooLong || !fits(c) {
-			continue
-		}
-		if !ok || toolcall.CompareBySpeed(c, call) < 0 {
-			call, ok = c, true
-		}
-	}
-	return call, ok
+	return toolcall.LastingCall(t, func(c toolcall.ToolCall) bool {
+		return c.Reply.Frame.RoundTrip == c.Reply.Request.RoundTrip && fits(c)
+	})
 }
 
 // leaksDuringCall are what happens to a call of one session while another one sends a request, and a cancellation,
@@ -325,56 +312,4 @@ func leaksByEventID(t *check.T) []leak {
 		}
 		return all
 	})
-}
-
-// leakedQuestions are requests of the server to the client of one session that came in another one, whose stream was
-// opened later.
-func leakedQuestions(t *check.T) []leak {
-	if t.Server.Sessionless || t.IsModern() {
-		return nil
-	}
-	tools := askingCalls(t)
-	if len(tools) == 0 {
-		return nil
-	}
-	return check.Step(t, "questions with another session", func(t *check.T) (all []leak) {
-		for _, call := range tools {
-			a := client.NewClient(t, protocol.AllCapabilities(t.Revision), client.AcceptAll(t))
-			roundtrip.ListeningResponse(t, a.Session)
-			b := t.Session(check.Exclusive)
-			roundtrip.ListeningResponse(t, b)
-			mark := b.Mark()
-			again := a.CallTool(t, call.Tool, call.Arguments, client.AcceptAll(t))
-			check.Barrier(t, b, mark)
-			for _, f := range b.ReceivedSince(mark) {
-				for _, m := range f.Messages() {
-					if m.IsRequest() && slices.Contains(clientMethods, m.Method) && !again.AsksFor(m.Method) {
-						return append(all, leak{m.Method + ", which " + call.Tool.Name +
-							" asks the client of another session", []*driver.Frame{m}})
-					}
-				}
-			}
-		}
-		return all
-	})
-}
-
-// clientMethods are the methods of requests to a client whose answers depend on the client.
-var clientMethods = []string{"elicitation/create", "sampling/createMessage", "roots/list"}
-
-// askingCalls are calls of tools that ask the client: one that did or, without one, a few that are likely to.
-func askingCalls(t *check.T) (calls []*client.InteractiveCall) {
-	for _, i := range client.CallInteractively(t).List {
-		if i.Reply.Answered() && len(i.ServerRequests) == 1 {
-			return []*client.InteractiveCall{i}
-		}
-	}
-	const few = 3
-	for _, tool := range toolcall.ToolsInCallOrder(t) {
-		if arguments, not := toolcall.ValidArguments(t, tool); not == nil && client.IsLikelyToAsk(tool) &&
-			len(calls) < few && !check.SavesRequests(t) {
-			calls = append(calls, &client.InteractiveCall{Tool: tool, Arguments: arguments})
-		}
-	}
-	return calls
 }

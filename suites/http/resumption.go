@@ -13,15 +13,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 var resumptionChecks = check.Suite{
 	"http/resume-replays-own-stream-only": check.Probe(func(t *check.T) {
-		r := resumeStream(t)
+		r, later := resumeStream(t), resumeLater(t)
 		foreign := r.foreignEvent()
 		t.DecidedBy(r.response).Expect(foreign == "").To(check.BeTrue("nothing but the rest of the resumed stream",
-			"%s",
-			foreign))
+			"%s", foreign))
+		early, is := later.earlierEvent()
+		t.DecidedBy(later.response).ExpectShould(!is).To(check.BeTrue(
+			"what came after the event that Last-Event-ID names", "what came before it: %s", describeEvent(early)))
 		t.DecidedBy(r.response).ExpectAdvice(!r.isRepeated()).To(check.BeTrue(
 			"what came after the event that Last-Event-ID names", "that event again: %s", describeEvent(r.last)))
 	}),
@@ -173,6 +176,63 @@ func resumeStream(t *check.T) resumption {
 		})
 		return r
 	})
+}
+
+// laterResumption is the outcome of resuming the stream of a call after the last event before its response.
+type laterResumption struct {
+	// earlier are the events with ids before that one.
+	earlier  []driver.StreamEvent
+	response driver.HTTPResponse
+}
+
+// resumeLater makes a call during which several events with ids came, and resumes its stream once it is answered. It
+// returns nothing where there is no such call.
+func resumeLater(t *check.T) (r laterResumption) {
+	call, ok := lastingCall(t, func(c toolcall.ToolCall) bool {
+		return c.Duration <= time.Second && len(eventsBeforeResponse(c.Reply.Request.RoundTrip)) > 1
+	})
+	if !ok || t.Server.Sessionless {
+		return r
+	}
+	return check.Step(t, "resumption after several events", func(t *check.T) (r laterResumption) {
+		s := t.Session(check.Exclusive)
+		toolcall.EnableLogging(t, s)
+		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: "tools/call", Params: call.Params(s)})
+		x.AwaitReply()
+		events := eventsBeforeResponse(x)
+		if len(events) < 2 {
+			return r
+		}
+		last := len(events) - 1
+		r.earlier = events[:last]
+		again := resumeAfter(s, events[last].ID)
+		check.Barrier(t, s, s.Mark())
+		r.response = awaitCondition(again, timing.StreamReplaceWindow, func(a driver.HTTPResponse) bool {
+			return roundtrip.ResponseInEvents(a.Events, x.RequestID()).Answered()
+		})
+		again.Abort()
+		return r
+	})
+}
+
+// eventsBeforeResponse are the events of a stream with ids and data that are no responses.
+func eventsBeforeResponse(x *driver.RoundTrip) []driver.StreamEvent {
+	return slices.DeleteFunc(slices.Clone(x.Response().Events), func(e driver.StreamEvent) bool {
+		return !hasEventID(e) || !e.IsDispatched() || isResponse(e)
+	})
+}
+
+// earlierEvent is the first event that came again though the client has named a later one.
+func (r laterResumption) earlierEvent() (e driver.StreamEvent, is bool) {
+	i := slices.IndexFunc(r.response.Events, func(e driver.StreamEvent) bool {
+		return slices.ContainsFunc(r.earlier, func(early driver.StreamEvent) bool {
+			return e.ID == early.ID && e.Data.Equal(early.Data)
+		})
+	})
+	if i < 0 {
+		return e, false
+	}
+	return r.response.Events[i], true
 }
 
 // resumableRequest is a request whose earlier response came on an event stream with ids, else an ordinary one: a server

@@ -68,6 +68,7 @@ var securityChecks = check.Suite{
 			requireLoopback(t, "a foreign Origin is served")
 		}
 		eachProbe(t, probes, func(t *check.T, k originProbe) {
+			yieldToGET(t, k.Request.Method, k.Response)
 			t.Expect(k).To(check.Satisfy("a refusal of the foreign Origin, as for initialize", originProbe.isRefused))
 		})
 	}),

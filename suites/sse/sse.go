@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
@@ -79,8 +80,12 @@ var Checks = check.Suite{
 	}),
 
 	"sse/multiple-clients": check.Probe(func(t *check.T) {
-		a := initializedClient(t)
-		wrong := runTwoClients(t, a, openStream(t))
+		call, lasts := toolcall.LastingCall(t, func(toolcall.ToolCall) bool { return true })
+		a, b := initializedClient(t), openStream(t)
+		wrong := runTwoClients(t, a, b)
+		if wrong == "" && lasts {
+			wrong = cancelOfOtherClient(a, b, call)
+		}
 		t.Expect(wrong == "").To(check.BeTrue("two clients at once, each with the answers to its own requests", "%s",
 			wrong))
 	}),
@@ -316,6 +321,8 @@ const (
 	lastID          = 70103
 	unknownID       = 70105
 	lateID          = 70106 // and those that follow it
+	callID          = 70191
+	lonelyCallID    = 70192
 	methodID        = 70201 // and those that follow it
 	foreignOriginID = 70301 // and those that follow it
 )
@@ -414,51 +421,6 @@ func (c *sseClient) describeFirstEvent() string {
 		return "no event: " + c.Stream.Response().String()
 	}
 	return fmt.Sprintf("an event of type %q: %s", cmp.Or(c.FirstEvent.Type, "message"), c.FirstEvent.Data.Brief())
-}
-
-// runTwoClients lets two clients make requests under the same ids alternately, and describes what went wrong.
-func runTwoClients(t *check.T, a, b *sseClient) (wrong string) {
-	if b.Endpoint == nil {
-		return fmt.Sprintf("a second client could not connect: %s; %s", b.StreamResponse, b.describeFirstEvent())
-	}
-	if g := b.initialize(t); !g.HasResponse {
-		return fmt.Sprintf("no answer to initialize for the second client: %s", g.PostResponse)
-	}
-	b.sendInitialized()
-	steps := []struct {
-		client *sseClient
-		who    string
-		id     int
-	}{{a, "first", pingID}, {b, "second", pingID}, {a, "first", lastID}}
-	for _, step := range steps {
-		posted := step.client.sendRequest("", nil, step.id, nil).AwaitEnd()
-		switch {
-		case posted.StatusCode != 0 && !posted.OK(): // it may be answered after the response on the stream
-			return fmt.Sprintf("a request of the %s client refused: %s", step.who, posted)
-		case !step.client.awaitResponse(step.id):
-			method, _ := step.client.session.NoOp()
-			return fmt.Sprintf("no answer to %s for the %s client", method, step.who)
-		}
-	}
-	for _, id := range []int{initializeID, pingID} {
-		n, m := a.countResponses(id), b.countResponses(id)
-		renamed := id == initializeID && n+m == 0 // each client has its response to initialize, under another id
-		if !renamed && (n != 1 || m != 1) {
-			return fmt.Sprintf("%d answers for the first client and %d for the second, of one each", n, m)
-		}
-	}
-	return ""
-}
-
-// countResponses is how many responses to a request came on the stream.
-func (c *sseClient) countResponses(id int) (n int) {
-	isAnswer := c.responseMatcher(id)
-	for _, e := range c.Stream.Response().Events {
-		if isAnswer(e.Data.Bytes()) {
-			n++
-		}
-	}
-	return n
 }
 
 // responseAfterClose is the response to a no-op after the stream was closed, once the server had time to notice that.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -12,6 +13,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
+	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
+	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -109,6 +112,7 @@ type namesByList map[string][]string
 func compareConnections(t *check.T) connectionLists {
 	protocol.RequireListMethod(t)
 	harmless := slices.Concat(requests.Valid(t), requests.Refused(t))
+	calls := callsOnOneConnection(t)
 	return check.Step(t, "two connections", func(t *check.T) (c connectionLists) {
 		here := sessionWithoutEffects(t)
 		there := check.OtherConnection(t)
@@ -121,10 +125,13 @@ func compareConnections(t *check.T) connectionLists {
 		c.other = append(c.other, readLists(t, there))
 		c.used = append(c.used, readLists(t, here))
 		if t.Site() != nil {
-			c.alone[0] = firstPages(t, there, true)
 			for _, r := range harmless { // the lists above may have come on several connections
 				invalid.TryInvalid(t, there, r.Method, r.Params)
 			}
+			for _, call := range calls {
+				there.Call("tools/call", call.Params(there))
+			}
+			c.alone[0] = firstPages(t, there, true) // now, since a call may change a list for all
 			c.kept, c.alone[1] = firstPages(t, there, false), firstPages(t, there, true)
 			maps.DeleteFunc(c.alone[0], func(list string, _ []string) bool {
 				_, isServed := c.kept[list]
@@ -133,6 +140,22 @@ func compareConnections(t *check.T) connectionLists {
 		}
 		return c
 	})
+}
+
+// callsOnOneConnection are a few calls to make on one HTTP connection, of tools that change something at first. A
+// server over stdio has a list for each process, which such calls may change.
+func callsOnOneConnection(t *check.T) (all []toolcall.ToolCall) {
+	if t.Site() == nil || len(t.Server.Tools) == 0 || check.SavesRequests(t) {
+		return nil
+	}
+	const few, tooLong = 8, time.Second
+	for _, c := range toolcall.ValidCalls(t).List {
+		if c.IsDirectSuccess() && c.Duration <= tooLong && !report.IsReadOnly(c.Tool.Value) {
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, toolcall.CompareBySpeed)
+	return all[:min(len(all), few)]
 }
 
 // firstPages are the names on the first page of each list, each on a connection of its own or on one that is kept.

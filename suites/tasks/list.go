@@ -37,7 +37,9 @@ var listChecks = check.Suite{
 	"tasks/list-complete": check.Probe(func(t *check.T) {
 		skipUnlessList(t)
 		before := slowestRun(t) // found first, since other checks wait for it
-		all := startTasks(t, t.Session(), before)
+		s := t.Session()
+		listedIDs(s) // what is listed once may be kept
+		all := startTasks(t, s, before)
 		cancel := sync.OnceFunc(func() { cancelRuns(t, all...) })
 		defer cancel()
 		var known []*taskRun
@@ -52,10 +54,12 @@ var listChecks = check.Suite{
 		expectListed(t, known, "")
 		cancel()
 		expectListed(t, known, " after their cancellation")
+		expectListedStatuses(t, known)
 	}),
 
 	"tasks/auth-isolation": check.Probe(func(t *check.T) {
 		if t.Credentials.SecondPrincipal == "" {
+			expectBoundToSession(t)
 			t.Skip(check.NotGiven, "there is no token of another principal (--token-env second=VARIABLE)")
 		}
 		before := slowestRun(t)
@@ -93,6 +97,42 @@ func expectListed(t *check.T, known []*taskRun, when string) {
 	}
 	t.Expect(len(missing) == 0).To(check.BeTrue("each task in tasks/list that tasks/get tells of"+when,
 		"%d of %d are missing", len(missing), len(known)))
+}
+
+// expectListedStatuses requires tasks/list to tell of tasks that have ended what tasks/get has told before.
+func expectListedStatuses(t *check.T, known []*taskRun) {
+	statuses := map[string]any{}
+	for _, c := range known {
+		status := c.PollUnrecorded().Result()["status"]
+		if slices.Contains([]any{"completed", "failed", "cancelled"}, status) {
+			statuses[c.ID] = status
+		}
+	}
+	check.EachPage(known[0].Session, "tasks/list", "tasks", check.M{}, func(page check.M) {
+		for _, task := range protocol.ObjectsIn(page["tasks"]) {
+			id, _ := task["taskId"].(string)
+			if ended := statuses[id]; ended != nil {
+				t.Expect(task["status"]).To(check.BeOneOf(ended), "the status in tasks/list of a task that has ended")
+			}
+		}
+	})
+}
+
+// expectBoundToSession requires a server that binds tasks to sessions, as a refused tasks/get shows, to refuse
+// tasks/cancel as well. Where tasks/get is served, ids alone give access, which they may without authorization.
+func expectBoundToSession(t *check.T) {
+	if t.Server.Sessionless || !declaresCancel(t) {
+		return
+	}
+	c := startTask(t, t.Session(), slowestRun(t))
+	defer cancelRuns(t, c)
+	other, params := t.Session(check.Exclusive), check.M{"taskId": c.ID}
+	if t.Send(other, "tasks/get", params, check.AllowSilence).Error() == nil || c.PollUnrecorded().Result() == nil {
+		return
+	}
+	r := t.Send(other, "tasks/cancel", params, check.AllowSilence)
+	t.DecidedBy(r).ExpectShould(r.Result() == nil).To(check.BeTrue(
+		"no access to a task of another session, to which tasks/get has none", "%s", r))
 }
 
 // listReply returns the reply to tasks/list.

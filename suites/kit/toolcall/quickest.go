@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -27,6 +28,21 @@ func QuickestCall(t *check.T, calls ToolCalls, what string, is func(ToolCall) bo
 		SkipNotObserved(t, what, calls.Uncalled, AnyTool)
 	}
 	return slices.MinFunc(plain, CompareBySpeed)
+}
+
+// LastingCall is a call that succeeded, takes a while, and fits: the quickest of those. It is false without one.
+func LastingCall(t *check.T, fits func(ToolCall) bool) (call ToolCall, ok bool) {
+	if len(t.Server.Tools) == 0 {
+		return call, false
+	}
+	const while, tooLong = 100 * time.Millisecond, 4 * time.Second
+	for _, c := range ValidCalls(t).List {
+		if c.IsDirectSuccess() && c.Duration >= while && c.Duration <= tooLong && fits(c) &&
+			(!ok || CompareBySpeed(c, call) < 0) {
+			call, ok = c, true
+		}
+	}
+	return call, ok
 }
 
 // IsDirectSuccess reports whether the call succeeded without input.
