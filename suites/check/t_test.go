@@ -76,7 +76,8 @@ func TestExplain(t *testing.T) {
 			"it exited; its last lines on stderr:\n  a\n  b",
 		},
 		{
-			&driver.SessionEndError{Cause: "it exited", Stderr: []string{strings.Repeat("a", 301) + strings.Repeat("b", 5000)}},
+			&driver.SessionEndError{Cause: "it exited",
+				Stderr: []string{strings.Repeat("a", 301) + strings.Repeat("b", 999)}},
 			"it exited; its last lines on stderr:\n  " + strings.Repeat("a", 300) + " … " + strings.Repeat("b", 100),
 		},
 	}
