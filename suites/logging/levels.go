@@ -39,11 +39,14 @@ var levelChecks = check.Suite{
 		if check.RequestNoOp(t, t.Session(check.ForInvalidInput)).Result() == nil {
 			t.Yield("it is not served with any level")
 		}
-		valid := requests.Affordable(t, requests.Valid(t), 1)
+		levels := []string{"loud", "INFO"}
+		valid := requests.Affordable(t, requests.Valid(t), len(levels))
 		check.Each(t, valid, requests.Request.Subject, func(t *check.T, request requests.Request) {
-			params := request.With(check.M{driver.MetaLogLevel: "loud"})
-			r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), request.Method, params)
-			t.Expect(r).To(check.BeError(errcode.InvalidParams))
+			for _, level := range levels {
+				params := request.With(check.M{driver.MetaLogLevel: level})
+				r := invalid.RequestInvalid(t, t.Session(check.ForInvalidInput), request.Method, params)
+				t.Expect(r).To(check.BeError(errcode.InvalidParams), level)
+			}
 		})
 	})),
 
