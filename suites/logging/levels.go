@@ -93,7 +93,8 @@ var levelChecks = check.Suite{
 		isEverSilent := func(levelOfOther string) bool {
 			for range tries {
 				setSessionLevel(t, s, "debug")
-				t.Send(other, setLevelMethod, check.M{"level": levelOfOther}) // at once: others may set theirs meanwhile
+				// Without a barrier, since other checks may set theirs meanwhile.
+				t.Send(other, setLevelMethod, check.M{"level": levelOfOther})
 				if lowestLevel(logsOf(t, s, logger, nil)) > lowest {
 					return true
 				}
