@@ -48,7 +48,11 @@ var tokenChecks = check.Suite{
 				t.Yield("it is served without a token, too")
 			}
 			skipIfNoOAuth(t, a)
-			t.Expect(a).To(haveStatus(http.StatusUnauthorized, http.StatusBadRequest))
+			isRefused := haveStatus(http.StatusUnauthorized, http.StatusBadRequest)
+			if a.OK() { // as without any token in the session
+				isRefused = check.ReportedBy("auth/every-request-checked", isRefused)
+			}
+			t.Expect(a).To(isRefused)
 		})
 	}),
 
@@ -204,7 +208,8 @@ var tokenChecks = check.Suite{
 		a := roundtrip.RequireHTTPResponse(t,
 			roundtrip.AwaitResponse(roundtrip.PostRequest(s,
 				roundtrip.ManualRequest{Header: bearerHeader(t.Credentials.SecondPrincipal)})))
-		t.Expect(!a.OK()).To(check.BeTrue("HTTP 401, 403 or 404 for the session of another user", "%s", a))
+		t.Expect(!a.OK()).To(check.ReportedBy("auth/every-request-checked",
+			check.BeTrue("HTTP 401, 403 or 404 for the session of another user", "%s", a)))
 	}),
 
 	"auth/error-is-http-level": check.Probe(func(t *check.T) {

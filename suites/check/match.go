@@ -87,7 +87,9 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 		r, _ := actual.(driver.Reply)
 		none, late := (*driver.NoResponseError)(nil), (*driver.TimeoutError)(nil)
 		switch {
-		case errors.As(r.Err, &none) && none.RoundTrip != nil && none.RoundTrip.Response().IsStream:
+		case errors.As(r.Err, &none) && none.RoundTrip != nil && hasUnreadableEvent(none.RoundTrip.Response()):
+			return "http/sse-events-are-messages"
+		case none != nil && none.RoundTrip != nil && none.RoundTrip.Response().IsStream:
 			return "http/sse-response-eventually"
 		case none != nil && none.RoundTrip != nil && isBlankSuccess(none.RoundTrip.Response()):
 			return "http/request-not-202"
@@ -97,6 +99,13 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 		return ""
 	}
 	return m
+}
+
+// hasUnreadableEvent reports whether a stream has an event whose data is no JSON, which may have been the response.
+func hasUnreadableEvent(a driver.HTTPResponse) bool {
+	return slices.ContainsFunc(a.Events, func(e driver.StreamEvent) bool {
+		return e.IsDispatched() && !json.Valid(e.Data.Bytes())
+	})
 }
 
 // isBlankSuccess reports whether a response has a status of success and no body.

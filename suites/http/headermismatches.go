@@ -189,9 +189,20 @@ func toolRequests(t *check.T) []roundtrip.ManualRequest {
 	return nameRequests(t, toolRequest(t))
 }
 
-// resourceRequests are requests to read an unknown resource, and a listed one.
+// resourceRequests are requests to read an unknown resource, a listed one, and one of each of a few templates, which
+// servers look up elsewhere.
 func resourceRequests(t *check.T) []roundtrip.ManualRequest {
-	return nameRequests(t, resourceRequest())
+	const few = 3
+	all := nameRequests(t, resourceRequest())
+	most := len(all) + few
+	for _, x := range toolcall.ReadTemplates(t) {
+		isSame := func(r roundtrip.ManualRequest) bool { return r.Params["uri"] == x.URI }
+		isServed := x.URI != "" && x.LastReply.Result() != nil && !toolcall.IsInputRequired(t, x.LastReply)
+		if isServed && len(all) < most && !slices.ContainsFunc(all, isSame) {
+			all = append(all, roundtrip.ManualRequest{Method: x.Method, Params: check.M{"uri": x.URI}})
+		}
+	}
+	return all
 }
 
 // promptRequests are requests for an unknown prompt, and for a listed one.

@@ -291,10 +291,12 @@ func leaksByEventID(t *check.T) []leak {
 	if t.Server.Sessionless || t.IsModern() {
 		return nil
 	}
-	method, params := resumableRequest(t)
+	request := resumableRequests(t)[0]
 	return check.Step(t, "event ids of another session", func(t *check.T) (all []leak) {
 		a, b := twoSessions(t)
-		x := roundtrip.PostRequest(a, roundtrip.ManualRequest{ID: 70181, Method: method, Params: params})
+		toolcall.EnableLogging(t, a)
+		x := roundtrip.PostRequest(a,
+			roundtrip.ManualRequest{ID: 70181, Method: request.Method, Params: request.Params})
 		first := firstEventWithID(x)
 		x.AwaitReply()
 		if first.ID == "" {
@@ -307,7 +309,7 @@ func leaksByEventID(t *check.T) []leak {
 		}).Events
 		again.Abort()
 		if r := roundtrip.ResponseInEvents(events, x.RequestID()); r.Answered() {
-			all = append(all, leak{"the response to " + method +
+			all = append(all, leak{"the response to " + request.Method +
 				" of another session, by the id of an event of that one", []*driver.Frame{recordedReply(b, r).Frame}})
 		}
 		return all

@@ -144,13 +144,21 @@ func resumeStream(t *check.T) resumption {
 	if t.Server.Sessionless {
 		t.Skip(check.NotOffered, "the server has no sessions: there is nothing to come back to")
 	}
-	method, params := resumableRequest(t)
+	candidates := resumableRequests(t)
 	return check.Step(t, "resumption", func(t *check.T) (r resumption) {
 		s := t.Session(check.Exclusive)
-		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: method, Params: params})
-		first := firstEventWithID(x)
+		toolcall.EnableLogging(t, s)
+		var x *driver.RoundTrip
+		var first driver.StreamEvent
+		var request requests.Request
+		for _, request = range candidates {
+			x = roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: request.Method, Params: request.Params})
+			if first = firstEventWithID(x); first.ID != "" {
+				break
+			}
+		}
 		if first.ID == "" {
-			t.Skip(check.NotOffered, "event streams have no ids: they cannot be resumed")
+			t.Skip(check.NotOffered, "no response came on an event stream with ids: there is nothing to resume")
 		}
 		r.last = first
 		x.Abort()
@@ -162,7 +170,7 @@ func resumeStream(t *check.T) resumption {
 			})
 		})
 		r.isResponseID = roundtrip.ResponseInEvents([]driver.StreamEvent{first}, id).Answered()
-		other := t.Send(s, method, params)
+		other := t.Send(s, request.Method, request.Params)
 		r.otherEvents = other.Request.RoundTrip.Response().Events
 		for _, f := range s.FramesSince(0) {
 			if f.Side == driver.FromClient && f.IsRequest() && f.RoundTrip != x {
@@ -235,10 +243,12 @@ func (r laterResumption) earlierEvent() (e driver.StreamEvent, is bool) {
 	return r.response.Events[i], true
 }
 
-// resumableRequest is a request whose earlier response came on an event stream with ids, else an ordinary one: a server
-// may answer lists with JSON, and calls that report their progress on a stream.
-func resumableRequest(t *check.T) (method string, params check.M) {
-	method, params = protocol.OrdinaryRequest(t, t.Session())
+// resumableRequests are a few requests whose earlier responses came on event streams with ids, an ordinary one first,
+// which is the only one if none did: a server may answer lists with JSON, and with a stream where it has more to say,
+// such as log messages or progress.
+func resumableRequests(t *check.T) (all []requests.Request) {
+	const few = 3
+	method, params := protocol.OrdinaryRequest(t, t.Session())
 	valid := requests.Valid(t)
 	if len(t.Server.Tools) > 0 {
 		for _, c := range toolcall.RepeatableCalls(toolcall.ValidCalls(t)) {
@@ -247,16 +257,19 @@ func resumableRequest(t *check.T) (method string, params check.M) {
 			valid = append(valid, requests.Request{Method: "tools/call", Params: arguments, Reply: c.Reply})
 		}
 	}
-	hasIDs := func(r requests.Request) bool { return hasEventID(firstEventWithID(r.Reply.Request.RoundTrip)) }
-	isOrdinary := func(r requests.Request) bool { return r.Method == method }
-	i := slices.IndexFunc(valid, func(r requests.Request) bool { return isOrdinary(r) && hasIDs(r) })
-	if i < 0 {
-		i = slices.IndexFunc(valid, hasIDs)
+	for _, r := range valid {
+		switch {
+		case !hasEventID(firstEventWithID(r.Reply.Request.RoundTrip)):
+		case r.Method == method:
+			all = slices.Insert(all, 0, r)
+		default:
+			all = append(all, r)
+		}
 	}
-	if i >= 0 {
-		method, params = valid[i].Method, valid[i].Params
+	if len(all) == 0 {
+		return []requests.Request{{Method: method, Params: params}}
 	}
-	return method, params
+	return all[:min(len(all), few)]
 }
 
 // isRepeated reports whether the message that the client has named as its last one came again.

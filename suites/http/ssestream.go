@@ -79,6 +79,26 @@ func (e *sseStream) IsResumption() bool {
 	return false
 }
 
+// lastEventID is the id of the event after which the client requested the rest of an earlier stream.
+func (e *sseStream) lastEventID() string {
+	for name, value := range e.Header {
+		if strings.EqualFold(name, "Last-Event-ID") {
+			return strings.Join(value, "")
+		}
+	}
+	return ""
+}
+
+// continues reports whether one of two connections resumes the stream of the other one, or both that of a third. The
+// server may bring again there what the client has not confirmed that it received.
+func (e *sseStream) continues(o *sseStream) bool {
+	id, other := e.lastEventID(), o.lastEventID()
+	hasEvent := func(on *sseStream, id string) bool {
+		return id != "" && on.HasEvent(func(x driver.StreamEvent) bool { return hasEventID(x) && x.ID == id })
+	}
+	return id != "" && id == other || hasEvent(o, id) || hasEvent(e, other)
+}
+
 // addToOriginal adds the stream to the Resumptions of the one that it continues.
 func (e *sseStream) addToOriginal(earlier []*sseStream) {
 	for _, of := range slices.Backward(earlier) {
@@ -285,7 +305,8 @@ func isUnique(m *driver.Frame) bool { return m.IsRequest() || transcript.IsProgr
 
 // CouldCarry reports whether a message that came on another stream could have come on this one, which was open. If one
 // of the two is a GET stream, the server may choose either for messages that are not about a request of the client.
+// Where one continues the other, they are one stream.
 func (e *sseStream) CouldCarry(m *driver.Frame, from *sseStream) bool {
 	listens := e.Method == http.MethodGet || from.Method == http.MethodGet
-	return listens && e.Request.At <= m.At && m.At <= e.LastTime
+	return listens && !e.continues(from) && e.Request.At <= m.At && m.At <= e.LastTime
 }

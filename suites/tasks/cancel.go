@@ -89,7 +89,7 @@ func cancelTask(t *check.T) cancelledTask {
 	}
 	before := requireLastingTask(t)
 	return check.Step(t, "cancelled task", func(t *check.T) cancelledTask {
-		c := cancelledTask{taskRun: startTask(t, before.NextSession(t), before)}
+		c := cancelledTask{taskRun: startTaskWithoutTTL(t, before.NextSession(t), before)}
 		c.CancelReply = c.send("tasks/cancel", nil)
 		c.SecondCancelReply = c.send("tasks/cancel", nil)
 		c.ExtendDeadline()

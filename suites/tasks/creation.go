@@ -95,7 +95,7 @@ var creationChecks = check.Suite{
 			skipNotObserved(t, "two tasks were made")
 		}
 		guessable := invalid.VaryingBits(ids) < minIDBits
-		want := check.BeTrue("ids that nobody can guess", "%s", check.Show(ids))
+		want := check.ReportedBy("tasks/id-unique", check.BeTrue("ids that nobody can guess", "%s", check.Show(ids)))
 		if t.Site() == nil { // only the parent of the process can send requests
 			t.DecidedBy(made).ExpectShould(!guessable).To(want)
 			return

@@ -205,12 +205,26 @@ func awaitResult(t *check.T) awaitedResult {
 		if !w.ResultReply.Answered() {
 			w.ResultReply = w.Session.AwaitFor(w.pendingResult, w.Session.ReplyTimeout())
 		}
+		// The last one may have been sent after the result, and the task may end before the next one.
+		if last := w.lastWorkingReply(); w.ResultReply.Answered() && last.Answered() &&
+			last.Request.At > w.ResultReply.Frame.At {
+			w.ReplyAfter = last
+			return w
+		}
 		if w.ReplyAfter = w.PollUnrecorded(); !w.ResultReply.Answered() {
 			w.Session.Cancel(w.pendingResult, "mcpcheck waits no longer")
 			cancelRuns(t, w.taskRun)
 		}
 		return w
 	})
+}
+
+// lastWorkingReply is the last of WorkingReplies; it is not answered when there is none.
+func (w awaitedResult) lastWorkingReply() (last driver.Reply) {
+	if n := len(w.WorkingReplies); n > 0 {
+		last = w.WorkingReplies[n-1]
+	}
+	return last
 }
 
 // expectEnded requires that the task has ended when its result came.

@@ -220,8 +220,14 @@ func (r *taskRuns) callTools(t *check.T) {
 
 // callAsTask calls a tool as a task. Server requests that are received before the response are answered soon.
 func callAsTask(t *check.T, s *driver.Session, call toolcall.ToolCall, asked *pendingRequests) toolcall.ToolCall {
+	return awaitTaskCall(s, s.Request("tools/call", withTask(call.Params(s))), call, asked)
+}
+
+// awaitTaskCall waits for the response to a call of a tool as a task.
+func awaitTaskCall(
+	s *driver.Session, p driver.Pending, call toolcall.ToolCall, asked *pendingRequests,
+) toolcall.ToolCall {
 	begin := time.Now()
-	p := s.Request("tools/call", withTask(call.Params(s)))
 	for call.Reply = s.AwaitFor(p, timing.TaskRequests); !call.Reply.Answered() && len(asked.unanswered()) > 0; {
 		for _, q := range asked.unanswered() {
 			asked.answer(q, "")
@@ -298,7 +304,19 @@ func requireSnapshots(t *check.T, status ...string) []taskrun.TaskSnapshot {
 // startTask creates a task with a tool that has created one before.
 func startTask(t *check.T, s *driver.Session, before *taskRun) *taskRun {
 	nothing := new(pendingRequests)
-	call := callAsTask(t, s, before.ToolCall, nothing)
+	return startedTask(t, s, callAsTask(t, s, before.ToolCall, nothing), nothing)
+}
+
+// startTaskWithoutTTL is startTask without a requested lifetime.
+func startTaskWithoutTTL(t *check.T, s *driver.Session, before *taskRun) *taskRun {
+	nothing, params := new(pendingRequests), before.ToolCall.Params(s)
+	params["task"] = check.M{}
+	p := s.Request("tools/call", params)
+	return startedTask(t, s, awaitTaskCall(s, p, before.ToolCall, nothing), nothing)
+}
+
+// startedTask is the task that a call has created. Without one, it ends the check.
+func startedTask(t *check.T, s *driver.Session, call toolcall.ToolCall, nothing *pendingRequests) *taskRun {
 	taskrun.RequireAnswer(t, call.Reply)
 	if !isTask(call.Reply) {
 		t.NoVerdict(check.Undecided, "%s made a task before, and now was answered with %s", call.Tool.Name,

@@ -7,13 +7,14 @@
 // itself.
 //
 // A word that occurs everywhere is not a secret, and neither is a short value: redacting it would only falsify the
-// evidence.
+// evidence. A short word that is a secret is replaced where it stands by itself, and not as a part of longer words.
 package redact
 
 import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,14 +81,25 @@ func (s *Secrets) Redactor() Redactor {
 	// A longer secret is replaced first, since it may begin with a shorter one.
 	texts := slices.SortedFunc(slices.Values(s.Texts), func(a, b string) int { return len(b) - len(a) })
 	var whole, cut []string
+	words := map[string]bool{}
 	for _, said := range texts {
+		if shortWord.MatchString(said) {
+			words[said] = true
+			continue
+		}
 		for _, form := range encodedForms(said) {
 			whole = append(whole, form, Placeholder)
 			cut = append(cut, shortenedForms(form)...)
 		}
 	}
-	return Redactor{strings.NewReplacer(append(whole, cut...)...)}
+	return Redactor{strings.NewReplacer(append(whole, cut...)...), words}
 }
+
+// shortWord matches secrets that may be a part of longer words by accident.
+var shortWord = regexp.MustCompile(`^[A-Za-z]{1,7}$`)
+
+// wordsAndEscapes matches words, and the escape sequences of JSON and URLs, which are no part of the words after them.
+var wordsAndEscapes = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\.|%[0-9a-fA-F]{2}|\pL+`)
 
 // Placeholder replaces a secret.
 const Placeholder = "[redacted]"
@@ -117,10 +129,25 @@ func shortenedForms(secret string) (pairs []string) {
 const maxShortenedLength = 200
 
 // Redactor replaces secrets in everything that is shown. The zero value is not usable; see Secrets.Redactor.
-type Redactor struct{ replacer *strings.Replacer }
+type Redactor struct {
+	replacer *strings.Replacer
+	// words are the secrets that are replaced as whole words only.
+	words map[string]bool
+}
 
 // Text redacts a text.
-func (r Redactor) Text(said string) string { return r.replacer.Replace(said) }
+func (r Redactor) Text(said string) string {
+	redacted := r.replacer.Replace(said)
+	if len(r.words) == 0 {
+		return redacted
+	}
+	return wordsAndEscapes.ReplaceAllStringFunc(redacted, func(word string) string {
+		if r.words[word] {
+			return Placeholder
+		}
+		return word
+	})
+}
 
 // Texts redacts each of several texts.
 func (r Redactor) Texts(texts []string) (out []string) {

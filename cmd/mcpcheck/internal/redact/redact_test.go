@@ -16,7 +16,7 @@ import (
 func TestRedactor(t *testing.T) {
 	var s Secrets
 	for _, secret := range []string{"open sesame&\"x\"", "open sesame&", "true", "80", "abc", "localhost", "{port}",
-		"name", "tools/call"} {
+		"name", "tools/call", "other"} {
 		s.Add(secret)
 	}
 	s.AddURL("http://me:p%40ss-word@example.com:{port}/mcp?key=query-key&n=1")
@@ -35,6 +35,8 @@ func TestRedactor(t *testing.T) {
 		"… same& it said":                         "… [redacted] it said",
 		"http://me:p%40ss-word@h/?key=query-key":  "http://me:[redacted]@h/?key=[redacted]",
 		"p@ss-word":                               "[redacted]",
+		"in another letter case":                  "in another letter case",
+		`Bearer other, "a\nother%2Fother_1"`:      `Bearer [redacted], "a\n[redacted]%2F[redacted]_1"`,
 		"Authorization: Basic " + basic:           "Authorization: Basic [redacted]",
 	} {
 		if got := r.Text(content); got != want {
