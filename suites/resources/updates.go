@@ -108,7 +108,7 @@ func callAfterUnsubscribe(t *check.T) *lostUpdate {
 	}
 	calls := toolcall.ValidCalls(t)
 	return check.Step(t, "calls after unsubscribe", func(t *check.T) *lostUpdate {
-		s, uris := subscribeAgain(t, calls)
+		s, uris, isExclusive := subscribeAgain(t, calls)
 		if len(uris) == 0 {
 			return nil
 		}
@@ -131,13 +131,16 @@ func callAfterUnsubscribe(t *check.T) *lostUpdate {
 			}
 		}
 		check.ObserveLate(t, time.Now()) // what has changed of its own accord is announced until then
+		if isExclusive {
+			check.KeepIdle(t, s)
+		}
 		return lost
 	})
 }
 
 // subscribeAgain subscribes to the resources that calls have updated, and returns their URIs. Where there are several,
-// it does so in a session in which no other check subscribes or unsubscribes.
-func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, uris []string) {
+// it does so in an exclusive session, in which no other check subscribes or unsubscribes.
+func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, uris []string, isExclusive bool) {
 	var updated []string
 	for _, x := range calls.SubscribedResources {
 		if x.Notified && !slices.Contains(updated, x.URI) {
@@ -146,11 +149,11 @@ func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, ur
 	}
 	switch {
 	case len(updated) == 0:
-		return nil, nil
+		return nil, nil, false
 	case len(updated) == 1:
 		s = t.Session()
 	default:
-		if s = t.Session(check.Exclusive); t.Server.Transport == "http" {
+		if s, isExclusive = t.Session(check.Exclusive), true; t.Server.Transport == "http" {
 			roundtrip.ListeningResponse(t, s) // updates come on this stream
 		}
 	}
@@ -160,7 +163,7 @@ func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, ur
 		}
 		s.Call(subscribeMethod, check.M{"uri": uri}) // one cancellation ends what was asked for twice, or refused then
 		return false
-	})
+	}), isExclusive
 }
 
 // unsubscribeFromOthers unsubscribes from all resources but the first, the last of them at first, and returns the
