@@ -58,7 +58,8 @@ var levelChecks = check.Suite{
 	}),
 
 	"logging/level-respected": check.Probe(func(t *check.T) {
-		if t.IsModern() || t.Site() == nil && !check.SavesRequests(t) { // servers over HTTP may have one level for all sessions
+		// A server over HTTP may have one level for all sessions.
+		if t.IsModern() || t.Site() == nil && !check.SavesRequests(t) {
 			expectReadsRespectLevel(t)
 		}
 		all := callAtLevels(t)

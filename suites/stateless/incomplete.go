@@ -65,8 +65,8 @@ var incompleteChecks = check.Suite{
 			incomplete := r.With(check.M{driver.MetaClient: driver.Omitted})
 			opening := open(incomplete)
 			isRefused := opening.Reply.Error() != nil && open(r.Params).Opened && open(incomplete).Reply.Error() != nil
-			t.DecidedBy(opening.Reply).Expect(!isRefused).To(check.BeTrue(r.Method+" without clientInfo to be served", "%s",
-				opening.Reply))
+			isServed := check.BeTrue(r.Method+" without clientInfo to be served", "%s", opening.Reply)
+			t.DecidedBy(opening.Reply).Expect(!isRefused).To(isServed)
 		}
 	}),
 

@@ -127,8 +127,8 @@ const (
 )
 
 // failedTask returns a task that has failed, or whose tool has: if no task did so by itself, that of a call with
-// arguments that the tool does not allow. It returns nil if the server makes no task of such a call, and answers it with
-// an error.
+// arguments that the tool does not allow. It returns nil if the server makes no task of such a call, and answers it
+// with an error.
 func failedTask(t *check.T) *endedTask {
 	usual := runTasks(t)
 	hasFailed := func(c *taskRun) bool { return c.FinalStatus == "failed" || isFailedCall(c.ResultReply) }

@@ -289,8 +289,8 @@ func ConnectAfterInvalid(t *check.T, s *driver.Session) {
 	}
 }
 
-// lostNoOp returns an error if the no-op that was sent after a line is never answered over stdio, and a later one is: the
-// server has taken it for a part of the line. It is nil where a server sends its responses in another order.
+// lostNoOp returns an error if the no-op that was sent after a line is never answered over stdio, and a later one is:
+// the server has taken it for a part of the line. It is nil where a server sends its responses in another order.
 func lostNoOp(t *check.T, s *driver.Session, line *driver.Frame) error {
 	if t.Site() != nil {
 		return nil
