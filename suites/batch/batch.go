@@ -152,14 +152,19 @@ var Checks = check.Suite{
 			invalid.ArrayWithoutMethod) {
 			t.Expect(r.Reply).To(invalid.BeAnswerFor(r.Name))
 		}
-		for _, other := range []string{`1`, `{"jsonrpc":"2.0","id":70077}`} {
-			line := `[{"jsonrpc":"2.0","id":70075,$harmless},` + other + `,{"jsonrpc":"2.0","id":70076,$harmless}]`
+		for i, other := range []string{`1`, `{"jsonrpc":"2.0","id":70077}`} {
+			ids := [][]string{{"70073", "70074"}, {"70075", "70076"}}[i]
+			line := `[{"jsonrpc":"2.0","id":` + ids[0] + `,$harmless},` + other + `,{"jsonrpc":"2.0","id":` + ids[1] +
+				`,$harmless}]`
 			p := invalid.SendMalformed(t, line)
 			if p.SessionErr != nil {
 				t.Yield("the session did not survive it")
 			}
-			for _, id := range []string{"70075", "70076"} {
+			for _, id := range ids {
 				r := invalid.ReplyToMalformed(p, json.RawMessage(id))
+				if !r.Answered() { // the later requests may have overtaken it
+					r = p.Session.AwaitFor(driver.Pending{ID: json.RawMessage(id)}, timing.ShortWait)
+				}
 				t.Expect(r).To(check.BeResult(), "the request with id %s beside %s", id, other)
 			}
 		}

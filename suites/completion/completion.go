@@ -124,7 +124,7 @@ var resultChecks = check.Suite{
 	}),
 
 	"completion/max-100-values": check.Probe(func(t *check.T) {
-		const most = 100
+		const most = toolcall.MaxCompletedValues
 		eachResult(t, func(t *check.T, c toolcall.Completion) {
 			n := len(c.Values())
 			t.Expect(n <= most).To(check.BeTrue("at most 100 values", "%d", n))

@@ -182,7 +182,10 @@ func (c *elicitationClient) varyResponses(a *elicitingTool) {
 		return // modern clients have no other responses, and mrtr/invalid-response-rejected judges content
 	}
 	for _, refusal := range clientErrors {
-		a.respondedWithError = append(a.respondedWithError, try(refusal))
+		x := try(refusal)
+		if a.respondedWithError = append(a.respondedWithError, x); !x.Reply.Answered() {
+			break // each further one would take as long
+		}
 	}
 	c.respondInvalidly(a)
 }

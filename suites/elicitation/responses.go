@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/onsi/gomega/types"
+
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
@@ -34,7 +36,7 @@ var responseChecks = check.Suite{
 	"elicitation/decline-handled": check.Probe(func(t *check.T) {
 		eachElicitingTool(t, func(t *check.T, a elicitingTool) {
 			for _, x := range slices.Concat(a.declined, a.declinedSecond) {
-				expectEnd(t, a, x)
+				expectEnd(t, a, x, check.BeAnswered())
 				if code, _ := x.Reply.Code(); t.IsModern() && code == errcode.InternalError {
 					t.Fail("an orderly answer", "%s when the client answers %s", x.Reply, x.response)
 				}
@@ -76,7 +78,7 @@ var responseChecks = check.Suite{
 	"elicitation/error-reply-handled": check.Probe(func(t *check.T) {
 		eachElicitingTool(t, func(t *check.T, a elicitingTool) {
 			for _, x := range a.respondedWithError {
-				expectEnd(t, a, x)
+				expectEnd(t, a, x, check.ReportedBy("roots/error-tolerated", check.BeAnswered()))
 			}
 		})
 	}),
@@ -109,7 +111,7 @@ func eachElicitingTool(t *check.T, run func(*check.T, elicitingTool)) {
 }
 
 // expectEnd requires a call to be answered after another response than acceptance.
-func expectEnd(t *check.T, a elicitingTool, x answeredCall) {
+func expectEnd(t *check.T, a elicitingTool, x answeredCall, answered types.GomegaMatcher) {
 	code, _ := a.accepted.Reply.Code()
 	switch {
 	case !a.hasEnded(), t.IsModern() && code == errcode.InternalError:
@@ -118,7 +120,7 @@ func expectEnd(t *check.T, a elicitingTool, x answeredCall) {
 		t.NoVerdict(check.NotObserved, "it has not asked again")
 	}
 	x.RequireAnswered(t, createMethod)
-	t.Expect(x.Reply).To(check.BeAnswered(), "when the client answers %s", x.response)
+	t.Expect(x.Reply).To(answered, "when the client answers %s", x.response)
 }
 
 // invalidResponse is a call in which the client has responded to a form with content that the form does not allow. It

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 	"github.com/mcpcheck/mcpcheck/suites/text"
+	"github.com/mcpcheck/mcpcheck/suites/timing"
 )
 
 // maxConcurrent is the number of tools that are called at the same time. maxSequential is the number of tools that are
@@ -72,6 +73,70 @@ func distinctCalls(
 		}
 	}
 	return calls, toolOf
+}
+
+// expectOwnArguments makes two calls of a tool at the same time, of a few tools: twice the same, and one with other
+// arguments. Each has to be answered, and with the result that it has alone. The slowest tools come first, since with a
+// quick one the second call may arrive when the first one is done.
+func expectOwnArguments(t *check.T) {
+	const few = 3
+	if len(t.Server.Tools) == 0 || t.IsQuick() || check.SavesRequests(t) {
+		return
+	}
+	slow := slices.DeleteFunc(toolcall.RepeatableCalls(toolcall.ValidCalls(t)), func(c toolcall.ToolCall) bool {
+		return c.Duration >= timing.LongRequest
+	})
+	slices.Reverse(slow)
+	varied, s := toolcall.VariedCalls(t).List, t.Session()
+	for _, c := range slow[:min(few, len(slow))] {
+		expectBothAnswered(t, s, c)
+		tried := 0
+		for _, other := range varied {
+			if other.Tool.Name == c.Tool.Name && other.IsDirectSuccess() && tried < few {
+				tried++
+				expectNotMixedUp(t, s, c, other)
+			}
+		}
+	}
+}
+
+// expectBothAnswered requires answers to two equal calls at the same time, if a later one is answered.
+func expectBothAnswered(t *check.T, s *driver.Session, c toolcall.ToolCall) {
+	first, second := resend(s, nil, c), resend(s, nil, c)
+	one, two := s.AwaitLongRunning(first), s.AwaitLongRunning(second)
+	if !one.Answered() || !invalid.IsTimeout(two) {
+		return
+	}
+	s.Cancel(second, "mcpcheck waits no longer")
+	if s.AwaitLongRunning(resend(s, nil, c)).Answered() {
+		t.DecidedBy(two).Fail("an answer to each of two equal calls of "+c.Tool.Name, "one to the first call alone")
+	}
+}
+
+// expectNotMixedUp requires two calls with different arguments, at the same time, to have the results that they have
+// alone. A tool may return any of these by chance, so that only what happens each time counts.
+func expectNotMixedUp(t *check.T, s *driver.Session, c, other toolcall.ToolCall) {
+	const times = 3
+	alone := func(c toolcall.ToolCall) string { return resultText(s.AwaitLongRunning(resend(s, nil, c))) }
+	own, foreign := alone(c), alone(other)
+	var mixedUp driver.Reply
+	for range times {
+		if own == "" || foreign == "" || own == foreign || alone(c) != own {
+			return
+		}
+		first, second := resend(s, nil, c), resend(s, nil, other)
+		one, two := s.AwaitLongRunning(first), s.AwaitLongRunning(second)
+		switch {
+		case resultText(one) == foreign:
+			mixedUp = one
+		case resultText(two) == own:
+			mixedUp = two
+		default:
+			return
+		}
+	}
+	t.DecidedBy(mixedUp).Fail("the result for its own arguments to each of two calls of "+c.Tool.Name,
+		"that for the arguments of the other one, %d times", times)
 }
 
 // resend repeats a call under an id; nil is the next id of the session.

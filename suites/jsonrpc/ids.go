@@ -121,6 +121,7 @@ var idChecks = check.Suite{
 			t.DecidedBy(e).Expect(mistaken == "").To(check.BeTrue("the answer to "+queries[i].Method, "%s", mistaken))
 		}
 		expectOwnResults(t, valid, named)
+		expectOwnArguments(t)
 		expectOwnOutcomes(t, ofEachMethod, refused, named)
 	}),
 

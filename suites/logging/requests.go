@@ -150,14 +150,19 @@ func callForLateLogs(t *check.T) {
 func expectReadsRespectLevel(t *check.T) {
 	const level, tries = "emergency", 2
 	s := t.Session()
-	for _, r := range requests.Valid(t) {
-		if r.Method != "resources/read" && r.Method != "prompts/get" {
-			continue
-		}
+	valid := slices.DeleteFunc(slices.Clone(requests.Valid(t)), func(r requests.Request) bool {
+		return r.Method != "resources/read" && r.Method != "prompts/get"
+	})
+	if len(valid) == 0 || !setReadLevel(t, s, level) {
+		return
+	}
+	defer setReadLevel(t, s, "info")
+	for _, r := range valid {
 		var below *driver.Frame
 		for n := range tries {
 			if n > 0 && t.Site() == nil {
 				s = t.Session(check.Exclusive)
+				setReadLevel(t, s, level)
 			}
 			mark := s.Mark()
 			reply := t.Send(s, r.Method, r.With(check.M{driver.MetaLogLevel: level}), check.AllowSilence)
@@ -174,4 +179,10 @@ func expectReadsRespectLevel(t *check.T) {
 			t.DecidedBy(below).Fail(level+" alone, which "+r.Method+" asked for", "%s", check.Show(levelIn(below)))
 		}
 	}
+}
+
+// setReadLevel sets the level of a legacy session, and reports whether it could. In modern revisions each request has
+// its own.
+func setReadLevel(t *check.T, s *driver.Session, level string) bool {
+	return t.IsModern() || t.Send(s, setLevelMethod, check.M{"level": level}, check.AllowSilence).Result() != nil
 }

@@ -131,6 +131,8 @@ func expectReadable(t *check.T, x toolcall.TemplateRead) {
 		t.Retry(check.Undecided, "%v", check.Explain(x.LastReply.Err))
 	case x.LastReply.Result() == nil && !toolcall.IsNotFound(x.LastReply):
 		t.NoVerdict(check.Undecided, "%s is refused, but not as unknown: %s", x.URI, check.Got(x.LastReply))
+	case x.LastReply.Result() == nil && x.HasTooManyValues:
+		t.Yield("the server completes more values than it may")
 	case x.LastReply.Result() == nil && x.IsCombined():
 		t.NoVerdict(check.Undecided, "%s is refused: the server may not know the values together that it completes: %s",
 			x.URI, check.Got(x.LastReply))

@@ -27,7 +27,7 @@ var updateChecks = check.Suite{
 	"resources/updated-only-if-subscribed": check.WatchWithSetup(causeUpdates, func(t *check.T, w check.Wire) {
 		t.Judge(updatesIn(t, w), func(t *check.T, m check.Message) {
 			uri, isString := paramsOf(m.Frame)["uri"].(string)
-			switch asked := subscribedBefore(m); {
+			switch asked := slices.DeleteFunc(subscribedBefore(m), toolcall.IsUnlisted); {
 			case !isString:
 				t.Yield("it has no uri")
 			case !declaresFeature(t, "subscribe"):
@@ -108,7 +108,7 @@ func callAfterUnsubscribe(t *check.T) *lostUpdate {
 	}
 	calls := toolcall.ValidCalls(t)
 	return check.Step(t, "calls after unsubscribe", func(t *check.T) *lostUpdate {
-		s, uris := subscribeAgain(t, calls)
+		s, uris, isExclusive := subscribeAgain(t, calls)
 		if len(uris) == 0 {
 			return nil
 		}
@@ -117,6 +117,9 @@ func callAfterUnsubscribe(t *check.T) *lostUpdate {
 			if !slices.Contains(uris[1:], x.URI) {
 				s.Call(unsubscribeMethod, check.M{"uri": x.URI})
 			}
+		}
+		for _, uri := range toolcall.UnlistedURIs(t, s) { // nothing is a part of these
+			s.Call(subscribeMethod, check.M{"uri": uri})
 		}
 		s.Sleep(grace + grace/10)
 		const most = 8
@@ -128,14 +131,17 @@ func callAfterUnsubscribe(t *check.T) *lostUpdate {
 			}
 		}
 		check.ObserveLate(t, time.Now()) // what has changed of its own accord is announced until then
+		if isExclusive {
+			check.KeepIdle(t, s)
+		}
 		return lost
 	})
 }
 
 // subscribeAgain subscribes to the resources that calls have updated, and to another one if that is one only, and
-// returns their URIs. Where calls have updated several, or a session takes no process, it does so in a session in which
-// no other check subscribes or unsubscribes.
-func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, uris []string) {
+// returns their URIs. Where calls have updated several, or a session takes no process, it does so in an exclusive
+// session, in which no other check subscribes or unsubscribes.
+func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, uris []string, isExclusive bool) {
 	var updated, others []string
 	for _, x := range calls.SubscribedResources {
 		switch {
@@ -151,11 +157,11 @@ func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, ur
 	}
 	switch {
 	case len(updated) == 0:
-		return nil, nil
+		return nil, nil, false
 	case len(updated) == 1, isSingle && t.Server.Transport == "stdio":
 		s = t.Session()
 	default:
-		if s = t.Session(check.Exclusive); t.Server.Transport == "http" {
+		if s, isExclusive = t.Session(check.Exclusive), true; t.Server.Transport == "http" {
 			roundtrip.ListeningResponse(t, s) // updates come on this stream
 		}
 	}
@@ -165,7 +171,7 @@ func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, ur
 		}
 		s.Call(subscribeMethod, check.M{"uri": uri}) // one cancellation ends what was asked for twice, or refused then
 		return false
-	})
+	}), isExclusive
 }
 
 // unsubscribeFromOthers unsubscribes from all resources but the first, the last of them at first, and returns the

@@ -40,7 +40,8 @@ var responseChecks = check.Suite{
 					check.Got(x.rejected.Reply))
 			}
 			x.rejected.RequireAnswered(t, createMessageMethod)
-			t.Expect(x.rejected.Reply).To(check.BeAnswered(), "tools/call whose request for a message was refused")
+			t.Expect(x.rejected.Reply).To(check.ReportedBy("roots/error-tolerated", check.BeAnswered()),
+				"tools/call whose request for a message was refused")
 		})
 	}),
 }

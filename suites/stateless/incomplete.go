@@ -59,6 +59,15 @@ var incompleteChecks = check.Suite{
 			r := request.SendWith(t, t.Session(), check.M{driver.MetaClient: driver.Omitted})
 			t.Expect(r).To(check.BeServed(), request.Method+" without clientInfo")
 		})
+		for _, r := range requests.ChangingSession(t) {
+			s := t.Session(check.ForInvalidInput)
+			open := func(params check.M) invalid.Opening { return invalid.TryOpening(t, s, r.Method, params) }
+			incomplete := r.With(check.M{driver.MetaClient: driver.Omitted})
+			opening := open(incomplete)
+			isRefused := opening.Reply.Error() != nil && open(r.Params).Opened && open(incomplete).Reply.Error() != nil
+			isServed := check.BeTrue(r.Method+" without clientInfo to be served", "%s", opening.Reply)
+			t.DecidedBy(opening.Reply).Expect(!isRefused).To(isServed)
+		}
 	}),
 
 	"stateless/meta-wrong-types": check.Probe(func(t *check.T) {

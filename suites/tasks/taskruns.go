@@ -126,11 +126,12 @@ const (
 	maxFailureCalls = 3
 )
 
-// failedTask returns a task that has failed: if no task did so by itself, that of a call with arguments that the tool
-// does not allow. It returns nil if the server makes no task of such a call, and answers it with an error.
+// failedTask returns a task that has failed, or whose tool has: if no task did so by itself, that of a call with
+// arguments that the tool does not allow. It returns nil if the server makes no task of such a call, and answers it
+// with an error.
 func failedTask(t *check.T) *endedTask {
 	usual := runTasks(t)
-	hasFailed := func(c *taskRun) bool { return c.FinalStatus == "failed" }
+	hasFailed := func(c *taskRun) bool { return c.FinalStatus == "failed" || isFailedCall(c.ResultReply) }
 	if len(usual.Runs) == 0 || slices.ContainsFunc(usual.Runs, hasFailed) || t.IsQuick() || check.SavesRequests(t) {
 		return nil
 	}
@@ -152,10 +153,13 @@ func failedTask(t *check.T) *endedTask {
 					continue
 				}
 				c := newTaskRun(t, s, call, new(pendingRequests))
-				if followRuns(c); !hasFailed(c) {
+				if followRuns(c); c.FinalStatus == "" {
 					continue
 				}
-				if c.ResultReply = c.fetchResult(); c.ResultReply.Answered() {
+				if c.ResultReply = c.fetchResult(); !hasFailed(c) {
+					continue
+				}
+				if c.ResultReply.Answered() {
 					c.RepeatedResultReply = c.fetchResult()
 				}
 				e := pollAfterEnd(t, c)

@@ -82,6 +82,13 @@ var listChecks = check.Suite{
 		if compared == 0 {
 			t.Skip(check.NotApplicable, "the list changes from one request to the next, %d times in a row", listings-1)
 		}
+		if t.IsModern() && t.Site() == nil && !t.IsQuick() {
+			names := protocol.ToolNames(t, check.OtherConnection(t), check.M{})
+			if slices.Equal(protocol.Sorted(first), protocol.Sorted(names)) {
+				t.Expect(names).To(check.Satisfy("the order of another process: "+check.Show(first),
+					func(names []string) bool { return slices.Equal(names, first) }))
+			}
+		}
 		for _, c := range calls {
 			t.Send(s, "tools/call", toolcall.WithAllCapabilities(t, check.M{"name": c.Tool.Name,
 				"arguments": c.Arguments}), check.AllowSilence)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -134,8 +133,9 @@ func BeAnswerFor(what string) types.GomegaMatcher {
 type MalformedResult struct {
 	// Line is the line as it was sent.
 	Line string
-	// Sent is the line in the transcript.
-	Sent *driver.Frame
+	// Session is the session in which it was sent, and Sent is the line in its transcript.
+	Session *driver.Session
+	Sent    *driver.Frame
 	// Received are the messages of the server up to the response to a later request.
 	Received []*driver.Frame
 	// HTTPError is the HTTP error status without a message that answered the line; nil when there is none.
@@ -184,6 +184,7 @@ func exclusiveInvalidSession(t *check.T) *driver.Session {
 
 func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedResult) {
 	isDecisive, sent := t.IsConfirmation() || s.UseCount == 0, time.Now()
+	p.Session = s
 	s.SentMalformed = true
 	p.Line = protocol.ExpandLine(s, line)
 	mark := s.Mark()
@@ -197,11 +198,14 @@ func sendMalformedIn(t *check.T, s *driver.Session, line string) (p MalformedRes
 	if p.SessionErr == nil {
 		p.SessionErr = checkServes(t, s)
 	}
+	if p.SessionErr == nil {
+		p.SessionErr = lostNoOp(t, s, p.Sent)
+	}
 	if id := IDInLine(p.Line); id != nil && len(p.Received) == 0 { // the no-op may have overtaken it
 		p.Received = responsesTo(s.ReceivedSince(mark), id)
 	}
 	if len(p.Received) == 0 && p.SessionErr == nil && t.Server.Transport != "http" {
-		p.Received = lateResponse(t, silentLine{s, mark, sent, IDInLine(p.Line), isServedBatch(t, line)}, isDecisive)
+		p.Received = lateResponse(t, silentLine{s, mark, sent, IDInLine(p.Line), p.Sent.Kind}, isDecisive)
 	}
 	p.Received = WithoutStreamCopies(t, p.Received, p.Sent)
 	return p
@@ -214,13 +218,8 @@ type silentLine struct {
 	sent time.Time
 	// id is the id in the line; nil if the line has no id.
 	id json.RawMessage
-	// isServed reports whether the line has requests that are to be served, which takes longer than to refuse a line.
-	isServed bool
-}
-
-// isServedBatch reports whether a line is a batch with requests that the server has to serve.
-func isServedBatch(t *check.T, line string) bool {
-	return t.Revision == "2025-03-26" && strings.HasPrefix(line, "[") && strings.Contains(line, "$harmless")
+	// kind tells a batch, whose members a server may serve on their own, from other lines.
+	kind driver.JSONKind
 }
 
 // isAnsweredBy reports whether a frame may be the response to the line.
@@ -241,15 +240,14 @@ type silentLines struct {
 }
 
 // lateResponse returns the response to a malformed line that later requests have overtaken. If the verdict is decided
-// by it, it waits for one, unless an earlier line of the run shows that the server does not answer late. What was to be
-// refused shows nothing about what is to be served.
+// by it, it waits for one, unless an earlier line of that kind shows that the server does not answer late.
 func lateResponse(t *check.T, line silentLine, isDecisive bool) []*driver.Frame {
 	known := check.Memo(t, lateKey{}, func() *silentLines { return &silentLines{} })
 	known.mu.Lock()
-	isNeverLate := slices.ContainsFunc(known.all, silentLine.isFinal)
+	isNeverLate := slices.ContainsFunc(known.all, func(l silentLine) bool { return l.kind == line.kind && l.isFinal() })
 	known.all = append(known.all, line)
 	known.mu.Unlock()
-	if isNeverLate && !line.isServed || !isDecisive {
+	if isNeverLate || !isDecisive {
 		return nil
 	}
 	if f, err := line.s.Wait(line.mark, timing.ShortWait, line.isAnsweredBy); err == nil {
@@ -289,6 +287,25 @@ func ConnectAfterInvalid(t *check.T, s *driver.Session) {
 	if s.Connect(driver.ConnectParams(t.Revision)).Result() != nil && checkServes(t, s) == nil {
 		s.FinishConnect()
 	}
+}
+
+// lostNoOp returns an error if the no-op that was sent after a line is never answered over stdio, and a later one is:
+// the server has taken it for a part of the line. It is nil where a server sends its responses in another order.
+func lostNoOp(t *check.T, s *driver.Session, line *driver.Frame) error {
+	if t.Site() != nil {
+		return nil
+	}
+	method, _ := s.NoOp()
+	frames := s.FramesSince(0)
+	frames = frames[slices.Index(frames, line)+1:]
+	i := slices.IndexFunc(frames, func(f *driver.Frame) bool {
+		return f.Side == driver.FromClient && f.IsRequest() && f.Method == method
+	})
+	isLost := func() bool { return !s.AwaitFor(driver.Pending{ID: frames[i].ID}, 0).Answered() }
+	if i < 0 || !isLost() || !check.TryNoOp(t, s).Answered() || !isLost() {
+		return nil
+	}
+	return fmt.Errorf("%s after it was never answered, and a later one was", method)
 }
 
 // checkServes requests a list that the server served before, which proves more than a no-op. A session that no longer

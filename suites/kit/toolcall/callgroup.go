@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -178,13 +179,12 @@ func (f *CallGroup) awaitLong(c *ToolCall) driver.Reply {
 }
 
 // ping finds out whether the server answers while calls run; a response extends the time of those that still run then.
-// Where it came after the answers of some, the last of these may have delayed it.
+// Where it came after the answers of some, one of these may have delayed it.
 func (f *CallGroup) ping() {
-	while := max(2*time.Second, 2*f.T.Server.Latency)
 	running := f.runningCalls()
 	pong := f.Session.Call(f.Session.NoOp())
 	f.pingFailed = !pong.Answered()
-	var last *ToolCall
+	var answered []*ToolCall
 	for _, c := range running {
 		f.await(c, func() driver.Reply { return f.Session.AwaitFor(c.Pending, 0) })
 		switch {
@@ -192,14 +192,24 @@ func (f *CallGroup) ping() {
 		case c.isRunning() || c.Reply.Frame.At > pong.Frame.At:
 			c.IsLong, c.PingAnsweredFirst, c.PingReply = true, true, pong
 		default:
-			c.HeldPing = HoldsPing(f.T, c.Reply, pong)
-			if last == nil || c.Reply.Frame.At > last.Reply.Frame.At {
-				last = c
-			}
+			answered = append(answered, c)
 		}
 	}
-	if last != nil {
-		last.IsLong = last.Reply.Frame.At-pong.Request.At > while
+	markHeldPing(f.T, answered, pong)
+}
+
+// markHeldPing finds out which calls, all of them answered before a ping, have run for so long that the ping had time
+// to be answered. A server that serves one request at a time begins with a call when it has answered the one before:
+// what a call has waited for others of mcpcheck is not its own time.
+func markHeldPing(t *check.T, calls []*ToolCall, pong driver.Reply) {
+	held, long := max(timing.LongCall, 2*t.Server.Latency), max(2*time.Second, 2*t.Server.Latency)
+	slices.SortStableFunc(calls, func(a, b *ToolCall) int { return cmp.Compare(a.Reply.Frame.At, b.Reply.Frame.At) })
+	begin := pong.Request.At
+	for _, c := range calls {
+		if end := c.Reply.Frame.At; end > begin {
+			c.HeldPing, c.IsLong = end-begin > held, end-begin > long
+			begin = end
+		}
 	}
 }
 

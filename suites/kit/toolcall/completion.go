@@ -282,3 +282,6 @@ func requestConcurrently(
 	}
 	return replies
 }
+
+// MaxCompletedValues is how many values a completion may have.
+const MaxCompletedValues = 100

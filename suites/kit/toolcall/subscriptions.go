@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -31,6 +32,32 @@ func OpenSubscription(s *driver.Session, id any, params check.M) driver.Pending 
 // a part of it, so that no update is for that subscription.
 const UnlistedURI = "test://mcpcheck/watched-resource"
 
+// unlistedName is the last part of the URIs of UnlistedURIs that differ from listed ones only in that: a number, since
+// servers may compare what comes before one.
+const unlistedName = "/8376290514"
+
+// UnlistedURIs are UnlistedURI and, for a few listed resources, URIs next to theirs that the server does not know.
+func UnlistedURIs(t *check.T, s *driver.Session) []any {
+	const few = 3
+	uris := []any{UnlistedURI}
+	for _, resource := range SubscribableResources(t) {
+		listed, _ := resource["uri"].(string)
+		i := strings.LastIndex(listed, "/")
+		if i < 0 || len(uris) > few || slices.Contains(uris, any(listed[:i]+unlistedName)) ||
+			check.KnownUnanswered(t, "resources/read") != nil {
+			continue
+		}
+		uri := listed[:i] + unlistedName
+		if IsNotFound(s.Call("resources/read", check.M{"uri": uri})) {
+			uris = append(uris, uri)
+		}
+	}
+	return uris
+}
+
+// IsUnlisted reports whether a URI is one of UnlistedURIs.
+func IsUnlisted(uri string) bool { return uri == UnlistedURI || strings.HasSuffix(uri, unlistedName) }
+
 // openExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
 // receives: over stdio one for everything that is cancelled at once, and one for updates; one for changes of tools, and
 // for updates of a resource that does not exist, which a server may refuse; one for nothing; one for the updates of no
@@ -55,7 +82,7 @@ func openExtraSubscriptions(t *check.T, s *driver.Session) {
 	}
 	tools := check.M{"toolsListChanged": true, "promptsListChanged": false, "resourcesListChanged": false}
 	watching := maps.Clone(tools)
-	watching["resourceSubscriptions"] = []any{UnlistedURI}
+	watching["resourceSubscriptions"] = UnlistedURIs(t, s)
 	if !updates || s.AwaitFor(OpenSubscription(s, id("tools"), check.M{"notifications": watching}), 0).Error() != nil {
 		name := map[bool]string{true: "tools-only", false: "tools"}[updates]
 		OpenSubscription(s, id(name), check.M{"notifications": tools})

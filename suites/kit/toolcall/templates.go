@@ -20,6 +20,8 @@ type TemplateRead struct {
 	Template *uritemplate.Template
 	// URI is the expansion; empty when the server completes no values.
 	URI string
+	// HasTooManyValues reports whether more values were completed for the first variable than a completion may have.
+	HasTooManyValues bool
 	// Unknown is the reply to reading an expansion with values that hardly exist.
 	Unknown driver.Reply
 	// UnknownURI is that expansion.
@@ -90,6 +92,7 @@ func (x *TemplateRead) readKnown(t *check.T, completed Completions, budget *Call
 	const most = 3
 	names := x.Template.Varnames()
 	first := completed.templateValues(x.Template.Raw(), names[0])
+	x.HasTooManyValues = len(first) > MaxCompletedValues
 	for _, value := range first[:min(len(first), most)] {
 		values := map[string]string{names[0]: value}
 		for _, other := range names[1:] {
