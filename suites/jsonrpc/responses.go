@@ -99,6 +99,8 @@ var responseChecks = check.Suite{
 				t.Yield("its answer may be in a line that is not a message")
 			case transcript.UnterminatedResponse(x) != nil:
 				t.Yield("no newline comes after its answer")
+			case isInBodyOfPost(x):
+				t.Yield("its answer is the body of the answer to the POST")
 			}
 			t.Expect(x.Response != nil).To(check.BeTrue("an answer to "+x.Request.Method, "%s", noAnswerReason(x)))
 		})

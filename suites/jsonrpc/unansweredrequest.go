@@ -34,6 +34,14 @@ func isStreamOpen(x *transcript.Call) bool {
 	return a.IsStream && a.OK() && !x.SessionEnded()
 }
 
+// isInBodyOfPost reports whether a request over HTTP+SSE has its response there instead of on the event stream.
+func isInBodyOfPost(x *transcript.Call) bool {
+	if x.Response != nil || x.Request.RoundTrip == nil || !x.Request.RoundTrip.IsAnsweredOnStream() {
+		return false
+	}
+	return driver.SameID(driver.Members(x.Request.RoundTrip.Response().Body.Bytes())["id"], x.Request.ID)
+}
+
 // mayBeInMalformedLine reports whether the request has no response, and a malformed line came after it over stdio.
 func mayBeInMalformedLine(x *transcript.Call) bool {
 	return x.Response == nil && slices.ContainsFunc(x.Session.ReceivedSince(0), func(f *driver.Frame) bool {
