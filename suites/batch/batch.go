@@ -165,7 +165,8 @@ var Checks = check.Suite{
 				if !r.Answered() { // the later requests may have overtaken it
 					r = p.Session.AwaitFor(driver.Pending{ID: json.RawMessage(id)}, timing.ShortWait)
 				}
-				t.Expect(r).To(check.BeResult(), "the request with id %s beside %s", id, other)
+				t.Expect(r).To(check.ReportedBy("batch/receive-requests", check.BeResult()),
+					"the request with id %s beside %s", id, other)
 			}
 		}
 	}),

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit/roundtrip"
 )
 
-// askingCalls are calls during which the server requested something of the client, one for each method of requests. There
-// are none where ping is not served at all.
+// askingCalls are calls during which the server requested something of the client, one for each method of requests.
+// There are none where ping is not served at all.
 func askingCalls(t *check.T) (calls []*client.InteractiveCall) {
 	if plainPing(t).Result() == nil || t.IsQuick() || check.SavesRequests(t) {
 		return nil
