@@ -56,26 +56,34 @@ var Checks = check.Suite{
 	}),
 
 	"ping/during-long-request": check.Probe(func(t *check.T) {
-		var running []runningRequest
+		var slow []toolcall.ToolCall
 		for _, c := range toolcall.ValidCalls(t).List {
 			if c.IsLong {
-				running = append(running, runningRequest{c.Tool, func(t *check.T) { expectPingAnsweredFirst(t, c) }})
+				slow = append(slow, c)
 			}
 			if c.IsLong && !c.PingAnsweredFirst {
 				check.NeedsConfirmation(t) // the server may have loaded something for the first time
 			}
 		}
-		for _, c := range callsThatHoldPing(t) {
-			running = append(running, runningRequest{c.Tool, func(t *check.T) { expectPingMeanwhile(t, c) }})
+		held := callsThatHoldPing(t)
+		if len(slow) == 0 && len(held) == 0 {
+			t.NoVerdict(check.NotObserved, "no called tool runs long enough to test this")
 		}
-		for _, i := range askingCalls(t) {
-			running = append(running, runningRequest{i.Tool, func(t *check.T) { expectPingBeforeResponse(t, i) }})
-		}
-		if len(running) == 0 {
-			t.NoVerdict(check.NotObserved, "no called tool runs long enough to test this, or asks the client")
-		}
-		check.Each(t, running, func(r runningRequest) check.Subject { return r.tool },
-			func(t *check.T, r runningRequest) { r.expectPing(t) })
+		tool := func(c toolcall.ToolCall) check.Subject { return c.Tool }
+		check.Each(t, append(slow, held...), tool, func(t *check.T, c toolcall.ToolCall) {
+			if !c.IsLong {
+				expectPingMeanwhile(t, c)
+				return
+			}
+			if !c.PingAnsweredFirst {
+				roundtrip.RequireNotCrowded(t)
+			}
+			t.Expect(c.PingAnsweredFirst).To(check.BeTrue("ping answered while the tool runs",
+				"its answer after that of the tool, which took %v", c.Duration))
+			if c.PingReply.Result() == nil && isPingServedAfter(c) && !c.PingReply.IsBusy() {
+				t.Expect(c.PingReply).To(check.BeResult(), "ping while %s runs", c.Tool.Name)
+			}
+		})
 	}),
 
 	"ping/server-ping-rate": check.Watch(func(t *check.T, w check.Wire) {
@@ -87,24 +95,6 @@ var Checks = check.Suite{
 					"%d pings in a session of %.1fs with %d calls", n, seconds, calls))
 			})
 	}),
-}
-
-// runningRequest is a call of a tool, and what is expected of a ping while it runs.
-type runningRequest struct {
-	tool       check.Subject
-	expectPing func(*check.T)
-}
-
-// expectPingAnsweredFirst judges the ping that was sent while a long call ran.
-func expectPingAnsweredFirst(t *check.T, c toolcall.ToolCall) {
-	if !c.PingAnsweredFirst {
-		roundtrip.RequireNotCrowded(t)
-	}
-	t.Expect(c.PingAnsweredFirst).To(check.BeTrue("ping answered while the tool runs",
-		"its answer after that of the tool, which took %v", c.Duration))
-	if c.PingReply.Result() == nil && isPingServedAfter(c) && !c.PingReply.IsBusy() {
-		t.Expect(c.PingReply).To(check.BeResult(), "ping while %s runs", c.Tool.Name)
-	}
 }
 
 // callsThatHoldPing are a few calls after which a ping was answered that was sent while they ran, though not for so

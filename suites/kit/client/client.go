@@ -111,7 +111,7 @@ func (c *Client) handleRequest(request *driver.Frame) (taken bool) {
 	if !c.hasMode(q) {
 		a = NewErrorResponse(errcode.InvalidParams, "The client has not declared this mode")
 	}
-	go a.Send(q)
+	go a.send(request, c.Session)
 	return true
 }
 
@@ -141,13 +141,13 @@ func HasMode(capabilities check.M, mode string) bool {
 	return declared && (check.HasMember(modes, mode) || mode == "form" && len(modes) == 0)
 }
 
-// Send sends the response to a request that the server has sent itself.
-func (a ClientResponse) Send(q ServerRequest) {
+// send sends the response to a request of the server.
+func (a ClientResponse) send(request *driver.Frame, s *driver.Session) {
 	switch {
 	case a.Error != nil:
-		q.Session.Respond(q.Frame, check.M{"error": a.Error})
+		s.Respond(request, check.M{"error": a.Error})
 	case a.Result != nil:
-		q.Session.Respond(q.Frame, check.M{"result": a.Result})
+		s.Respond(request, check.M{"result": a.Result})
 	}
 }
 
