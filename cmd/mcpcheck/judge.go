@@ -21,8 +21,9 @@ mcpcheck record or run --trace has written. Nothing is started.
 
 Judged are all messages and, if the client has read the lists that the server
 declares, what it has listed, called, got and read there; of a run over stdio, also
-its handshakes and invalid lines. Checks that need a live server are skipped. Messages after the first one in which the
-client violates the protocol are not tested. Exit codes are those of run.`,
+its handshakes and invalid lines. Checks that need a live server are skipped.
+Messages after the first one in which the client violates the protocol are not
+tested. Exit codes are those of run.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exit.Usagef("judge needs traces; write them with mcpcheck record or run --trace FILE")

@@ -330,8 +330,11 @@ func requestsWithoutToken(t *check.T) []sentRequest {
 			method, params := s.NoOp()
 			try(method, method, params)
 		}
-		for _, method := range protocol.ListMethods(t.Server.Capabilities) {
-			try(method, method, nil)
+		for _, list := range protocol.DeclaredLists(t) {
+			try(list.Method, list.Method, nil)
+		}
+		if t.Server.Declares("logging") && !t.IsModern() {
+			try("logging/setLevel", "logging/setLevel", check.M{"level": "info"})
 		}
 		for _, r := range valid {
 			if r.Name != "" && r.Method != "tools/call" {

@@ -166,7 +166,7 @@ var Checks = check.Suite{
 					r = p.Session.AwaitFor(driver.Pending{ID: json.RawMessage(id)}, timing.ShortWait)
 				}
 				t.Expect(r).To(check.ReportedBy("batch/receive-requests", check.BeResult()),
-					"the request with id %s beside %s", id, other)
+					"the request with id %s in a batch with %s", id, other)
 			}
 		}
 	}),

@@ -74,7 +74,7 @@ func (c *conversation) react(sent *driver.Frame, isCall bool) (request *driver.F
 	if isCall {
 		return chosen.frame, []*driver.Frame{chosen.responses[chosen.frame]}
 	}
-	if farthest != here {
+	if farthest != here || last.frame == nil {
 		last = chosen
 		clear(c.received)
 	}

@@ -134,9 +134,9 @@ func (w *waitingClient) callWithForeignAnswer(t *check.T, other *driver.Session)
 	return isEarly || protocol.ReplyKind(w.reply) != protocol.ReplyKind(w.call.Reply)
 }
 
-// leakedLogs are log messages of calls of one session that came to another one instead, whose stream was opened
-// later. Each comes in a second call too, and in a call that the other
-// session makes itself, but not without a call: it is not one of those that a server sends from time to time.
+// leakedLogs are log messages of calls of one session that came to another one instead, whose stream was opened later.
+// Each comes in a second call too, and in a call that the other session makes itself, but not without a call: it is not
+// one of those that a server sends from time to time.
 func leakedLogs(t *check.T) []leak {
 	if t.Server.Sessionless || t.IsModern() || !t.Server.Declares("logging") || len(t.Server.Tools) == 0 {
 		return nil

@@ -68,7 +68,8 @@ var versionChecks = check.Suite{
 			switch {
 			case !ok:
 				t.Yield("protocolVersion is not a string")
-			case slices.Contains(protocol.UnpublishedVersions, version), slices.Contains(otherVersions, version):
+			case slices.Contains(protocol.UnpublishedVersions, version),
+				slices.Contains(otherVersions, version) && version == requestedVersion(m):
 				t.Yield("a made-up version was echoed")
 			case slices.Contains(catalogue.ModernRevisions, version):
 				t.NoVerdict(check.Limit, "%s has no handshake, and %s does not know it", version,
@@ -84,8 +85,13 @@ var versionChecks = check.Suite{
 	}).WhenConnectRefused(),
 }
 
-// otherVersions are unpublished versions that are requested besides: one that is earlier than any SDK, and two that are
-// not dates.
+// requestedVersion is the version in the request that a message is the response to; nil if there is none.
+func requestedVersion(m check.Message) any {
+	params, _ := m.Request.JSON()["params"].(check.M)
+	return params["protocolVersion"]
+}
+
+// otherVersions are further unpublished versions: one that is earlier than any SDK, and two that are not dates.
 var otherVersions = []string{"2023-01-01", "1.0.0", ""}
 
 // versionReply is the reply to initialize with one of otherVersions.

@@ -10,16 +10,16 @@ import (
 // CapLines shortens evidence to about MaxEvidenceLines.
 func CapLines(lines []Line) []Line { return ShortenEvidence(lines, MaxEvidenceLines) }
 
-// MaxEvidenceLines is about how many lines of evidence a result keeps that says what is wrong.
+// MaxEvidenceLines is about how many lines of evidence a result keeps that has been decided.
 const MaxEvidenceLines = 80
 
-// MaxEvidence is about how many lines of evidence a result with a verdict keeps. Most results say that nothing is
-// wrong, and would make up most of a report.
+// MaxEvidence is about how many lines of evidence a result with a verdict keeps. What could not be decided would make
+// up half of a report.
 func MaxEvidence(v catalogue.Verdict) int {
-	if v == catalogue.Fail || v == catalogue.Error {
-		return MaxEvidenceLines
+	if v == catalogue.Skip || v == catalogue.Inconclusive {
+		return MaxEvidenceLines / 4
 	}
-	return MaxEvidenceLines / 4
+	return MaxEvidenceLines
 }
 
 // KeepEnds is ShortenEvidence for values that line converts to lines, which it does only for those that are kept.

@@ -139,8 +139,8 @@ func callAfterUnsubscribe(t *check.T) *lostUpdate {
 }
 
 // subscribeAgain subscribes to the resources that calls have updated, and to another one if that is one only, and
-// returns their URIs. Where calls have updated several, or a session takes no process, it does so in an exclusive
-// session, in which no other check subscribes or unsubscribes.
+// returns their URIs. Where calls have updated several, and over HTTP, where a session takes no process, it does so
+// in an exclusive session, in which no other check subscribes or unsubscribes.
 func subscribeAgain(t *check.T, calls toolcall.ToolCalls) (s *driver.Session, uris []string, isExclusive bool) {
 	var updated, others []string
 	for _, x := range calls.SubscribedResources {

@@ -39,9 +39,6 @@ var Checks = check.Suite{
 	"robust/survives-invalid-utf8": check.Probe(func(t *check.T) {
 		expectSurvival(t, invalid.SendMalformed(t, requestWithMeta("mcpcheck-utf8", "\"\xff\"")))
 		expectSurvival(t, invalid.SendMalformed(t, requestWithMeta("mcpcheck-surrogate", `"\ud800"`)))
-		if t.Server.Declares("tools") && check.MayCallUnknown(t) {
-			expectSurvival(t, invalid.SendMalformed(t, surrogateCall))
-		}
 	}),
 
 	"robust/survives-deep-nesting": check.Probe(func(t *check.T) {
@@ -115,11 +112,6 @@ var Checks = check.Suite{
 		})
 	}).InOwnSession(),
 }
-
-// surrogateCall calls an unknown tool, with half of a surrogate pair in its name and in an argument. It is valid JSON,
-// and has no encoding in UTF-8.
-const surrogateCall = `{"jsonrpc":"2.0","id":"mcpcheck-surrogate-call","method":"tools/call","params":{` +
-	`"_meta":{$meta"com.example/mcpcheck":1},"name":"mcpcheck_no_such_tool_\ud800","arguments":{"text":"\ud800"}}}`
 
 // requestWithMeta returns a no-op request with a value in _meta, for invalid.SendMalformed.
 func requestWithMeta(id, value string) string {

@@ -59,11 +59,11 @@ func UnlistedURIs(t *check.T, s *driver.Session) []any {
 func IsUnlisted(uri string) bool { return uri == UnlistedURI || strings.HasSuffix(uri, unlistedName) }
 
 // openExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
-// receives: over stdio one for everything that is cancelled at once, and one for updates; one for changes of tools, and
-// for updates of a resource that does not exist, which a server may refuse; one for nothing; one for the updates of no
-// resource; and one for everything but
-// changes of tools, with members in _meta that only other requests use. The last is for something, since a server may
-// serve the latest only, and for the same updates as the first, which a server may then no longer serve.
+// receives: over stdio one for everything that is cancelled at once, and one for updates; one for changes of tools,
+// and for updates of a resource that does not exist, which a server may refuse; one for nothing; and one for
+// everything but changes of tools, with members in _meta that only other requests use. The last is for something,
+// since a server may serve the latest only, and for the same updates as the first, which a server may then no longer
+// serve.
 func openExtraSubscriptions(t *check.T, s *driver.Session) {
 	resources, _ := t.Server.Capabilities["resources"].(check.M)
 	updates := resources["subscribe"] == true
@@ -88,9 +88,6 @@ func openExtraSubscriptions(t *check.T, s *driver.Session) {
 		OpenSubscription(s, id(name), check.M{"notifications": tools})
 	}
 	OpenSubscription(s, id("nothing"), check.M{"notifications": check.M{}})
-	if updates {
-		OpenSubscription(s, id("no-resource"), check.M{"notifications": check.M{"resourceSubscriptions": []any{}}})
-	}
 	meta := check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken}
 	others := FullFilter(t)
 	others["toolsListChanged"] = false

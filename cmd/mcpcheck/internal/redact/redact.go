@@ -99,7 +99,7 @@ func (s *Secrets) Redactor() Redactor {
 var shortWord = regexp.MustCompile(`^[A-Za-z]{1,7}$`)
 
 // wordsAndEscapes matches words, and the escape sequences of JSON and URLs, which are no part of the words after them.
-var wordsAndEscapes = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\.|%[0-9a-fA-F]{2}|\pL+`)
+var wordsAndEscapes = regexp.MustCompile(`\\u[0-9a-fA-F]{4}|\\["\\/bfnrt]|%[0-9a-fA-F]{2}|\pL+`)
 
 // Placeholder replaces a secret.
 const Placeholder = "[redacted]"
