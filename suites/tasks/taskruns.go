@@ -85,8 +85,21 @@ func clientSession(t *check.T) *driver.Session {
 	if t.IsQuick() {
 		return t.Session(check.ExclusiveUnlessQuick)
 	}
-	// Tasks take their time, so that the session is used in parallel with all others.
-	return client.NewClient(t, protocol.AllCapabilities(t.Revision), client.AcceptAll(t)).Session
+	all := protocol.AllCapabilities(t.Revision)
+	if slices.ContainsFunc(toolcall.ToolsInCallOrder(t), func(tool check.Subject) bool { return mayBeTask(t, tool) }) {
+		// Tasks take their time, so that the session is used in parallel with all others.
+		return client.NewClient(t, all, client.AcceptAll(t)).Session
+	}
+	return client.ReusedClient(t, all, client.AcceptAll(t)).Session
+}
+
+// mayBeTask reports whether a tool supports tasks, and may be called.
+func mayBeTask(t *check.T, tool check.Subject) bool {
+	if support := taskSupport(tool.Value); support != "optional" && support != "required" {
+		return false
+	}
+	_, not := toolcall.TaskArguments(t, tool)
+	return not == nil
 }
 
 // unpromptedMethods returns the methods that the server requests before any tool call. Later requests with these need

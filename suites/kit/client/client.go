@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
+	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/invalid"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
@@ -75,9 +77,12 @@ func NewClient(t *check.T, capabilities check.M, answering Responder) *Client {
 	return newClient(t, capabilities, answering, check.Exclusive)
 }
 
-// ReusedClient is NewClient for a check that needs no new session, but can use that of an earlier client with
-// the same capabilities.
+// ReusedClient is NewClient for a check that needs no new session, but can use that of an earlier client with the same
+// capabilities, that of the handshake scenario of a client with all capabilities among them.
 func ReusedClient(t *check.T, capabilities check.M, answering Responder) *Client {
+	if !t.IsModern() && !t.IsConfirmation() && reflect.DeepEqual(capabilities, protocol.AllCapabilities(t.Revision)) {
+		handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true})
+	}
 	return newClient(t, capabilities, answering)
 }
 

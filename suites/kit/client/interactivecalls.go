@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
 	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 )
@@ -42,8 +41,6 @@ func CallInteractively(t *check.T) InteractiveCalls {
 		asking := check.Memo(t, "tools that ask", func() *[]string { return new([]string) })
 		if t.IsConfirmation() {
 			r.only = *asking
-		} else {
-			handshake.RunScenario(t, handshake.Scenario{RefuseRequests: true}) // whose session is reused below
 		}
 		r.client = ReusedClient(t, protocol.AllCapabilities(t.Revision), AcceptAll(t))
 		for tools := r.remainingTools(); len(tools) > 0; tools = r.remainingTools() {

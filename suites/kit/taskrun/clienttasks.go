@@ -81,30 +81,31 @@ func ClientTasks(t *check.T) []*ClientTask {
 }
 
 // callAsTaskClients are the clients that called the tools. The first one declares sampling without options, so that its
-// session also shows what a server requests of such a client. Another one calls the tools that only clients with
-// capabilities see and the first did not call, as well as those that did not answer where the session of the first
-// ended or is blocked by a cancelled call.
+// session also shows what a server requests of such a client. It also calls the tools that only clients with capabilities
+// see. Another one calls those of them that brought no result, as well as any others of which that is true where the
+// session of the first ended or is blocked by a cancelled call.
 //
 // Servers may request less of a client that requested a later version, or that has sampling without options. If a
 // server requested something of other clients but not of this one, a further one calls the tools: it requests the
 // tested revision and, if sampling is missing, declares all options.
 func callAsTaskClients(t *check.T) []*taskClient {
-	first := check.Step(t, "first client with tasks", callAsFirstTaskClient)
 	var calls []*client.InteractiveCall
 	check.Deferred(t, func() { calls = client.CallInteractively(t).List }) // other checks say why there are none
-	clients, tools := []*taskClient{first.taskClient}, toolcall.ToolsInCallOrder(t)
-	unseen := askersNotIn(tools, calls)
-	all := slices.Concat(tools, unseen)
+	tools := toolcall.ToolsInCallOrder(t)
+	all := slices.Concat(tools, askersNotIn(tools, calls))
+	first := callAsFirstTaskClient(t, all)
+	clients := []*taskClient{first.taskClient}
 	addClient := func(capabilities check.M, tools []check.Subject) {
 		another := newTaskClient(t, capabilities)
 		another.callTools(tools)
 		clients = append(clients, another)
 	}
-	if !first.isUsable {
-		unseen = askersNotIn(first.answered, calls)
+	served := first.served
+	if first.isUsable {
+		served = append(served, tools...) // another client would be answered alike
 	}
-	if len(unseen) > 0 {
-		addClient(protocol.TaskCapabilities(t.Revision), unseen)
+	if missing := askersNotIn(served, calls); len(missing) > 0 {
+		addClient(protocol.TaskCapabilities(t.Revision), missing)
 	}
 	const sample, elicit = "sampling/createMessage", "elicitation/create"
 	if first.requestedLaterVersion && isAnyNotAsked(clients, calls, sample, elicit) {
@@ -166,15 +167,15 @@ type firstTaskClient struct {
 	*taskClient
 	// requestedLaterVersion reports whether it requested a later version than the tested one.
 	requestedLaterVersion bool
-	// answered are the tools that answered.
-	answered []check.Subject
+	// served are the tools whose calls brought a result.
+	served []check.Subject
 	// isUsable reports whether its session can serve others.
 	isUsable bool
 }
 
-func callAsFirstTaskClient(t *check.T) (first firstTaskClient) {
+func callAsFirstTaskClient(t *check.T, tools []check.Subject) (first firstTaskClient) {
 	first.taskClient, first.requestedLaterVersion = newFirstTaskClient(t)
-	first.answered = first.callTools(toolcall.ToolsInCallOrder(t))
+	first.served = first.callTools(tools)
 	first.isUsable = first.s.IsUsable()
 	return first
 }
@@ -203,12 +204,12 @@ func newFirstTaskClient(t *check.T) (r *taskClient, later bool) {
 	return r, later
 }
 
-// callTools calls tools as the client, and returns those that answered.
-func (r *taskClient) callTools(tools []check.Subject) (answered []check.Subject) {
+// callTools calls tools as the client, and returns those that brought a result.
+func (r *taskClient) callTools(tools []check.Subject) (served []check.Subject) {
 	mark := r.s.Mark()
 	for _, c := range toolcall.CallsWithCapabilities(r.t, r.s, nil, tools).List {
-		if c.Reply.Answered() {
-			answered = append(answered, c.Tool)
+		if c.Reply.Result() != nil {
+			served = append(served, c.Tool)
 		}
 	}
 	for _, q := range client.ServerRequestsIn(r.s, r.s.FramesSince(mark)) {
@@ -216,7 +217,7 @@ func (r *taskClient) callTools(tools []check.Subject) (answered []check.Subject)
 			r.asked[askedMethod{q.Method, client.ServerRequest{ClientRequest: request}.ToolName()}] = true
 		}
 	}
-	return answered
+	return served
 }
 
 // tasks are the tasks of the client, in the order of their creation.
