@@ -15,6 +15,7 @@ var coercions = []mutator{
 	{"type", fraction},
 	{"type", asText},
 	{"type", asNumber},
+	{"type", asBoolean},
 	{"type", asSingleItem},
 	{"type", asNull},
 	{"enum", inOtherCase},
@@ -44,13 +45,25 @@ func asText(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	return mutation{}, false
 }
 
-// asNumber replaces true by 1, and false by 0.
+// asNumber replaces true by 1, false by 0, and a string by 1.
 func asNumber(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
-	switch t.value {
-	case true:
-		return coercible(1, "is 1, not true"), true
-	case false:
+	switch v := t.value.(type) {
+	case bool:
+		if v {
+			return coercible(1, "is 1, not true"), true
+		}
 		return coercible(0, "is 0, not false"), true
+	case string:
+		return coercible(1, "is 1, not a string"), true
+	}
+	return mutation{}, false
+}
+
+// asBoolean replaces a number by true, which some languages count as 1.
+func asBoolean(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
+	switch t.value.(type) {
+	case int64, float64, json.Number:
+		return coercible(true, "is true, not a number"), true
 	}
 	return mutation{}, false
 }

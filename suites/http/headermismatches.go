@@ -143,16 +143,20 @@ func methodMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedR
 func listenMismatches(t *check.T) []mismatchedRequest {
 	return check.Step(t, "headers of a subscription that do not fit", func(t *check.T) (all []mismatchedRequest) {
 		s := t.Session(check.ForInvalidInput)
-		open := func(header http.Header) *driver.RoundTrip {
+		open := func(header http.Header, params check.M) *driver.RoundTrip {
 			x := roundtrip.RetryWhileBusy(s, func() *driver.RoundTrip {
-				return roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: listenMethod,
-					Params: check.M{"notifications": check.M{}}, Header: header})
+				return roundtrip.PostRequest(s,
+					roundtrip.ManualRequest{Method: listenMethod, Params: params, Header: header})
 			})
 			awaitHeaders(x)
 			return x
 		}
-		if usual := open(nil).Response(); !usual.OK() || !usual.IsStream {
+		if usual := open(nil, listenRequest.Params).Response(); !usual.OK() || !usual.IsStream {
 			t.Skip(check.NotOffered, "%s opens no stream: %s", listenMethod, usual)
+		}
+		add := func(name string, header http.Header, params check.M) {
+			all = append(all, mismatchedRequest{isSubscription: true,
+				NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, name, open(header, params))})
 		}
 		for _, f := range []headerVariant{
 			{noVersion, roundtrip.Header(roundtrip.VersionHeader)},
@@ -160,9 +164,10 @@ func listenMismatches(t *check.T) []mismatchedRequest {
 			{otherMethod, roundtrip.Header(methodHeader, "prompts/get")},
 			{methodInCapitals, roundtrip.Header(methodHeader, strings.ToUpper(listenMethod))},
 		} {
-			x := open(f.Header)
-			all = append(all, mismatchedRequest{NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, f.Name, x),
-				isSubscription: true})
+			add(f.Name, f.Header, listenRequest.Params)
+		}
+		for _, v := range differingVersions(t) {
+			add(v.String(), roundtrip.Header(roundtrip.VersionHeader, v.header), v.params(listenRequest.Params))
 		}
 		return all
 	})
@@ -421,20 +426,31 @@ func versionedRequests(t *check.T, varied []roundtrip.ManualRequest) []roundtrip
 // versionMismatches are requests that name one version in the header and another one in the body.
 func versionMismatches(t *check.T, request roundtrip.ManualRequest) []mismatchedRequest {
 	return check.Step(t, "versions that differ: "+request.Method, func(t *check.T) (all []mismatchedRequest) {
-		const unknown = "2099-01-01"
 		s := t.Session(check.ForInvalidInput)
 		usual := sendValid(t, s, request)
-		for _, v := range []struct{ header, body string }{
-			{t.Revision, unknown}, {unknown, t.Revision}, {catalogue.NewestLegacy, t.Revision},
-		} {
-			x := sendMismatched(t, s, roundtrip.ManualRequest{
-				Params: requests.Request{Params: request.Params}.With(check.M{driver.MetaRevision: v.body}),
-				Method: request.Method, Header: roundtrip.Header(roundtrip.VersionHeader, v.header),
-			})
-			what := "version " + v.header + " in the header and " + v.body + " in the body"
-			all = append(all, mismatchedRequest{NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, what, x),
+		for _, v := range differingVersions(t) {
+			x := sendMismatched(t, s, roundtrip.ManualRequest{Params: v.params(request.Params),
+				Method: request.Method, Header: roundtrip.Header(roundtrip.VersionHeader, v.header)})
+			all = append(all, mismatchedRequest{NamedRoundTrip: roundtrip.NewNamedRoundTrip(s, v.String(), x),
 				validReply: usual})
 		}
 		return all
 	})
+}
+
+// differingVersion is a version in the header of a request and another one in its body.
+type differingVersion struct{ header, body string }
+
+func differingVersions(t *check.T) []differingVersion {
+	const unknown = "2099-01-01"
+	return []differingVersion{{t.Revision, unknown}, {unknown, t.Revision}, {catalogue.NewestLegacy, t.Revision}}
+}
+
+func (v differingVersion) String() string {
+	return "version " + v.header + " in the header and " + v.body + " in the body"
+}
+
+// params are the params of a request with the version of the body.
+func (v differingVersion) params(of check.M) check.M {
+	return requests.Request{Params: of}.With(check.M{driver.MetaRevision: v.body})
 }

@@ -42,8 +42,15 @@ var mirroredHeaderChecks = check.Suite{
 	}).WhenConnectRefused(),
 
 	"http/version-header-mismatch": check.Probe(func(t *check.T) {
-		eachVaried(t, versionedRequests(t, variedRequests(t)), requestsEach,
+		eachVaried(t, append(versionedRequests(t, variedRequests(t)), listenRequest), requestsEach,
 			func(t *check.T, request roundtrip.ManualRequest) {
+				if request.Method == listenMethod {
+					all := listenMismatches(t)
+					for _, v := range differingVersions(t) {
+						findMismatch(t, all, v.String()).expectRefused(t, findMismatch(t, all, noVersion))
+					}
+					return
+				}
 				eachMismatch(t, versionMismatches(t, request), func(t *check.T, x mismatchedRequest) {
 					invalid.SkipUnlessServerRejects(t, x.AwaitReply())
 					if !isHeaderMismatch(x.AwaitReply()) && request.Method != "" {

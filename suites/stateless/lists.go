@@ -131,8 +131,8 @@ func compareConnections(t *check.T) connectionLists {
 			for _, call := range calls {
 				there.Call("tools/call", call.Params(there))
 			}
-			c.alone[0] = firstPages(t, there, true) // now, since a call may change a list for all
-			c.kept, c.alone[1] = firstPages(t, there, false), firstPages(t, there, true)
+			c.alone[0] = fewPages(t, there, true) // now, since a call may change a list for all
+			c.kept, c.alone[1] = fewPages(t, there, false), fewPages(t, there, true)
 			maps.DeleteFunc(c.alone[0], func(list string, _ []string) bool {
 				_, isServed := c.kept[list]
 				return !isServed
@@ -158,13 +158,30 @@ func callsOnOneConnection(t *check.T) (all []toolcall.ToolCall) {
 	return all[:min(len(all), few)]
 }
 
-// firstPages are the names on the first page of each list, each on a connection of its own or on one that is kept.
-func firstPages(t *check.T, s *driver.Session, onNewConnection bool) namesByList {
+// fewPages are the names on the first pages of each list, each page on a connection of its own or all on one that is
+// kept.
+func fewPages(t *check.T, s *driver.Session, onNewConnection bool) namesByList {
+	const most = 10
 	all := namesByList{}
 	for _, list := range protocol.DeclaredLists(t) {
-		x := roundtrip.PostRequest(s, roundtrip.ManualRequest{Method: list.Method, OnNewConnection: onNewConnection})
-		if result := x.AwaitReply().Result(); result != nil {
-			all[list.Method] = protocol.Sorted(list.Keys(result))
+		var params check.M
+		names, isServed := []string{}, false
+		for range most {
+			x := roundtrip.PostRequest(s,
+				roundtrip.ManualRequest{Method: list.Method, Params: params, OnNewConnection: onNewConnection})
+			result := x.AwaitReply().Result()
+			if result == nil {
+				break
+			}
+			names, isServed = append(names, list.Keys(result)...), true
+			cursor, isPaged := result["nextCursor"].(string)
+			if !isPaged {
+				break
+			}
+			params = check.M{"cursor": cursor}
+		}
+		if isServed {
+			all[list.Method] = protocol.Sorted(names)
 		}
 	}
 	return all
