@@ -61,6 +61,9 @@ var levelChecks = check.Suite{
 	}),
 
 	"logging/level-respected": check.Probe(func(t *check.T) {
+		if t.IsModern() {
+			expectLevelsServed(t)
+		}
 		// A server over HTTP may have one level for all sessions.
 		if t.IsModern() || t.Site() == nil && !check.SavesRequests(t) {
 			expectReadsRespectLevel(t)

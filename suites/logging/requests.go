@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/protocol"
 	"github.com/mcpcheck/mcpcheck/suites/kit/requests"
 	"github.com/mcpcheck/mcpcheck/suites/kit/toolcall"
 	"github.com/mcpcheck/mcpcheck/suites/kit/transcript"
@@ -142,6 +143,19 @@ func callForLateLogs(t *check.T) {
 	toolcall.CallToolsAndObserveLate(t)
 	if t.Server.Declares("logging") {
 		check.Deferred(t, func() { callAtLevels(t) })
+	}
+}
+
+// expectLevelsServed requires a request to be served with each level.
+func expectLevelsServed(t *check.T) {
+	all := requests.Valid(t)
+	if len(all) == 0 || check.SavesRequests(t) {
+		return
+	}
+	s := t.Session()
+	for _, level := range protocol.LogLevels {
+		r := all[0].SendWith(t, s, check.M{driver.MetaLogLevel: level})
+		t.Expect(r).To(check.BeResult(), "%s with the level %q", all[0].Method, level)
 	}
 }
 

@@ -2,6 +2,7 @@ package prompts
 
 import (
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 
@@ -33,6 +34,9 @@ var getChecks = check.Suite{
 				if len(got.InputReplies) > 0 && code == errcode.InvalidParams {
 					t.NoVerdict(check.OtherCheck, "it asked for input, and then brought %s",
 						check.Got(got.LastReply))
+				}
+				if r := got.LastReply; r.IsStatusOnly() && r.HTTPResponse().StatusCode == http.StatusForbidden {
+					t.NoVerdict(check.Undecided, "the token may lack a scope: %s", check.Got(r))
 				}
 				if clientErrorPattern.MatchString(got.LastReply.MessageText()) {
 					t.NoVerdict(check.Undecided, "it seems to want something of the client: %s",

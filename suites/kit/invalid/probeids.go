@@ -29,7 +29,7 @@ var idsByKind = map[string]func(n int) []any{
 			string(rune('a' + n)),
 		}
 	},
-	"unicode": func(n int) []any { return []any{fmt.Sprintf("%d é✓😀", n)} },
+	"unicode": func(n int) []any { return []any{fmt.Sprintf("%d é✓😀 e\u0301", n)} },
 	"falsy":   func(n int) []any { return []any{0, ""}[n%2 : n%2+1] },
 }
 

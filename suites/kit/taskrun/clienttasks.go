@@ -81,9 +81,9 @@ func ClientTasks(t *check.T) []*ClientTask {
 }
 
 // callAsTaskClients are the clients that called the tools. The first one declares sampling without options, so that its
-// session also shows what a server requests of such a client. It also calls the tools that only clients with capabilities
-// see. Another one calls those of them that brought no result, as well as any others of which that is true where the
-// session of the first ended or is blocked by a cancelled call.
+// session also shows what a server requests of such a client. It also calls the tools that only clients with
+// capabilities see. Another one calls those of them that brought no result, as well as any others of which that is true
+// where the session of the first ended or is blocked by a cancelled call.
 //
 // Servers may request less of a client that requested a later version, or that has sampling without options. If a
 // server requested something of other clients but not of this one, a further one calls the tools: it requests the
