@@ -93,8 +93,8 @@ func ParseEndpoint(base *url.URL, reference string) (*url.URL, error) {
 	return base.Parse(reference)
 }
 
-// receiveInPost records the response to a request that came in the body of its POST. It returns nil if there is none, or
-// if the stream, where it belongs, brings it as well. Of each method that is waited for once.
+// receiveInPost records the response to a request that came in the body of its POST. It returns nil if there is none,
+// or if the stream, where it belongs, brings it as well. Of each method that is waited for once.
 func (h *HTTP) receiveInPost(x *RoundTrip, body []byte) *Frame {
 	f := &Frame{Raw: bytes.TrimSpace(body), Complete: true, RoundTrip: x}
 	if f.parse(); x.manual || x.hasErrorStatus() || !f.IsResponse() || !SameID(f.ID, x.requestID) {

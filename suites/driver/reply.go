@@ -210,7 +210,8 @@ type TimeoutError struct {
 	// Receiving reports whether the response was on its way when the reply timeout ended, see IsReceiving.
 	Receiving bool
 
-	// Misplaced says what came in place of the response, so that it was not waited for any longer; empty if nothing did.
+	// Misplaced says what came in place of the response, so that it was not waited for any longer; empty if nothing
+	// did.
 	Misplaced string
 	// UnknownID is the id of a response received meanwhile that no request has; nil if there is none.
 	UnknownID json.RawMessage

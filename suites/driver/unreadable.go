@@ -61,7 +61,8 @@ func (s *Session) hasUnreadableResponseTo(p Pending) bool {
 		}
 	}
 	id := regexp.MustCompile(`\bid["']?\s*:\s*` + regexp.QuoteMeta(string(p.ID)) + `[^\w.]`)
-	return bytes.Contains(text.Bytes(), []byte("jsonrpc")) && id.Match(text.Bytes()) && !methodMember.Match(text.Bytes())
+	return bytes.Contains(text.Bytes(), []byte("jsonrpc")) && id.Match(text.Bytes()) &&
+		!methodMember.Match(text.Bytes())
 }
 
 // methodMember matches the member method of an object, as JSON or as programs print values for people.

@@ -30,7 +30,8 @@ func TestMisplacedResponsesAreNotAwaited(t *testing.T) {
 		"of another request": {first: `{"jsonrpc":"2.0","id":11,"err` + "\n", atMost: limit, min: limit},
 		"a log of the request": {first: "{\n  jsonrpc: '2.0',\n  id: 1,\n  method: 'ping'\n}\n", delay: 4 * time.Second,
 			answered: true, atMost: limit},
-		"a log with an id": {first: "{\n  time: 7,\n  id: 1\n}\n", delay: 4 * time.Second, answered: true, atMost: limit},
+		"a log with an id": {first: "{\n  time: 7,\n  id: 1\n}\n", delay: 4 * time.Second,
+			answered: true, atMost: limit},
 		"a log of the response": {first: "{ jsonrpc: '2.0', id: 1, result: {} }\n", delay: 50 * time.Millisecond,
 			answered: true, atMost: time.Second},
 	} {
