@@ -242,6 +242,9 @@ func (h *HTTP) readBody(x *RoundTrip, resp *http.Response) {
 	if err == nil {
 		f = h.receiveBody(x, body)
 	}
+	if err == nil && h.isSSE {
+		f = h.receiveInPost(x, body)
+	}
 	if err == nil && f == nil {
 		f = h.receiveBody(x, firstDocument(body))
 	}

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/url"
@@ -90,4 +91,24 @@ func ParseEndpoint(base *url.URL, reference string) (*url.URL, error) {
 		return nil, errors.New("its data has white space in it")
 	}
 	return base.Parse(reference)
+}
+
+// receiveInPost records the response to a request that came in the body of its POST. It returns nil if there is none,
+// or if the stream, where it belongs, brings it as well. Of each method that is waited for once.
+func (h *HTTP) receiveInPost(x *RoundTrip, body []byte) *Frame {
+	f := &Frame{Raw: bytes.TrimSpace(body), Complete: true, RoundTrip: x}
+	if f.parse(); x.manual || x.hasErrorStatus() || !f.IsResponse() || !SameID(f.ID, x.requestID) {
+		return nil
+	}
+	method, patience := x.requestFrame.Method, timing.ShortWait
+	if _, known := h.site.answeredInPost.Load(method); known {
+		patience = 0
+	}
+	p := Pending{ID: x.requestID}
+	if _, err := h.s.Wait(x.requestFrame.Position.index, patience, p.isAnsweredBy); !errors.Is(err, errTimeout) {
+		return nil
+	}
+	h.site.answeredInPost.Store(method, true)
+	h.s.receive(f)
+	return f
 }

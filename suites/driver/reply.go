@@ -210,6 +210,9 @@ type TimeoutError struct {
 	// Receiving reports whether the response was on its way when the reply timeout ended, see IsReceiving.
 	Receiving bool
 
+	// Misplaced says what came in place of the response, so that it was not waited for any longer; empty if nothing
+	// did.
+	Misplaced string
 	// UnknownID is the id of a response received meanwhile that no request has; nil if there is none.
 	UnknownID json.RawMessage
 
@@ -218,6 +221,9 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
+	if e.Misplaced != "" {
+		return fmt.Sprintf("no answer to %s: %s", e.Method, e.Misplaced)
+	}
 	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
 	if e.Flag != "" {
 		text += " (" + e.Flag + ")"

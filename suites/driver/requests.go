@@ -302,10 +302,13 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 		return Reply{Err: errors.New("it was not asked")}
 	}
 	defer s.waits.begin(p, s.isStarting())()
-	f, err := s.waitUntil(p.mark, end, func(f *Frame) bool { return p.isAnsweredBy(f) || isAnyAnsweredBy(others, f) })
-	silent := errors.Is(err, errTimeout)
-	if silent {
+	f, err := s.awaitAnswer(p, end, func(f *Frame) bool { return p.isAnsweredBy(f) || isAnyAnsweredBy(others, f) })
+	silent, misplaced := errors.Is(err, errTimeout), misplacedError("")
+	switch {
+	case silent:
 		err = s.timeoutError(p, b)
+	case errors.As(err, &misplaced):
+		err = &TimeoutError{Method: p.Method, Misplaced: misplaced.Error(), request: p.frame}
 	}
 	if err != nil {
 		r := Reply{Method: p.Method, Request: p.frame, Err: err}

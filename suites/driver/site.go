@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -53,6 +54,8 @@ type Site struct {
 	url atomic.Pointer[url.URL]
 	// isSSE reports whether the URL supports HTTP+SSE.
 	isSSE atomic.Bool
+	// answeredInPost holds the methods whose responses come in the body of the POST although it does.
+	answeredInPost sync.Map
 	// proc is nil if the process was not started by this run, or not yet.
 	proc   atomic.Pointer[process]
 	stderr atomic.Pointer[stderrBuffer]

@@ -147,7 +147,7 @@ func (p *Stdio) readLines() (why error) {
 	for {
 		n, err := p.proc.stdout.Read(chunk)
 		for rest := chunk[:n]; len(rest) > 0; {
-			head, tail, found := bytes.Cut(rest, []byte{'\n'})
+			head, tail, found := cutLine(rest)
 			if !reading.grow(len(head)) {
 				begun := bytes.Clone(line.Next(beginning))
 				s.add(&Frame{Side: FromServer, Raw: begun})
@@ -170,6 +170,16 @@ func (p *Stdio) readLines() (why error) {
 			return nil
 		}
 	}
+}
+
+// cutLine returns the text up to the first newline, and the text after it. What ends with a NUL byte in place of it, as
+// strings do in C, is a line as well: it has that byte, so that it is not JSON.
+func cutLine(text []byte) (line, rest []byte, found bool) {
+	line, rest, found = bytes.Cut(text, []byte{'\n'})
+	if i := bytes.IndexByte(line, 0); i > 0 && line[i-1] == '}' && (!found || i < len(line)-1) {
+		return text[:i+1], text[i+1:], true
+	}
+	return line, rest, found
 }
 
 // errEcho ends the session of a server that prints what it reads: its echo cannot be told from its messages.
