@@ -68,7 +68,7 @@ var Checks = check.Suite{
 		e.RequireNotBlocked(t)
 		t.Expect(e).To(beAnsweredUnder(e.ID))
 		check.Barrier(t, s, mark)
-		invalid.ExpectIgnored(t, s, mark)
+		invalid.ExpectIgnored(t, s, mark, "batch/notifications-only")
 		// Over stdio, batch/response-is-array reports it if no array is used at all; over HTTP a single JSON object is
 		// enough.
 		if f := e.Reply.Frame; usual == driver.Array && f.RoundTrip == nil {
@@ -84,7 +84,7 @@ var Checks = check.Suite{
 		sent := s.SendJSON(cancellations)
 		came, err := s.Barrier(mark)
 		invalid.ExpectAlive(t, err)
-		invalid.ExpectIgnored(t, s, mark)
+		invalid.ExpectIgnored(t, s, mark, "jsonrpc/unknown-notification-ignored")
 		for _, f := range came {
 			t.Expect(f).To(check.Satisfy("no empty answer", func(f *driver.Frame) bool { return !isEmptyResponse(f) }))
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/onsi/gomega/types"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/errcode"
@@ -486,6 +488,18 @@ func foreignResponses(w check.Wire) (foreign []foreignMessage) {
 		}
 	}
 	return foreign
+}
+
+// reportedIfForeign returns a function for matchers of streams that lack their response: where responses come to other
+// clients, http/session-isolation reports it.
+func reportedIfForeign(w check.Wire) func(types.GomegaMatcher) types.GomegaMatcher {
+	isAny := len(foreignResponses(w)) > 0
+	return func(isWanted types.GomegaMatcher) types.GomegaMatcher {
+		if isAny {
+			return check.ReportedBy("http/session-isolation", isWanted)
+		}
+		return isWanted
+	}
 }
 
 // originalID is the id of a message, restored if the server sent it as a string.

@@ -36,7 +36,7 @@ var notificationChecks = check.Suite{
 			s.SendJSON(note)
 			_, err := s.Barrier(mark)
 			invalid.ExpectAlive(t, err)
-			invalid.ExpectIgnored(t, s, mark)
+			invalid.ExpectIgnored(t, s, mark, "jsonrpc/unknown-notification-ignored")
 		})
 	}),
 

@@ -69,6 +69,7 @@ var levelChecks = check.Suite{
 			expectReadsRespectLevel(t)
 		}
 		all := callAtLevels(t)
+		expectLoweredLevel(t, all)
 		if all.isPartial {
 			t.Caveat("not all calls that log were made at all levels within %v", maxLevels)
 		}
@@ -113,6 +114,32 @@ var levelChecks = check.Suite{
 	}),
 }
 
+// expectLoweredLevel requires that the level debug after a higher one brings again what it brings in a session that had
+// no other level. That session logs first, and more, so that a limit on log messages does not explain the difference.
+func expectLoweredLevel(t *check.T, all logsByLevel) {
+	lowest := lowestLevel(all.levels[0].logs)
+	const calls = 2
+	countLow := func(s *driver.Session) (n int) {
+		for range calls {
+			if lowestLevel(logsAt(t, s, all.logger, "debug").logs) <= lowest {
+				n++
+			}
+		}
+		return n
+	}
+	if t.IsModern() || all.isLowered {
+		return
+	}
+	check.NeedsConfirmation(t) // a server may have one level for all sessions, which other checks set meanwhile
+	if countLow(t.Session(check.Exclusive)) < calls {
+		return
+	}
+	s := t.Session(check.Exclusive)
+	setSessionLevel(t, s, "emergency")
+	t.Expect(countLow(s) > 0).To(check.BeTrue(
+		"messages of the level "+protocol.LogLevels[lowest]+" again after setLevel emergency and then debug", "none"))
+}
+
 // lowestLevel is the lowest level of log messages; that of none is above all levels.
 func lowestLevel(logs []*driver.Frame) int {
 	lowest := len(protocol.LogLevels)
@@ -150,6 +177,9 @@ type logsByLevel struct {
 	// empty in the legacy revisions.
 	before, after []*driver.Frame
 	levels        []levelLogs
+	// isLowered reports, in the legacy revisions, whether a last call at the level debug logged as the first one did. A
+	// quick run does not make that call.
+	isLowered bool
 	// isPartial reports whether the time was up before each call was made at all levels.
 	isPartial bool
 }
@@ -169,7 +199,11 @@ func findLogger(t *check.T) logsByLevel {
 	}
 	return check.Step(t, "a tool that logs", func(t *check.T) (all logsByLevel) {
 		loggers, s := loggingCalls(t), t.Session()
-		for _, all.logger = range loggers {
+		for n := range 2 * len(loggers) {
+			if n == len(loggers) { // other checks have set levels of the session, which a server may not lower again
+				s = t.Session(check.Exclusive)
+			}
+			all.logger = loggers[n%len(loggers)]
 			all.before = nil
 			if t.IsModern() {
 				all.before = logsOf(t, s, all.logger, nil)
@@ -212,6 +246,8 @@ func callAtLevels(t *check.T) logsByLevel {
 		all.isPartial = !t.IsQuick() && time.Since(begin) >= maxLevels
 		switch {
 		case !t.IsModern():
+			all.isLowered = t.IsQuick() ||
+				lowestLevel(logsAt(t, s, all.logger, "debug").logs) <= lowestLevel(found.levels[0].logs)
 			setSessionLevel(t, s, "info")
 		case t.Site() == nil && !t.IsQuick():
 			s.Sleep(timing.ShortWait) // no other request is running, so that later logs are late

@@ -6,6 +6,7 @@ package pagination
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 
@@ -92,6 +93,7 @@ var cursorChecks = check.Suite{
 	"pagination/invalid-cursor": check.Probe(func(t *check.T) {
 		eachList(t, func(t *check.T, l protocol.PagedList, w walk) {
 			s := t.Session(check.ForInvalidInput)
+			expectCursorOfOtherList(t, s, l)
 			r := invalid.RequestInvalid(t, s, l.Method, check.M{"cursor": "mcpcheck-invalid-cursor"})
 			if r.Result() != nil && !w.paged {
 				t.FailAt(catalogue.Advice, "error -32602", "%s: the server has one page, and ignores cursors", r)
@@ -187,6 +189,8 @@ func beStringOrAbsent() types.GomegaMatcher {
 type walk struct {
 	// paged reports that some page had a nextCursor.
 	paged bool
+	// cursor is the first nextCursor that is not empty; empty when there is none.
+	cursor string
 	// err is why the list was not read to its end; nil if it was.
 	err error
 	// sessionEnded reports that the session ended on the way.
@@ -204,8 +208,9 @@ func walkList(t *check.T, l protocol.PagedList) walk {
 			s := t.Session()
 			w = walk{}
 			w.err = check.EachPage(s, l.Method, l.Member, check.M{}, func(page check.M) {
-				_, more := page["nextCursor"].(string)
+				next, more := page["nextCursor"].(string)
 				w.paged = w.paged || more
+				w.cursor = cmp.Or(w.cursor, next)
 			})
 			if w.sessionEnded = !s.IsUsable(); !w.sessionEnded || w.unlisted() == nil {
 				return w
@@ -289,6 +294,21 @@ func eachLongList(t *check.T, run func(*check.T, protocol.PagedList, walk)) {
 		}
 		run(t, l, w)
 	})
+}
+
+// expectCursorOfOtherList requires that the server refuses a cursor of another list as invalid, if it refuses it. It
+// may be one of this list as well, such as a number.
+func expectCursorOfOtherList(t *check.T, s *driver.Session, l protocol.PagedList) {
+	for _, other := range protocol.DeclaredLists(t) {
+		cursor := walkList(t, other).cursor
+		if other.Method == l.Method || cursor == "" {
+			continue
+		}
+		if r := invalid.TryInvalid(t, s, l.Method, check.M{"cursor": cursor}); r.Error() != nil {
+			t.Expect(r).To(check.BeError(errcode.InvalidParams), "a cursor of "+other.Method)
+		}
+		return
+	}
 }
 
 // skipUnlessSecondPage returns the current cursor of the second page. If there is only one page, it ends the check as

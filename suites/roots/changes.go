@@ -50,7 +50,7 @@ var changeChecks = check.Suite{
 		sent := s.Notify(listChangedMethod, nil)
 		_, err := s.Barrier(mark)
 		invalid.ExpectAlive(t, err)
-		invalid.ExpectIgnored(t, s, mark)
+		invalid.ExpectIgnored(t, s, mark, "jsonrpc/unknown-notification-ignored")
 		t.Expect(check.TryNoOp(t, s)).To(check.BeAnswered(), "after "+listChangedMethod)
 		if asked {
 			_, err = s.Wait(mark, timing.LateWindow, isRootsRequest)

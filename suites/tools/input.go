@@ -53,15 +53,25 @@ func takesAnyType(t *check.T, tool string) bool {
 	return len(calls) > 0 && !slices.ContainsFunc(calls, func(c toolcall.ToolCall) bool { return c.Reply.IsFailure() })
 }
 
-// takesAnyTypeAt reports whether a tool takes a value of another type in the place that a call has changed: nothing
-// validates that place.
+// takesAnyTypeAt reports whether a tool takes a value of another type in the place that a call has changed, or within
+// the same argument: nothing validates that place, or what is below the argument.
 func takesAnyTypeAt(t *check.T, c toolcall.ToolCall) bool {
 	calls, _ := callsBreaking(toolcall.InvalidCalls(t), []string{"type"})
+	argument, inner := brokenArgument(c)
+	inner = inner || slices.Contains(schemas.CompositionKeywords, c.Counterexample.Keyword) // they are about members
 	return slices.ContainsFunc(calls, func(other toolcall.ToolCall) bool {
-		return other.Tool.Name == c.Tool.Name && other.Counterexample.Path == c.Counterexample.Path &&
+		name, below := brokenArgument(other)
+		isAt := other.Counterexample.Path == c.Counterexample.Path || inner && below && name == argument
+		return other.Tool.Name == c.Tool.Name && isAt &&
 			!other.Counterexample.IsCoercible && other.Reply.Result() != nil && !other.Reply.IsFailure() &&
 			!isUnfinished(other.Reply.Result())
 	})
+}
+
+// brokenArgument returns the name of the argument that a call breaks, and whether the broken place is below it.
+func brokenArgument(c toolcall.ToolCall) (argument string, below bool) {
+	argument, _, below = strings.Cut(strings.TrimPrefix(c.Counterexample.Path, "/"), "/")
+	return argument, below
 }
 
 // expectRefusal requires calls to be rejected whose arguments violate one of the keywords.

@@ -211,12 +211,12 @@ func expectNoReply(t *check.T, s *driver.Session, mark int, isSilent types.Gomeg
 }
 
 // ExpectIgnored is ExpectNoReply for one kind of notification, whose late replies are not waited for. It skips where
-// the server replies to all of them, which another check reports.
-func ExpectIgnored(t *check.T, s *driver.Session, mark int) {
+// the server replies to all of them, which another check reports, and yields to reportedBy, about more of them.
+func ExpectIgnored(t *check.T, s *driver.Session, mark int, reportedBy string) {
 	if replies, _ := transcript.NotificationReplies(t, s, mark); len(replies) > 0 {
 		SkipIfRepliesToNotifications(t)
 	}
-	expectNoReply(t, s, mark, check.ReportedBy("jsonrpc/unknown-notification-ignored", beNoReply()))
+	expectNoReply(t, s, mark, check.ReportedBy(reportedBy, beNoReply()))
 }
 
 // SkipIfRepliesToNotifications ends a check that has seen a reply to a notification if the server also replies to a

@@ -60,10 +60,10 @@ func IsUnlisted(uri string) bool { return uri == UnlistedURI || strings.HasSuffi
 
 // openExtraSubscriptions opens subscriptions next to the one that the session has, so that watches see what each
 // receives: over stdio one for everything that is cancelled at once, and one for updates; one for changes of tools,
-// and for updates of a resource that does not exist, which a server may refuse; one for nothing; and one for
-// everything but changes of tools, with members in _meta that only other requests use. The last is for something,
-// since a server may serve the latest only, and for the same updates as the first, which a server may then no longer
-// serve.
+// and for updates of a resource that does not exist, which a server may refuse; one for nothing; for changes of tools
+// and no resources, one with an empty list and, over stdio, one without; and one for everything but changes of tools,
+// with members in _meta that only other requests use. The last is for something, since a server may serve the latest
+// only, and for the same updates as the first, which a server may then no longer serve.
 func openExtraSubscriptions(t *check.T, s *driver.Session) {
 	resources, _ := t.Server.Capabilities["resources"].(check.M)
 	updates := resources["subscribe"] == true
@@ -88,6 +88,13 @@ func openExtraSubscriptions(t *check.T, s *driver.Session) {
 		OpenSubscription(s, id(name), check.M{"notifications": tools})
 	}
 	OpenSubscription(s, id("nothing"), check.M{"notifications": check.M{}})
+	if updates { // as the one for nothing, which servers may end at once
+		lists := check.M{"toolsListChanged": true, "resourceSubscriptions": []any{}}
+		OpenSubscription(s, id("no-resources"), check.M{"notifications": lists})
+	}
+	if updates && t.Server.Transport == "stdio" { // over HTTP each takes a connection
+		OpenSubscription(s, id("lists"), check.M{"notifications": check.M{"toolsListChanged": true}})
+	}
 	meta := check.M{driver.MetaLogLevel: "debug", "progressToken": SubscriptionProgressToken}
 	others := FullFilter(t)
 	others["toolsListChanged"] = false
