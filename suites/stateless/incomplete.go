@@ -34,7 +34,11 @@ var incompleteChecks = check.Suite{
 		check.Each(t, requestsWithoutCapabilities(t), handshake.IncompleteRequest.Subject,
 			func(t *check.T, r handshake.IncompleteRequest) {
 				invalid.SkipUnlessServerRejects(t, r.Reply)
-				t.Expect(r.Reply).To(check.BeError(errcode.InvalidParams))
+				isRefused := check.BeError(errcode.InvalidParams)
+				if isServed := r.Reply.Result() != nil; isServed {
+					isRefused = check.ReportedBy("stateless/missing-protocol-version", isRefused)
+				}
+				t.Expect(r.Reply).To(isRefused)
 			})
 	}),
 

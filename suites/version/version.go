@@ -26,7 +26,7 @@ var Checks = check.Suite{
 	"version/unsupported-newer": check.Probe(func(t *check.T) {
 		expectRefused(t, handshake.NewerVersion)
 		if more := newerOfEachMethod(t); len(more) > 0 {
-			check.Each(t, more, handshake.VersionProbe.Subject, expectVersionError)
+			check.Each(t, more, handshake.VersionProbe.Subject, expectVersionErrorWhereRequired)
 		}
 		s := t.Session(check.ForInvalidInput)
 		check.Each(t, requests.ChangingSession(t), requests.Request.Subject, func(t *check.T, r requests.Request) {
@@ -238,6 +238,17 @@ func expectRefused(t *check.T, version string) {
 func expectVersionError(t *check.T, c handshake.VersionProbe) {
 	invalid.SkipUnlessServerRejects(t, c.Reply)
 	t.Expect(c.Reply).To(check.BeError(errcode.UnsupportedProtocolVersion))
+}
+
+// expectVersionErrorWhereRequired is expectVersionError of a request that may be served without any version as well.
+func expectVersionErrorWhereRequired(t *check.T, c handshake.VersionProbe) {
+	if c.Reply.Result() == nil {
+		expectVersionError(t, c)
+		return
+	}
+	invalid.SkipUnlessServerRejects(t, c.Reply)
+	t.Expect(c.Reply).To(check.ReportedBy("stateless/missing-protocol-version",
+		check.BeError(errcode.UnsupportedProtocolVersion)))
 }
 
 // newerOfEachMethod are the requests of requests.Valid in a version that no server supports, but for those of
