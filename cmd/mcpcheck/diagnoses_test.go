@@ -45,8 +45,8 @@ var diagnoses = []struct {
 }{
 	{
 		[]string{"writing", "pretty"},
-		noAnswerPattern + `; instead the server wrote "\{"`, `its messages span several lines: write JSON without ` +
-			`indentation`,
+		`no answer to initialize: what came in its place is not JSON; instead the server wrote "\{"`,
+		`its messages span several lines: write JSON without indentation`,
 	},
 	{[]string{"writing", "utf16"}, ``, `it looks like UTF-16: write UTF-8`},
 	{
