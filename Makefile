@@ -14,7 +14,7 @@ test-concurrent: # with the race detector, which wants a C compiler
 	go test $$(command -v cc >/dev/null && echo -race) $(CONCURRENT:%=./suites/%)
 
 test-others:
-	go list ./... | grep -v $(CONCURRENT:%=-e /suites/%$$) | xargs go test -ldflags=-w
+	go list ./... | grep -v $(CONCURRENT:%=-e /suites/%$$) | xargs go test -timeout 30m -ldflags=-w
 
 # What of the proofs make test leaves out, make proof shows.
 proof: proof-checks proof-servers proof-cmd proof-race ## everything that can be proved, in hours
