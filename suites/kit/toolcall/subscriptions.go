@@ -128,9 +128,9 @@ const SubscriptionProgressToken = "mcpcheck-subscription"
 // FullFilter is the filter for every notification of the server; of resources, it names the first ones that discovery
 // lists.
 func FullFilter(t *check.T) check.M {
-	const few = 3
+	const most = 50
 	all := check.M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
-	if uris := urisOf(t.Server.Resources[:min(few, len(t.Server.Resources))]); len(uris) > 0 {
+	if uris := urisOf(t.Server.Resources[:min(most, len(t.Server.Resources))]); len(uris) > 0 {
 		all["resourceSubscriptions"] = uris
 	}
 	return all
