@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -167,6 +168,11 @@ func (r Reply) Member(name string) any {
 // IsStatusOnly reports whether the response is an HTTP error without a JSON-RPC message. It counts as an error without
 // a code.
 func (r Reply) IsStatusOnly() bool { return r.Frame != nil && r.Frame.Side == StatusOnly }
+
+// IsForbidden reports whether the response is HTTP 403 without a JSON-RPC message: the token may lack a scope.
+func (r Reply) IsForbidden() bool {
+	return r.IsStatusOnly() && r.HTTPResponse().StatusCode == http.StatusForbidden
+}
 
 // Result returns the result object, or nil if there is none.
 func (r Reply) Result() M {

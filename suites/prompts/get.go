@@ -2,7 +2,6 @@ package prompts
 
 import (
 	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 
@@ -35,8 +34,8 @@ var getChecks = check.Suite{
 					t.NoVerdict(check.OtherCheck, "it asked for input, and then brought %s",
 						check.Got(got.LastReply))
 				}
-				if r := got.LastReply; r.IsStatusOnly() && r.HTTPResponse().StatusCode == http.StatusForbidden {
-					t.NoVerdict(check.Undecided, "the token may lack a scope: %s", check.Got(r))
+				if got.LastReply.IsForbidden() {
+					t.NoVerdict(check.Undecided, "the token may lack a scope: %s", check.Got(got.LastReply))
 				}
 				if clientErrorPattern.MatchString(got.LastReply.MessageText()) {
 					t.NoVerdict(check.Undecided, "it seems to want something of the client: %s",
