@@ -135,7 +135,7 @@ var listenChecks = check.Suite{
 	}),
 
 	"subscriptions/concurrent": check.WatchWithSetup(subscribeTwice, func(t *check.T, w check.Wire) {
-		check.Judge(t, "subscription beside another one", parallelSubscriptions(t, w), parallelSubscription.Subject,
+		check.Judge(t, "subscription of several at a time", parallelSubscriptions(t, w), parallelSubscription.Subject,
 			expectParallel)
 	}),
 }
