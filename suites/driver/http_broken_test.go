@@ -76,19 +76,29 @@ func abortStream(s *Session) {
 	x.AwaitEnd()
 }
 
-// TestRequestOnClosedConnectionIsSentAgain checks that a request is sent again on a new connection if the server closes
-// the one that it came on without a response, but not if that carried no other request before.
+// TestRequestOnClosedConnectionIsSentAgain checks that a request is sent again on a new connection if the one that it
+// came on brings no response, but not if that carried no other request before.
 func TestRequestOnClosedConnectionIsSentAgain(t *testing.T) {
 	const pong = `{"jsonrpc":"2.0","id":1,"result":{}}`
-	for name, tt := range map[string]struct{ dropped, want int }{
-		"closed while idle": {2, 3},
-		"closed at once":    {1, 2},
+	for name, tt := range map[string]struct {
+		dropped int    // which request, from 1 on, gets no response
+		rest    string // what is sent on its connection, in place of a response
+		want    int    // how many requests reach the server
+	}{
+		"closed while idle":                 {dropped: 2, want: 3},
+		"the rest of a response that ended": {dropped: 2, rest: `,"result":{}}`, want: 3},
+		"closed in the headers":             {dropped: 2, rest: "HTTP/1.1 200 OK\r\nContent", want: 2},
+		"closed at once":                    {dropped: 1, want: 2},
+		"no HTTP":                           {dropped: 1, rest: `,"result":{}}`, want: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			count := 0 // requests come one after the other
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				if count++; count == tt.dropped {
-					panic(http.ErrAbortHandler)
+					conn, _, _ := w.(http.Hijacker).Hijack()
+					io.WriteString(conn, tt.rest)
+					conn.Close()
+					return
 				}
 				w.Header().Set("Content-Type", "application/json")
 				io.WriteString(w, pong)
@@ -96,7 +106,7 @@ func TestRequestOnClosedConnectionIsSentAgain(t *testing.T) {
 			s := startWith(t, server, Limits{ReplyTimeout: time.Minute})
 			postManually(s)
 			postManually(s)
-			if isFaulty := tt.dropped == 1; count != tt.want || s.HasFault() != isFaulty {
+			if isFaulty := tt.want == 2; count != tt.want || s.HasFault() != isFaulty {
 				t.Errorf("the server got %d requests, want %d; has fault is %v", count, tt.want, s.HasFault())
 			}
 		})

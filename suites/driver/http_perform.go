@@ -88,8 +88,9 @@ func (h *HTTP) doUnrefused(x *RoundTrip, req *http.Request) (*http.Response, err
 }
 
 // doOnOpenConnection makes the HTTP request of a round trip, and makes it again on a new connection if that on which it
-// was sent had carried others and ended without a byte of the response: a server may close an idle connection at any
-// time, also when the next request is on its way (RFC 9112, section 9.5).
+// was sent had carried others and ended without a byte of the response, or with what does not begin like one: a server
+// may close an idle connection at any time, also when the next request is on its way (RFC 9112, section 9.5), and the
+// response before may have been longer than its Content-Length, so that its rest came.
 func (h *HTTP) doOnOpenConnection(x *RoundTrip, req *http.Request) (*http.Response, error) {
 	var isReused, hasBegun atomic.Bool
 	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
@@ -97,7 +98,9 @@ func (h *HTTP) doOnOpenConnection(x *RoundTrip, req *http.Request) (*http.Respon
 		GotFirstResponseByte: func() { hasBegun.Store(true) },
 	}))
 	resp, err := h.site.do(traced, x.isOnNewConnection)
-	if err == nil || !isReused.Load() || hasBegun.Load() || x.bodyReader != nil || req.Context().Err() != nil {
+	isRest := err != nil && strings.Contains(err.Error(), "malformed HTTP response")
+	isLost := err != nil && isReused.Load() && (!hasBegun.Load() || isRest)
+	if !isLost || x.bodyReader != nil || req.Context().Err() != nil {
 		return resp, err
 	}
 	again := req.Clone(req.Context())
