@@ -169,10 +169,8 @@ func (r Reply) Member(name string) any {
 // a code.
 func (r Reply) IsStatusOnly() bool { return r.Frame != nil && r.Frame.Side == StatusOnly }
 
-// IsForbidden reports whether the response is HTTP 403 without a JSON-RPC message: the token may lack a scope.
-func (r Reply) IsForbidden() bool {
-	return r.IsStatusOnly() && r.HTTPResponse().StatusCode == http.StatusForbidden
-}
+// IsForbidden reports whether the response is HTTP 403, with or without a JSON-RPC message: the token may lack a scope.
+func (r Reply) IsForbidden() bool { return r.HTTPResponse().StatusCode == http.StatusForbidden }
 
 // Result returns the result object, or nil if there is none.
 func (r Reply) Result() M {
@@ -216,9 +214,8 @@ type TimeoutError struct {
 	// Receiving reports whether the response was on its way when the reply timeout ended, see IsReceiving.
 	Receiving bool
 
-	// Misplaced says what came in place of the response, so that it was not waited for any longer; empty if nothing
-	// did.
-	Misplaced string
+	// Unreadable reports whether the response came in a form that is not JSON, so that the wait was cut short.
+	Unreadable bool
 	// UnknownID is the id of a response received meanwhile that no request has; nil if there is none.
 	UnknownID json.RawMessage
 
@@ -227,8 +224,8 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	if e.Misplaced != "" {
-		return fmt.Sprintf("no answer to %s: %s", e.Method, e.Misplaced)
+	if e.Unreadable {
+		return fmt.Sprintf("no answer to %s: %v", e.Method, errUnreadable)
 	}
 	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
 	if e.Flag != "" {

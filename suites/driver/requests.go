@@ -303,12 +303,12 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 	}
 	defer s.waits.begin(p, s.isStarting())()
 	f, err := s.awaitAnswer(p, end, func(f *Frame) bool { return p.isAnsweredBy(f) || isAnyAnsweredBy(others, f) })
-	silent, misplaced := errors.Is(err, errTimeout), misplacedError("")
+	silent := errors.Is(err, errTimeout)
 	switch {
 	case silent:
 		err = s.timeoutError(p, b)
-	case errors.As(err, &misplaced):
-		err = &TimeoutError{Method: p.Method, Misplaced: misplaced.Error(), request: p.frame}
+	case errors.Is(err, errUnreadable):
+		err = &TimeoutError{Method: p.Method, Unreadable: true, request: p.frame}
 	}
 	if err != nil {
 		r := Reply{Method: p.Method, Request: p.frame, Err: err}

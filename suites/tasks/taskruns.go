@@ -86,20 +86,21 @@ func clientSession(t *check.T) *driver.Session {
 		return t.Session(check.ExclusiveUnlessQuick)
 	}
 	all := protocol.AllCapabilities(t.Revision)
-	if slices.ContainsFunc(toolcall.ToolsInCallOrder(t), func(tool check.Subject) bool { return mayBeTask(t, tool) }) {
+	runsAsTask := func(tool check.Subject) bool {
+		_, not := toolcall.TaskArguments(t, tool)
+		return supportsTasks(tool) && not == nil
+	}
+	if slices.ContainsFunc(toolcall.ToolsInCallOrder(t), runsAsTask) {
 		// Tasks take their time, so that the session is used in parallel with all others.
 		return client.NewClient(t, all, client.AcceptAll(t)).Session
 	}
 	return client.ReusedClient(t, all, client.AcceptAll(t)).Session
 }
 
-// mayBeTask reports whether a tool supports tasks, and may be called.
-func mayBeTask(t *check.T, tool check.Subject) bool {
-	if support := taskSupport(tool.Value); support != "optional" && support != "required" {
-		return false
-	}
-	_, not := toolcall.TaskArguments(t, tool)
-	return not == nil
+// supportsTasks reports whether a tool can be called as a task.
+func supportsTasks(tool check.Subject) bool {
+	support := taskSupport(tool.Value)
+	return support == "optional" || support == "required"
 }
 
 // unpromptedMethods returns the methods that the server requests before any tool call. Later requests with these need
@@ -205,7 +206,7 @@ func failingCalls(t *check.T, before *taskRun) (calls []toolcall.ToolCall) {
 func (r *taskRuns) callTools(t *check.T) {
 	allowance := toolcall.NewCallBudget()
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
-		if taskSupport(tool.Value) != "optional" && taskSupport(tool.Value) != "required" {
+		if !supportsTasks(tool) {
 			continue
 		}
 		args, not := toolcall.TaskArguments(t, tool)

@@ -43,8 +43,6 @@ const (
 	ReplayUnanswered = time.Minute
 	// LastOutput is how long the last output of a server that is not understood is waited for.
 	LastOutput = time.Second
-	// UnreadableRest is how long the rest of a message is waited for that is not JSON, since it is on several lines.
-	UnreadableRest = 100 * time.Millisecond
 	// DeleteSession is how long the response to DELETE is waited for: nothing depends on it.
 	DeleteSession = time.Second
 	// HeadStart is how long a request has to reach the server before the next message is sent on another connection.

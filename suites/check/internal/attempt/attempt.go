@@ -33,27 +33,27 @@ func (a *Attempt) Use(s *driver.Session, how Ownership) {
 }
 
 // Parallel runs n parts of an attempt, each with sessions of its own, at the same time unless only one case may run at
-// a time. If parts do not pass, the attempt ends as the first of them did; one at a time, the others are left out.
+// a time. If parts do not pass, the attempt ends as the first of them did.
 func (a *Attempt) Parallel(n int, run func(part *Attempt, i int)) {
 	outcomes := make([]Outcome, n)
-	var scopes []*Scope
+	scopes := make([]*Scope, n)
 	var parts sync.WaitGroup
 	for i := range n {
-		scopes = append(scopes, &Scope{parent: a.Scope, IsParallel: true})
-		part := *a
-		part.Scope = scopes[i]
-		parts.Go(func() { outcomes[i] = Try(func() { run(&part, i) }) })
+		scopes[i] = &Scope{parent: a.Scope, IsParallel: true}
+		parts.Go(func() {
+			part := *a
+			part.Scope = scopes[i]
+			outcomes[i] = Try(func() { run(&part, i) })
+		})
 		if a.Run.Serial.Load() || a.Run.Jobs == 1 {
-			if parts.Wait(); outcomes[i].Verdict != catalogue.Pass {
-				break
-			}
+			parts.Wait()
 		}
 	}
 	parts.Wait()
 	for _, c := range scopes {
 		a.Scope.join(c)
 	}
-	for _, o := range outcomes[:len(scopes)] {
+	for _, o := range outcomes {
 		if o.Verdict != catalogue.Pass {
 			End(o)
 		}
