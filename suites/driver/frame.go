@@ -270,7 +270,7 @@ func SameID(a, b json.RawMessage) bool {
 func IDKey(id json.RawMessage) string {
 	var text string
 	switch {
-	case isPositiveDigits(id): // the most frequent case
+	case isPositiveDigits(id), isPlainString(id): // the most frequent cases
 		return string(id)
 	case len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil:
 		return strconv.Quote(text)
@@ -289,4 +289,18 @@ func isPositiveDigits(id json.RawMessage) bool {
 		}
 	}
 	return len(id) > 0 && id[0] != '0'
+}
+
+// isPlainString reports whether an id is a string of printable ASCII without escapes, which strconv.Quote would not
+// change.
+func isPlainString(id json.RawMessage) bool {
+	if len(id) < 2 || id[0] != '"' || id[len(id)-1] != '"' {
+		return false
+	}
+	for _, c := range id[1 : len(id)-1] {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }

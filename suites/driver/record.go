@@ -255,6 +255,13 @@ func (e *SessionEndError) Unwrap() error {
 	return e.LimitErr
 }
 
+// IsEnd reports whether a frame is the event that the session ended.
+func (r *record) IsEnd(f *Frame) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return f != nil && f == r.endFrame
+}
+
 // EndErr returns a *SessionEndError if the session is over, and nil otherwise.
 func (r *record) EndErr() error {
 	r.mu.Lock()

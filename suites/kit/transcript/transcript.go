@@ -124,7 +124,7 @@ func correlate(s *driver.Session, frames []*driver.Frame) *Transcript {
 		switch {
 		case f.AfterInvalidInput || f.Side == driver.SessionEvent:
 			d.endCalls(f)
-			d.sessionEnded = d.sessionEnded || isSessionEnd(s, f)
+			d.sessionEnded = d.sessionEnded || s.IsEnd(f)
 		case f.Side == driver.FromClient && d.sessionEnded:
 		case f.Side == driver.FromClient && f.Raw.Len() > 0:
 			for _, m := range clientMessages(f) {
@@ -381,16 +381,7 @@ func (r *Response) LacksID() bool { return r.Call == nil && protocol.IsMissingID
 
 // SessionEnded reports whether the server ended the session on its own before it answered the request.
 func (x *Call) SessionEnded() bool {
-	return x.EndFrame != nil && !x.EndFrame.AfterShutdown && isSessionEnd(x.Session, x.EndFrame)
-}
-
-// isSessionEnd reports whether a frame is the event that the session ended.
-func isSessionEnd(s *driver.Session, f *driver.Frame) bool {
-	if f.Side != driver.SessionEvent {
-		return false
-	}
-	endErr := s.EndErr()
-	return endErr != nil && endErr.Error() == f.Raw.String()
+	return x.EndFrame != nil && !x.EndFrame.AfterShutdown && x.Session.IsEnd(x.EndFrame)
 }
 
 // IsConnectionClosed reports whether the server closed the HTTP connection instead of answering the request.
