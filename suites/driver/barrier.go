@@ -75,8 +75,9 @@ func (s *Session) sendNoOp() (sent []Pending, r Reply) {
 			sent = append(sent, s.requestInternal(method))
 		}
 	}
-	r = s.awaitUntil(first, s.replyBound(), func() time.Time { return s.deadline(first.sentAt()) }, sent[1:]...)
-	return sent, r
+	b := s.replyBound()
+	end := func() time.Time { return s.deadline(first.sentAt(), b.duration) }
+	return sent, s.awaitUntil(first, b, end, sent[1:]...)
 }
 
 // AwaitNoOp checks that the server responds to its no-op request or, if that stays unanswered, to a list request.

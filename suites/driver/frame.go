@@ -190,8 +190,12 @@ func (f *Frame) IsRequest() bool { return f.Kind == Object && f.HasMethod && f.I
 // IsMalformed reports whether the server wrote a line that begins like a message and is not JSON: a part of a message,
 // or an unreadable one.
 func (f *Frame) IsMalformed() bool {
-	return f.Side == FromServer && f.RoundTrip == nil && f.Complete && f.Kind == NotJSON &&
-		bytes.HasPrefix(bytes.TrimLeft(f.Raw, " \t\r"), []byte("{"))
+	return f.isText() && bytes.HasPrefix(bytes.TrimLeft(f.Raw, " \t\r"), []byte("{"))
+}
+
+// isText reports whether the server wrote a line over stdio that is not JSON.
+func (f *Frame) isText() bool {
+	return f.Side == FromServer && f.RoundTrip == nil && f.Complete && f.Kind == NotJSON
 }
 
 // isHTTPErrorFor reports whether the frame is the HTTP error that answers the request with this id. Such an error need

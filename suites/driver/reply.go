@@ -109,6 +109,9 @@ func (r Reply) AwaitLate(within time.Duration) (waited bool, slow error) {
 // awaitLate implements Reply.AwaitLate. If the round trip ends without a message for the request, that is not a
 // response: the session may have been ended.
 func (s *Session) awaitLate(p Pending, within time.Duration) (waited bool, slow error) {
+	if wait := s.patience.wait(p.frame, s.limits.ReplyTimeout); wait < s.limits.ReplyTimeout {
+		within = min(within, 2*wait)
+	}
 	f, err := s.Wait(p.mark, time.Until(p.sentAt().Add(within)), p.isAnsweredBy)
 	if err != nil {
 		return errors.Is(err, errTimeout), nil
@@ -209,6 +212,8 @@ type TimeoutError struct {
 	After  time.Duration
 	// Flag is the command-line flag that sets the time; empty if there is none.
 	Flag string
+	// Shortened is how long the response was waited for, if less than After, see Patience; otherwise zero.
+	Shortened time.Duration
 	// PartialBytes is the number of bytes that were received without a newline.
 	PartialBytes int
 	// Receiving reports whether the response was on its way when the reply timeout ended, see IsReceiving.
@@ -227,8 +232,11 @@ func (e *TimeoutError) Error() string {
 	if e.Unreadable {
 		return fmt.Sprintf("no answer to %s: %v", e.Method, errUnreadable)
 	}
-	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
-	if e.Flag != "" {
+	text := fmt.Sprintf("no answer to %s within %v", e.Method, cmp.Or(e.Shortened, e.After))
+	switch {
+	case e.Shortened > 0:
+		text += fmt.Sprintf(" (no longer, since it had none within %v before)", e.After)
+	case e.Flag != "":
 		text += " (" + e.Flag + ")"
 	}
 	if e.PartialBytes > 0 {

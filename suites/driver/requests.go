@@ -185,13 +185,18 @@ func (s *Session) Await(p Pending) Reply {
 
 // awaitReply is Await without a call of Target.OnReply.
 func (s *Session) awaitReply(p Pending) Reply {
-	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.deadline(p.sentAt()) })
+	b := s.replyBound()
+	if wait := s.patience.wait(p.frame, b.duration); wait < b.duration {
+		b.shortened = wait
+	}
+	return s.awaitUntil(p, b, func() time.Time { return s.deadline(p.sentAt(), cmp.Or(b.shortened, b.duration)) })
 }
 
 // reportReply calls Target.OnReply. A method that was unanswered counts as answered when a later request with it is:
 // only that one request has no response.
 func (s *Session) reportReply(r Reply) {
 	if r.Answered() {
+		s.patience.add(r.Request, true)
 		s.mu.Lock()
 		s.unansweredMethods = slices.DeleteFunc(s.unansweredMethods,
 			func(method string) bool { return method == r.Method })
@@ -215,19 +220,19 @@ func (s *Session) reportAnswered(r Reply) Reply {
 func (s *Session) AwaitLongRunning(p Pending) Reply {
 	b := s.replyBound()
 	b.allowsSilence = true
-	return s.reportAnswered(s.awaitUntil(p, b, func() time.Time { return s.deadline(p.sentAt()) }))
+	return s.reportAnswered(s.awaitUntil(p, b, func() time.Time { return s.deadline(p.sentAt(), b.duration) }))
 }
 
-// deadline returns the end of the wait for a request that was sent at a time: the reply timeout after that or, if
+// deadline returns the end of the wait for a request that was sent at a time: the given duration after that or, if
 // later, after the server's last answer in this session. So the client does not wait for several requests one after the
 // other, and a server that handles one at a time has time for each.
-func (s *Session) deadline(sent time.Time) time.Time {
+func (s *Session) deadline(sent time.Time, wait time.Duration) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lastAnsweredAt.After(sent) {
 		sent = s.lastAnsweredAt
 	}
-	return sent.Add(s.limits.ReplyTimeout)
+	return sent.Add(wait)
 }
 
 // AwaitFirst waits for the response to the first request to a process until the start timeout. If one of the others,
@@ -254,6 +259,8 @@ type bound struct {
 	duration time.Duration
 	// flag is the command-line flag that sets the duration; empty if there is none.
 	flag string
+	// shortened is the duration if it is shorter than the flag says, as a Patience wants it; otherwise zero.
+	shortened time.Duration
 	// allowsSilence reports whether a missing response says nothing about the session.
 	allowsSilence bool
 }
@@ -273,7 +280,7 @@ func (s *Session) replyBound() bound {
 	return bound{duration: s.limits.ReplyTimeout, flag: "--timeout"}
 }
 
-// ReplyTimeout returns how long Await waits.
+// ReplyTimeout returns how long Await waits, unless a Patience wants less.
 func (s *Session) ReplyTimeout() time.Duration { return s.limits.ReplyTimeout }
 
 // StartTimeout returns how long AwaitFirst waits.
@@ -347,8 +354,12 @@ func (s *Session) frameWithRequest(id json.RawMessage) *Frame {
 }
 
 func (s *Session) timeoutError(p Pending, b bound) error {
+	isFull := b.duration >= s.limits.ReplyTimeout && !b.allowsSilence
+	if isFull {
+		s.patience.add(p.frame, false)
+	}
 	s.mu.Lock()
-	if b.duration >= s.limits.ReplyTimeout && !b.allowsSilence {
+	if isFull {
 		s.unansweredMethods = append(s.unansweredMethods, cmp.Or(s.longestUnanswered(), p.Method))
 	}
 	after := b.duration
@@ -356,7 +367,7 @@ func (s *Session) timeoutError(p Pending, b bound) error {
 		after = time.Since(p.sent).Round(100 * time.Millisecond)
 	}
 	err := &TimeoutError{
-		Method: p.Method, After: after, Flag: b.flag, PartialBytes: s.partial.bytes,
+		Method: p.Method, After: after, Flag: b.flag, Shortened: b.shortened, PartialBytes: s.partial.bytes,
 		UnknownID: s.unknownResponseID(p.mark),
 	}
 	s.mu.Unlock()
@@ -431,11 +442,14 @@ func unansweredRequests(frames []*Frame) (open []Pending) {
 	return open
 }
 
-// HasUnreadableResponse reports whether a request since the mark may have an unreadable response: it has none, and the
-// server has written a line that begins like a message and is not JSON.
+// HasUnreadableResponse reports whether the last request since the mark may have an unreadable response: it has none,
+// and the server has written a line after it that is not JSON.
 func (s *Session) HasUnreadableResponse(mark int) bool {
 	frames := s.FramesSince(mark)
-	return slices.ContainsFunc(frames, (*Frame).IsMalformed) && len(unansweredRequests(frames)) > 0
+	open := unansweredRequests(frames)
+	return len(open) > 0 && slices.ContainsFunc(frames, func(f *Frame) bool {
+		return f.IsMalformed() || f.isText() && f.At > open[len(open)-1].frame.At
+	})
 }
 
 // receive records a message of the server, and responds to it if it is a request.

@@ -268,7 +268,7 @@ func (x *RoundTrip) AwaitEnd() HTTPResponse {
 }
 
 // deadline returns until when AwaitHeaders, AwaitEnd and AwaitReply wait.
-func (x *RoundTrip) deadline() time.Time { return x.s.deadline(x.sentAt()) }
+func (x *RoundTrip) deadline() time.Time { return x.s.deadline(x.sentAt(), x.s.limits.ReplyTimeout) }
 
 // setSent notes when the request was sent. A zero time says that it was refused, and waits to be sent again.
 func (x *RoundTrip) setSent(at time.Time) {

@@ -41,8 +41,10 @@ type Session struct {
 	// bucket is the bucket of the pool that the session was taken from; nil while it is not in use.
 	bucket  *bucket
 	onReply func(*Session, Reply)
-	waits   *Waits
-	number  int
+	// patience is Target.Patience.
+	patience *Patience
+	waits    *Waits
+	number   int
 	// idBase is the number after which the ids of NextID begin.
 	idBase  int
 	idCount int
@@ -116,7 +118,7 @@ func newSession(ctx context.Context, t Target, stderr *stderrBuffer) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.MemoryBudget, stderr: stderr,
 		changed: make(chan struct{}),
-	}, sentRequests: map[string][]*sentRequest{}, waits: t.Waits, onReply: t.OnReply}
+	}, sentRequests: map[string][]*sentRequest{}, waits: t.Waits, onReply: t.OnReply, patience: t.Patience}
 	s.SetEra(t.Era)
 	return s
 }

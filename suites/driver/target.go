@@ -49,6 +49,9 @@ type Target struct {
 	// any goroutine.
 	CheckOpen func() error
 
+	// Patience is shared by all sessions of a run; nil waits as long as Limits say.
+	Patience *Patience
+
 	// Waits notes the requests that the sessions wait for; nil notes none.
 	Waits *Waits
 }

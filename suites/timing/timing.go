@@ -41,6 +41,8 @@ const (
 	// ReplayUnanswered is how old an unanswered request must be at the end of a recorded session to count as
 	// unanswered: a client that ended the session earlier may not have waited.
 	ReplayUnanswered = time.Minute
+	// UnansweredBefore is how long a response is waited for that did not come before.
+	UnansweredBefore = time.Second
 	// LastOutput is how long the last output of a server that is not understood is waited for.
 	LastOutput = time.Second
 	// DeleteSession is how long the response to DELETE is waited for: nothing depends on it.

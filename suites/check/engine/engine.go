@@ -90,6 +90,7 @@ func (e *Execution) openPool() {
 	r, o := e.run, e.options
 	r.Health.Begin(o.DiscoverySession, answeredMethods(o.DiscoverySession))
 	r.Target.Era, r.Target.OnReply, r.Target.CheckOpen = e.server.Era, r.Health.RecordReply, r.Health.NoSessionError
+	r.Target.Patience = &driver.Patience{}
 	r.Target.Waits = o.Progress.observe(r.Target.Waits)
 	r.Pool = driver.NewPool(e.ctx, r.Target, e.server.Revision, o.sessionLimit(r.Target), e.server.IsSlow())
 	e.confirmationSessions = attempt.NewConfirmationSessions(r.Pool)

@@ -2,10 +2,8 @@ package attempt
 
 import (
 	"slices"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
-	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/report"
 )
 
@@ -41,20 +39,13 @@ func (c *Scope) Faults() SessionFault {
 	return all
 }
 
-// waitPastTimeout waits in sessions with an unanswered request until the last request has had twice the timeout. After
-// that, RequireNotLate finds a late response in the record, although the session is closed.
+// waitPastTimeout waits in the sessions for late responses. After that, RequireNotLate finds them in the record,
+// although the session is closed.
 func (c *Scope) waitPastTimeout() {
 	for _, u := range c.Uses {
-		if unanswered, _ := u.Session.UnansweredMethods(); len(unanswered) == 0 {
-			continue
+		if unanswered, _ := u.Session.UnansweredMethods(); len(unanswered) > 0 {
+			u.Session.AwaitLate(u.mark)
 		}
-		var last time.Time
-		for _, f := range u.Session.FramesSince(u.mark) {
-			if f.Side == driver.FromClient {
-				last = u.Session.TimeOf(f)
-			}
-		}
-		u.Session.Sleep(time.Until(last.Add(2 * u.Session.ReplyTimeout())))
 	}
 }
 
