@@ -47,7 +47,7 @@ func (t *T) assert(most catalogue.Level, actual any) *Assertion {
 			RequireNotLate(t, r)
 		}
 		failed := t.newFail(most, message, framesIn(a.decidedBy...), depth+1)
-		failed.ViolatedEntry = a.violatedEntry
+		failed.ViolatedEntries = a.violatedEntries
 		attempt.End(failed)
 	}).ExpectWithOffset(1, actual)
 	return a
@@ -62,8 +62,8 @@ type Assertion struct {
 	// decidedBy are values that know the call that decides.
 	decidedBy []any
 
-	// violatedEntry is the id of the entry that is about a failure of this assertion; empty when none is known.
-	violatedEntry string
+	// violatedEntries are the ids of entries each of which is about a failure of this assertion.
+	violatedEntries []string
 }
 
 // To asserts that the value matches; circumstances are a format with its arguments, for the message of a fail.
@@ -78,15 +78,15 @@ func (a *Assertion) NotTo(m types.GomegaMatcher, circumstances ...any) bool {
 	return a.gomega.NotTo(m, circumstances...)
 }
 
-// addMatcher notes what a matcher quotes and which entry is about a failure of it.
+// addMatcher notes what a matcher quotes and which entries are about a failure of it.
 func (a *Assertion) addMatcher(of types.GomegaMatcher) {
 	m, ok := of.(*matcher)
 	if !ok {
 		return
 	}
 	a.decidedBy = append(a.decidedBy, m.args...)
-	if m.violatedEntry != nil {
-		a.violatedEntry = m.violatedEntry(a.actual)
+	if m.violatedEntries != nil {
+		a.violatedEntries = m.violatedEntries(a.actual)
 	}
 }
 

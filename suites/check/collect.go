@@ -170,11 +170,11 @@ func (c *subjectResults) fail(s Subject, o attempt.Outcome) {
 	case o.Violations != nil:
 		c.violations = append(c.violations, o.Violations...)
 	case len(o.DecidedBy) > 0:
-		c.violations = append(c.violations, attempt.NewViolation(o.DecidedBy, o.ViolatedEntry))
+		c.violations = append(c.violations, attempt.NewViolation(o.DecidedBy, o.ViolatedEntries))
 	case own.HasAny():
-		c.violations = append(c.violations, attempt.NewViolation(own.Frames, o.ViolatedEntry))
+		c.violations = append(c.violations, attempt.NewViolation(own.Frames, o.ViolatedEntries))
 	default:
-		c.violations = append(c.violations, attempt.NewViolation(o.DecisiveFrames(), o.ViolatedEntry))
+		c.violations = append(c.violations, attempt.NewViolation(o.DecisiveFrames(), o.ViolatedEntries))
 	}
 	key := [2]string{s.Name, o.Message}
 	if c.reported[key] {

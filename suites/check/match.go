@@ -26,8 +26,8 @@ type matcher struct {
 	got  func(actual any) string
 	args []any // quoted in got, as by BeTrue
 
-	// violatedEntry returns the id of the entry that is about a value that does not match; may be nil.
-	violatedEntry func(actual any) string
+	// violatedEntries returns the ids of entries each of which is about a value that does not match; may be nil.
+	violatedEntries func(actual any) []string
 }
 
 func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), nil }
@@ -62,11 +62,17 @@ func satisfy[A any](want string, ok func(A) bool) *matcher {
 	}}
 }
 
-// ReportedBy is a matcher whose failure is reported by another entry, to which that of the check yields, where that has
-// failed too.
+// ReportedBy is a matcher whose failure is reported by one of other entries, to which that of the check yields, where
+// that has failed too. These are the given one and, if the matcher has such an entry already, that one.
 func ReportedBy(entry string, of types.GomegaMatcher) types.GomegaMatcher {
 	m := *of.(*matcher)
-	m.violatedEntry = func(any) string { return entry }
+	others := m.violatedEntries
+	m.violatedEntries = func(actual any) []string {
+		if others == nil {
+			return []string{entry}
+		}
+		return append(others(actual), entry)
+	}
 	return &m
 }
 
@@ -83,20 +89,20 @@ func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
 		}
 		return ok(r)
 	})
-	m.violatedEntry = func(actual any) string {
+	m.violatedEntries = func(actual any) []string {
 		r, _ := actual.(driver.Reply)
 		none, late := (*driver.NoResponseError)(nil), (*driver.TimeoutError)(nil)
 		switch {
 		case errors.As(r.Err, &none) && none.RoundTrip != nil && hasUnreadableEvent(none.RoundTrip.Response()):
-			return "http/sse-events-are-messages"
+			return []string{"http/sse-events-are-messages"}
 		case none != nil && none.RoundTrip != nil && none.RoundTrip.Response().IsStream:
-			return "http/sse-response-eventually"
+			return []string{"http/sse-response-eventually"}
 		case none != nil && none.RoundTrip != nil && isBlankSuccess(none.RoundTrip.Response()):
-			return "http/request-not-202"
+			return []string{"http/request-not-202"}
 		case errors.As(r.Err, &late) && late.PartialBytes > 0:
-			return "stdio/message-terminated-by-newline"
+			return []string{"stdio/message-terminated-by-newline"}
 		}
-		return ""
+		return nil
 	}
 	return m
 }
@@ -152,19 +158,19 @@ func BeError(codes ...int) types.GomegaMatcher {
 		}
 		return ok && slices.Contains(codes, code)
 	})
-	lacksResponse := m.violatedEntry
-	m.violatedEntry = func(actual any) string {
+	lacksResponse := m.violatedEntries
+	m.violatedEntries = func(actual any) []string {
 		r, _ := actual.(driver.Reply)
 		code, ok := r.Code()
 		switch number, isNumber := r.Error()["code"].(json.Number); {
 		case r.Error() == nil:
 			return lacksResponse(actual)
 		case !isNumber || !driver.IsInteger(number):
-			return "jsonrpc/error-code-integer"
+			return []string{"jsonrpc/error-code-integer"}
 		case ok && -32768 <= code && code <= -32100:
-			return "jsonrpc/error-code-reserved-range"
+			return []string{"jsonrpc/error-code-reserved-range"}
 		case ok && -32099 <= code && code <= -32023:
-			return "jsonrpc/reserved-error-codes"
+			return []string{"jsonrpc/reserved-error-codes"}
 		}
 		return lacksResponse(actual)
 	}

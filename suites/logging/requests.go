@@ -29,8 +29,10 @@ var perRequestChecks = check.Suite{
 			case l.level() != nil:
 				return
 			}
-			t.DecidedBy(l.Frame).Expect(false).To(check.ReportedBy("logging/on-own-stream", check.BeTrue(
-				"no log message for requests without a level", "one of level %s", check.Show(levelIn(l.Frame)))))
+			isSilent := check.BeTrue("no log message for requests without a level", "one of level %s",
+				check.Show(levelIn(l.Frame)))
+			t.DecidedBy(l.Frame).Expect(false).To(
+				check.ReportedBy("logging/on-own-stream", check.ReportedBy("logging/not-sticky", isSilent)))
 		})
 	}),
 

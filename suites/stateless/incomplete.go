@@ -98,7 +98,7 @@ var incompleteChecks = check.Suite{
 		others := append(requests.Refused(t), requests.ChangingSession(t)...)
 		check.Each(t, others, requests.Request.Subject, func(t *check.T, r requests.Request) {
 			opening := invalid.TryOpening(t, s, r.Method, r.With(check.M{driver.MetaCapabilities: driver.Omitted}))
-			opening.ExpectRefused(t, "no "+r.Method+" without clientCapabilities")
+			opening.ExpectRefused(t, "no "+r.Method+" without clientCapabilities", "")
 		})
 	}),
 }

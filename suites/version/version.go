@@ -31,7 +31,8 @@ var Checks = check.Suite{
 		s := t.Session(check.ForInvalidInput)
 		check.Each(t, requests.ChangingSession(t), requests.Request.Subject, func(t *check.T, r requests.Request) {
 			newer := r.With(check.M{driver.MetaRevision: handshake.NewerVersion})
-			invalid.TryOpening(t, s, r.Method, newer).ExpectRefused(t, "no "+r.Method+" in this version")
+			const reportedBy = "stateless/meta-on-every-method" // where it looks at no member of _meta
+			invalid.TryOpening(t, s, r.Method, newer).ExpectRefused(t, "no "+r.Method+" in this version", reportedBy)
 		})
 	}).InOwnSession(),
 	"version/unsupported-older-unknown": check.Probe(func(t *check.T) {

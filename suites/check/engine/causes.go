@@ -114,6 +114,6 @@ func (y causeClaim) isCausedBy(entry string, failed *causeClaim) bool {
 	}
 	return len(y.violations) > 0 && !slices.ContainsFunc(y.violations, func(m attempt.Violation) bool {
 		isKnown := func(key attempt.FrameKey) bool { return known[key] }
-		return m.Entry != entry && !slices.ContainsFunc(m.Messages, isKnown)
+		return !slices.Contains(m.Entries, entry) && !slices.ContainsFunc(m.Messages, isKnown)
 	})
 }

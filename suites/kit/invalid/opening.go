@@ -27,12 +27,17 @@ func TryOpening(t *check.T, s *driver.Session, method string, params check.M) Op
 	return o
 }
 
-// ExpectRefused requires that the request was neither served nor has opened a stream.
-func (o Opening) ExpectRefused(t *check.T, want string) {
+// ExpectRefused requires that the request was neither served nor has opened a stream. The entry reportedBy, if not
+// empty, reports the same.
+func (o Opening) ExpectRefused(t *check.T, want, reportedBy string) {
 	check.RequireServerReply(t, o.Reply)
 	var got any = o.Reply
 	if o.Opened {
 		got = "the stream was opened"
 	}
-	t.DecidedBy(o.Reply).Expect(o.Reply.Result() == nil && !o.Opened).To(check.BeTrue(want, "%s", got))
+	isRefused := check.BeTrue(want, "%s", got)
+	if reportedBy != "" {
+		isRefused = check.ReportedBy(reportedBy, isRefused)
+	}
+	t.DecidedBy(o.Reply).Expect(o.Reply.Result() == nil && !o.Opened).To(isRefused)
 }

@@ -182,14 +182,14 @@ func lineOf(session string, f *driver.Frame) report.Line {
 type Violation struct {
 	// Messages are the frames that show the violation.
 	Messages []FrameKey
-	// Entry is the id of the entry that is about it, whichever message shows it; empty when none is known.
-	Entry string
+	// Entries are the ids of entries each of which is about it, whichever message shows it.
+	Entries []string
 }
 
 // NewViolation returns what a finding rests on: of the frames that decided it, the server's messages or, if there are
 // none, the requests that were not answered.
-func NewViolation(decided []*driver.Frame, entry string) Violation {
-	m := Violation{Entry: entry}
+func NewViolation(decided []*driver.Frame, entries []string) Violation {
+	m := Violation{Entries: entries}
 	for _, side := range []driver.Side{driver.FromServer, driver.FromClient} {
 		for _, f := range decided {
 			if f != nil && f.Side == side {

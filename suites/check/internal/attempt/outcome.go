@@ -44,8 +44,8 @@ type Outcome struct {
 	Ranges []RecordRange
 	// Violations are, for a fail, what each finding rests on.
 	Violations []Violation
-	// ViolatedEntry is, for a fail, the id of the entry that is about exactly this violation.
-	ViolatedEntry string
+	// ViolatedEntries are, for a fail, the ids of entries each of which is about exactly this violation.
+	ViolatedEntries []string
 	// YieldsTo are ids of causes in addition to those that the entry yields to.
 	YieldsTo []string
 	// NotJudged are, for a pass, the subjects that could not be judged because of another violation.

@@ -144,7 +144,7 @@ func (c *Scope) Try(ctx context.Context, script func()) Outcome {
 		o.Evidence, o.DecidedBy = failed.Evidence, failed.DecidedBy
 	}
 	if o.Verdict == catalogue.Fail && o.Violations == nil {
-		o.Violations = []Violation{NewViolation(o.DecisiveFrames(), o.ViolatedEntry)}
+		o.Violations = []Violation{NewViolation(o.DecisiveFrames(), o.ViolatedEntries)}
 	}
 	o.Lines = c.evidenceLines(o)
 	o.Unresponsive = o.Unresponsive || o.Retryable && c.Faults().IsSet()
