@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/onsi/gomega/types"
+
 	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -448,6 +450,15 @@ func differingVersions(t *check.T) []differingVersion {
 
 func (v differingVersion) String() string {
 	return "version " + v.header + " in the header and " + v.body + " in the body"
+}
+
+// beRefusedVersion is beRefusedMismatch for the mismatch of a name. What is served in any version is served as well
+// where the body has the unknown one.
+func beRefusedVersion(t *check.T, name string) types.GomegaMatcher {
+	if name == differingVersions(t)[0].String() {
+		return check.ReportedBy("version/unsupported-newer", beRefusedMismatch())
+	}
+	return beRefusedMismatch()
 }
 
 // params are the params of a request with the version of the body.

@@ -47,7 +47,8 @@ var mirroredHeaderChecks = check.Suite{
 				if request.Method == listenMethod {
 					all := listenMismatches(t)
 					for _, v := range differingVersions(t) {
-						findMismatch(t, all, v.String()).expectRefused(t, findMismatch(t, all, noVersion))
+						findMismatch(t, all, v.String()).expectRefusedAs(t, beRefusedVersion(t, v.String()),
+							findMismatch(t, all, noVersion))
 					}
 					return
 				}
@@ -59,7 +60,7 @@ var mirroredHeaderChecks = check.Suite{
 							t.Yield("it is served without the header, too")
 						}
 					}
-					t.Expect(x).To(beRefusedMismatch())
+					t.Expect(x).To(beRefusedVersion(t, x.Subject.Name))
 					t.ExpectShould(x.AwaitReply()).To(check.Satisfy("error -32020, since the versions differ",
 						func(r driver.Reply) bool {
 							return !isUnsupportedVersion(r)
