@@ -85,7 +85,7 @@ func (s *Session) IsReceiving(request *Frame) bool {
 
 func (s *Session) isReceiving(p Pending) bool {
 	const part = 4
-	wait := s.patience.wait(p.frame, s.limits.ReplyTimeout)
+	wait := s.Patience(p.frame)
 	late := p.sentAt().Add(wait - wait/part)
 	return slices.ContainsFunc(s.partials(p.ID), func(m partialMessage) bool {
 		return m.bytes > 0 && s.opened.Add(m.last).After(late)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestAwaitLate checks that only a message for the request, with any HTTP status, counts as a late response.
+// TestAwaitLate checks that only a message for the request, with any HTTP status, counts as a late response, and that
+// such requests have the whole time later on.
 func TestAwaitLate(t *testing.T) {
 	const result, failure = `{"jsonrpc":"2.0","id":%d,"result":{}}`, `{"jsonrpc":"2.0","id":%d,"error":{"code":-32600}}`
 	tests := map[string]struct {
@@ -41,6 +42,7 @@ func TestAwaitLate(t *testing.T) {
 				io.WriteString(w, tt.body)
 			}))
 			s := startWith(t, server, Limits{ReplyTimeout: time.Millisecond})
+			s.patience = &Patience{}
 			r := s.Await(s.RequestWithID(id, "ping", nil))
 			close(gaveUp)
 			if r.Answered() {
@@ -48,6 +50,9 @@ func TestAwaitLate(t *testing.T) {
 			}
 			if waited, slow := r.AwaitLate(time.Minute); !waited || (slow != nil) != tt.late {
 				t.Errorf("waited is %v, the late response is %v", waited, slow)
+			}
+			if s.patience.answered[requestTarget(r.Request)] != tt.late {
+				t.Errorf("answered: %v", s.patience.answered)
 			}
 		})
 	}

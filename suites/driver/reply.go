@@ -109,16 +109,17 @@ func (r Reply) AwaitLate(within time.Duration) (waited bool, slow error) {
 // awaitLate implements Reply.AwaitLate. If the round trip ends without a message for the request, that is not a
 // response: the session may have been ended.
 func (s *Session) awaitLate(p Pending, within time.Duration) (waited bool, slow error) {
-	if wait := s.patience.wait(p.frame, s.limits.ReplyTimeout); wait < s.limits.ReplyTimeout {
-		within = min(within, 2*wait)
-	}
 	f, err := s.Wait(p.mark, time.Until(p.sentAt().Add(within)), p.isAnsweredBy)
-	if err != nil {
-		return errors.Is(err, errTimeout), nil
+	if isSilent := errors.Is(err, errTimeout); err != nil {
+		if isSilent && within >= 2*s.limits.ReplyTimeout {
+			s.patience.add(p.frame, false)
+		}
+		return isSilent, nil
 	}
 	if r := p.replyFrom(f); !r.Answered() || r.IsStatusOnly() {
 		return true, nil
 	}
+	s.patience.add(p.frame, true)
 	return true, &LateResponseError{Method: p.Method, Took: s.TimeOf(f).Sub(p.sentAt()), Timeout: s.limits.ReplyTimeout}
 }
 

@@ -186,7 +186,7 @@ func (s *Session) Await(p Pending) Reply {
 // awaitReply is Await without a call of Target.OnReply.
 func (s *Session) awaitReply(p Pending) Reply {
 	b := s.replyBound()
-	if wait := s.patience.wait(p.frame, b.duration); wait < b.duration {
+	if wait := s.Patience(p.frame); wait < b.duration {
 		b.shortened = wait
 	}
 	return s.awaitUntil(p, b, func() time.Time { return s.deadline(p.sentAt(), cmp.Or(b.shortened, b.duration)) })
@@ -283,6 +283,11 @@ func (s *Session) replyBound() bound {
 // ReplyTimeout returns how long Await waits, unless a Patience wants less.
 func (s *Session) ReplyTimeout() time.Duration { return s.limits.ReplyTimeout }
 
+// Patience returns how long Await waits for the response to a request.
+func (s *Session) Patience(request *Frame) time.Duration {
+	return s.patience.wait(request, s.limits.ReplyTimeout)
+}
+
 // StartTimeout returns how long AwaitFirst waits.
 func (s *Session) StartTimeout() time.Duration { return s.limits.StartTimeout }
 
@@ -320,7 +325,12 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 	if err != nil {
 		r := Reply{Method: p.Method, Request: p.frame, Err: err}
 		if silent && b.duration >= s.limits.ReplyTimeout {
-			r.awaitLate = func(within time.Duration) (bool, error) { return s.awaitLate(p, within) }
+			r.awaitLate = func(within time.Duration) (bool, error) {
+				if b.shortened > 0 {
+					within = min(within, 2*b.shortened)
+				}
+				return s.awaitLate(p, within)
+			}
 		}
 		return r
 	}
@@ -354,12 +364,13 @@ func (s *Session) frameWithRequest(id json.RawMessage) *Frame {
 }
 
 func (s *Session) timeoutError(p Pending, b bound) error {
-	isFull := b.duration >= s.limits.ReplyTimeout && !b.allowsSilence
-	if isFull {
-		s.patience.add(p.frame, false)
-	}
 	s.mu.Lock()
-	if isFull {
+	s.addSilent()
+	if b.duration >= s.limits.ReplyTimeout && !b.allowsSilence {
+		if s.timedOut == nil {
+			s.timedOut = map[*Frame]bool{}
+		}
+		s.timedOut[p.frame] = true
 		s.unansweredMethods = append(s.unansweredMethods, cmp.Or(s.longestUnanswered(), p.Method))
 	}
 	after := b.duration
@@ -442,14 +453,24 @@ func unansweredRequests(frames []*Frame) (open []Pending) {
 	return open
 }
 
-// HasUnreadableResponse reports whether the last request since the mark may have an unreadable response: it has none,
-// and the server has written a line after it that is not JSON.
+// HasUnreadableResponse reports whether a request since the mark may have an unreadable response: it has none, and the
+// server has written a line that begins like a message and is not JSON, or text for requests without a response alone.
+// Text for others is a log.
 func (s *Session) HasUnreadableResponse(mark int) bool {
 	frames := s.FramesSince(mark)
 	open := unansweredRequests(frames)
-	return len(open) > 0 && slices.ContainsFunc(frames, func(f *Frame) bool {
-		return f.IsMalformed() || f.isText() && f.At > open[len(open)-1].frame.At
-	})
+	var last *Frame
+	isText, isLog := false, false
+	for _, f := range frames {
+		switch {
+		case f.Side == FromClient:
+			last = f
+		case f.isText():
+			isOpen := slices.ContainsFunc(open, func(p Pending) bool { return p.frame == last })
+			isText, isLog = isText || isOpen, isLog || !isOpen
+		}
+	}
+	return len(open) > 0 && (isText && !isLog || slices.ContainsFunc(frames, (*Frame).IsMalformed))
 }
 
 // receive records a message of the server, and responds to it if it is a request.

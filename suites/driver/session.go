@@ -41,8 +41,9 @@ type Session struct {
 	// bucket is the bucket of the pool that the session was taken from; nil while it is not in use.
 	bucket  *bucket
 	onReply func(*Session, Reply)
-	// patience is Target.Patience.
+	// patience is Target.Patience, and timedOut holds the requests without a response in time.
 	patience *Patience
+	timedOut map[*Frame]bool
 	waits    *Waits
 	number   int
 	// idBase is the number after which the ids of NextID begin.

@@ -38,7 +38,7 @@ func mayHaveWaited(t *check.T, w check.Wire, x *transcript.Call) bool {
 	if t.Server.OneRequestAtATime {
 		return true
 	}
-	sent, due := x.Session.TimeOf(x.Request), x.Session.TimeOf(x.Request).Add(x.Session.ReplyTimeout())
+	sent, due := x.Session.TimeOf(x.Request), x.Session.TimeOf(x.Request).Add(x.Session.Patience(x.Request))
 	return !slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
 		return slices.ContainsFunc(s.ReceivedSince(0), func(f *driver.Frame) bool {
 			at := s.TimeOf(f)

@@ -234,7 +234,7 @@ func exemptReason(t *check.T, w check.Wire, x *transcript.Call, all *runCalls) s
 		return "the server has stopped to answer anything"
 	case undeclaredReason(x) != "":
 		return undeclaredReason(x)
-	case !x.SessionEnded() && waitTime(x) < x.Session.ReplyTimeout():
+	case !x.SessionEnded() && waitTime(x) < x.Session.Patience(x.Request):
 		return "the session was over before an answer was due"
 	case all.waitReason(t, w, x) != "":
 		return all.waitReason(t, w, x)

@@ -157,7 +157,10 @@ func noAnswerReason(x *transcript.Call) string {
 	case x.IsConnectionClosed():
 		return x.HTTPStatus.Raw.String()
 	}
-	reason := fmt.Sprintf("none within %v (--timeout)", x.Session.ReplyTimeout())
+	reason := fmt.Sprintf("none within %v", x.Session.Patience(x.Request))
+	if x.Session.Patience(x.Request) == x.Session.ReplyTimeout() {
+		reason += " (--timeout)"
+	}
 	if x.WrongIDResponse != nil {
 		reason += fmt.Sprintf(", but a response under the id %s, which no request has",
 			check.Show(check.FrameID(x.WrongIDResponse)))

@@ -41,7 +41,7 @@ const (
 	// ReplayUnanswered is how old an unanswered request must be at the end of a recorded session to count as
 	// unanswered: a client that ended the session earlier may not have waited.
 	ReplayUnanswered = time.Minute
-	// UnansweredBefore is how long a response is waited for that did not come before.
+	// UnansweredBefore is how long the response is waited for to a request that had none when it was sent before.
 	UnansweredBefore = time.Second
 	// LastOutput is how long the last output of a server that is not understood is waited for.
 	LastOutput = time.Second

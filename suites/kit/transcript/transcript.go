@@ -406,7 +406,7 @@ func EstablishedSessions(t *check.T, w check.Wire) (sessions []*driver.Session) 
 // UnterminatedResponse returns the response to a call over stdio that came without a newline, so that it is not read as
 // one, until the call had timed out and the session was ended; nil if there is none.
 func UnterminatedResponse(x *Call) *driver.Frame {
-	if x.Response != nil || x.Session.ShutdownAt() < x.Request.SentAt()+x.Session.ReplyTimeout() {
+	if x.Response != nil || x.Session.ShutdownAt() < x.Request.SentAt()+x.Session.Patience(x.Request) {
 		return nil
 	}
 	for _, f := range x.Session.ReceivedSince(0) {
