@@ -166,11 +166,6 @@ type argument struct {
 
 func (argument) isAny() bool { return true }
 
-// hasInvalidHeader reports whether the name is not a valid name of a header.
-func (p argument) hasInvalidHeader() bool {
-	return !httpguts.ValidHeaderFieldName(p.header) || p.header == paramHeaderPrefix
-}
-
 func (p argument) isText() bool { return p.schema["type"] == "string" }
 
 func (p argument) isBoolean() bool { return p.schema["type"] == "boolean" }
@@ -234,8 +229,8 @@ func findArguments(t *check.T, is func(argument) bool) (all []argument, none *to
 	for _, tool := range toolcall.ToolsInCallOrder(t) {
 		schema, _ := tool.Value["inputSchema"].(check.M)
 		arguments := argumentsIn(schema)
-		if slices.ContainsFunc(arguments, argument.hasInvalidHeader) {
-			none = &toolcall.Uncalled{Tool: tool, Detail: "clients do not call it: tools/x-mcp-header-name"}
+		if entry := rejectedFor(arguments); entry != "" {
+			none = &toolcall.Uncalled{Tool: tool, Detail: "clients do not call it: " + entry}
 			continue
 		}
 		for _, p := range arguments {
@@ -253,6 +248,21 @@ func findArguments(t *check.T, is func(argument) bool) (all []argument, none *to
 		none = nil
 	}
 	return all, none
+}
+
+// rejectedFor returns the check that reports names of headers for which clients reject a tool; empty if there is none.
+func rejectedFor(arguments []argument) (entry string) {
+	var names []string
+	for _, p := range arguments {
+		if !httpguts.ValidHeaderFieldName(p.header) || p.header == paramHeaderPrefix {
+			return "tools/x-mcp-header-name"
+		}
+		names = append(names, strings.ToLower(p.header))
+	}
+	if toolcall.Duplicates(names) != nil {
+		return "tools/x-mcp-header-unique"
+	}
+	return ""
 }
 
 // argumentsIn are the arguments of a schema that have a header and can be reached by properties only, in the order of

@@ -3,6 +3,7 @@ package resources
 import (
 	"encoding/base64"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -262,11 +263,16 @@ func finalReadResults(t *check.T, w check.Wire) check.Messages {
 	})
 }
 
-// requireOnlyContent returns the content of a resource. It ends the check where there is not exactly one with its URI.
+// requireOnlyContent returns the content of a resource. It ends the check where there is not exactly one with its URI,
+// or another resource is listed with it.
 func (r readResult) requireOnlyContent(t *check.T) check.M {
 	all := protocol.ObjectsIn(r.reply.Result()["contents"])
 	if len(all) != 1 || all[0]["uri"] != r.uri {
 		t.Skip(check.NotObserved, "no resource was read that has one content of its own URI")
+	}
+	isOther := func(m check.M) bool { return m["uri"] == r.uri && !reflect.DeepEqual(m, r.resource) }
+	if slices.ContainsFunc(t.Server.Resources, isOther) {
+		t.Yield("another resource is listed with its URI")
 	}
 	return all[0]
 }

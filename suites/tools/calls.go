@@ -115,7 +115,7 @@ var callChecks = check.Suite{
 
 	"tools/tool-failure-is-tool-error": check.Probe(func(t *check.T) {
 		calls := toolcall.ValidCalls(t)
-		calls.List = slices.Concat(calls.List, toolcall.VariedCalls(t).List)
+		calls.List = slices.Concat(calls.List, differentlyAnswered(toolcall.VariedCalls(t).List, calls.List))
 		// Before 2025-11-25, both kinds of errors are allowed for arguments. Answers to input requests that are refused
 		// are left to the area mrtr.
 		calls.List = slices.DeleteFunc(calls.List, func(c toolcall.ToolCall) bool {
@@ -126,6 +126,18 @@ var callChecks = check.Suite{
 	}),
 
 	"tools/list-changed-sent": check.Probe(func(t *check.T) { toolcall.ExpectListChangeNotified(t, "tools") }),
+}
+
+// differentlyAnswered are the calls whose tool has answered none of the calls before with the same error: what a tool
+// answers whatever its arguments are is one failure.
+func differentlyAnswered(calls, before []toolcall.ToolCall) []toolcall.ToolCall {
+	return slices.DeleteFunc(slices.Clone(calls), func(c toolcall.ToolCall) bool {
+		code, isError := c.Reply.Code()
+		return isError && slices.ContainsFunc(before, func(b toolcall.ToolCall) bool {
+			other, alsoError := b.Reply.Code()
+			return b.Tool.Name == c.Tool.Name && alsoError && other == code
+		})
+	})
 }
 
 // malformedCall returns the reply to a tools/call whose params name no tool.
