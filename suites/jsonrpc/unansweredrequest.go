@@ -42,6 +42,11 @@ func isInBodyOfPost(x *transcript.Call) bool {
 	return driver.SameID(driver.Members(x.Request.RoundTrip.Response().Body.Bytes())["id"], x.Request.ID)
 }
 
+// isInPostOverSSE reports whether a response came over HTTP+SSE in the body of the answer to the POST.
+func isInPostOverSSE(f *driver.Frame) bool {
+	return f.RoundTrip != nil && f.RoundTrip.IsAnsweredOnStream()
+}
+
 // mayBeInMalformedLine reports whether the request has no response, and a malformed line came after it over stdio.
 func mayBeInMalformedLine(x *transcript.Call) bool {
 	return x.Response == nil && slices.ContainsFunc(x.Session.ReceivedSince(0), func(f *driver.Frame) bool {
