@@ -115,15 +115,16 @@ func Affordable[V any](t *check.T, all []V, requestsEach int) []V {
 	return slices.Clip(all[:most]) // who appends gets a copy
 }
 
-// plain are requests without a name: of the no-op, and of each list.
+// plain are requests without a name: of the no-op, and of each list. They have params, since a server that refuses any
+// of ping or of a list is reported by ping/params-forms and the like, whatever the params say.
 func plain(t *check.T) (all []Request) {
 	if t.IsModern() {
-		all = append(all, Request{Method: "server/discover"})
+		all = append(all, Request{Method: "server/discover", Params: check.M{}})
 	} else {
-		all = append(all, Request{Method: "ping"})
+		all = append(all, Request{Method: "ping", Params: check.M{}})
 	}
 	for _, list := range protocol.DeclaredLists(t) {
-		all = append(all, Request{Method: list.Method})
+		all = append(all, Request{Method: list.Method, Params: check.M{}})
 	}
 	return all
 }
