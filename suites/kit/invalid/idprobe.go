@@ -203,9 +203,9 @@ func beNoReply() types.GomegaMatcher {
 }
 
 func expectNoReply(t *check.T, s *driver.Session, mark int, isSilent types.GomegaMatcher) {
-	replies, noisy := transcript.NotificationReplies(t, s, mark)
+	replies, isUndecided := transcript.NotificationReplies(t, s, mark)
 	t.Expect(replies).To(isSilent)
-	if noisy {
+	if isUndecided {
 		t.Yield("the server sends responses without id anyhow")
 	}
 }

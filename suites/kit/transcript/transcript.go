@@ -324,8 +324,8 @@ func (d *Transcript) responsesIn(lines []*driver.Frame) (responses []*Response) 
 
 // NotificationReplies are the replies to the notification that was sent after the mark. A server that sent more
 // responses without an id than it received notifications is noisy: then such a response proves nothing, and is left
-// out. So is a duplicate response where the server sends others twice, too.
-func NotificationReplies(t *check.T, s *driver.Session, mark int) (replies []*driver.Frame, noisy bool) {
+// out, which isUndecided reports. So is a duplicate response where the server sends others twice, too.
+func NotificationReplies(t *check.T, s *driver.Session, mark int) (replies []*driver.Frame, isUndecided bool) {
 	d := WholeTranscript(s)
 	withoutID, doubles := 0, d.hasDuplicates(t)
 	for _, r := range d.Responses {
@@ -333,13 +333,17 @@ func NotificationReplies(t *check.T, s *driver.Session, mark int) (replies []*dr
 			withoutID++
 		}
 	}
-	noisy = withoutID > d.notificationCount
+	noisy := withoutID > d.notificationCount
 	for _, r := range d.responsesIn(s.ReceivedSince(mark)) {
-		if r.answersNotification() && !(noisy && r.LacksID()) && !(doubles && r.DuplicateOf != nil) {
+		switch {
+		case !r.answersNotification(), doubles && r.DuplicateOf != nil:
+		case noisy && r.LacksID():
+			isUndecided = true
+		default:
 			replies = append(replies, r.Frame)
 		}
 	}
-	return replies, noisy
+	return replies, isUndecided
 }
 
 // IsOnGETStream reports whether a frame came on a GET stream of Streamable HTTP that does not resume a response.
