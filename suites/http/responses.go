@@ -91,8 +91,9 @@ var responseChecks = check.Suite{
 			}
 			const what = "JSON-RPC message in the body of an HTTP error"
 			JudgeRoundTrips(t, what, RoundTrips(w), looksLike, func(t *check.T, r RoundTripRecord) {
-				wrong := errorProblem(r)
-				t.Expect(wrong == "").To(check.BeTrue("a JSON-RPC error", "%s in %s", wrong, r.Response))
+				wrong, entry := errorProblem(r)
+				t.Expect(wrong == "").To(check.ReportedBy(entry,
+					check.BeTrue("a JSON-RPC error", "%s in %s", wrong, r.Response)))
 				own := check.BeTrue("a JSON-RPC error with the id of the request, or none", "another in %s", r.Response)
 				t.Expect(!hasOtherID(r)).To(check.ReportedBy("jsonrpc/response-id-echo-integer", own))
 			})
@@ -208,23 +209,24 @@ func isOneResponse(body string) bool {
 		check.HasMember(m, "id"))
 }
 
-// errorProblem is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
-func errorProblem(r RoundTripRecord) string {
+// errorProblem is what is wrong with the JSON-RPC error in the body of an HTTP error, and the entry that reports it in
+// other messages; empty when nothing is.
+func errorProblem(r RoundTripRecord) (wrong, entry string) {
 	m := decodeObject(r.Response.Body.Bytes())
 	e, _ := m["error"].(check.M)
 	code, _ := e["code"].(json.Number)
 	_, hasMessage := e["message"].(string)
 	switch {
 	case m["jsonrpc"] != "2.0":
-		return "jsonrpc " + check.Show(m["jsonrpc"])
+		return "jsonrpc " + check.Show(m["jsonrpc"]), "jsonrpc/version-field"
 	case e == nil:
-		return "no error object"
+		return "no error object", "jsonrpc/error-object-shape"
 	case !driver.IsInteger(code):
-		return "no error code"
+		return "no error code", "jsonrpc/error-code-integer"
 	case !hasMessage:
-		return "no error message"
+		return "no error message", "jsonrpc/error-message-string"
 	}
-	return ""
+	return "", ""
 }
 
 // hasOtherID reports whether the body of an HTTP error has an id that is not the one of the request. That of a request

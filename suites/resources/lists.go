@@ -28,7 +28,7 @@ var listChecks = check.Suite{
 
 	"resources/templates-list-works": check.Probe(func(t *check.T) {
 		r := t.Send(t.Session(), templatesMethod, check.M{}, check.AllowSilence)
-		t.Expect(r).To(check.BeResult())
+		t.Expect(r).To(toolcall.BeListed(r))
 		t.Expect(check.Member(r.Result(), "resourceTemplates")).To(check.BeArray())
 	}),
 

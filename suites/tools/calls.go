@@ -26,9 +26,13 @@ var callChecks = check.Suite{
 			replies = append(replies, misnamed)
 			codes = append(codes, protocol.HeaderErrorCodes(t)...)
 		}
+		isRefused := check.BeRefused()
+		if check.KnownUnanswered(t, "tools/call") != nil {
+			isRefused = check.ReportedBy("jsonrpc/every-request-answered", isRefused)
+		}
 		for _, r := range replies {
 			toolcall.RequireNotRateLimited(t, t.Session(check.ForInvalidInput), r, codes...)
-			t.Expect(r).To(check.BeRefused())
+			t.Expect(r).To(isRefused)
 			t.ExpectShould(r).To(check.BeError(codes...))
 		}
 	}),
