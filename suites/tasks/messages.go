@@ -152,7 +152,7 @@ func blockedRun(t *check.T, q *pendingRequest, all []*pendingRequest) *taskRun {
 		break
 	}
 	for _, c := range runTasks(t).Runs {
-		if c.ID == q.taskID() && c.FinalStatus == "" && c.CanAsk && q.answered {
+		if c.ID == q.taskID() && c.TimedOut && c.CanAsk && q.answered {
 			return c
 		}
 	}

@@ -34,6 +34,8 @@ type TaskRun struct {
 	FinalStatus string
 	// IncompleteReason is why the task was not followed to its end; empty when it was, or while it is followed.
 	IncompleteReason string
+	// TimedOut reports whether it was followed until the time for its next step ended, rather than that of the run.
+	TimedOut bool
 
 	// Timeout is how long the task has until its next step; 0 is the timeout of a response.
 	Timeout time.Duration
@@ -142,6 +144,7 @@ func (c *TaskRun) advance() {
 		c.ProvideInput()
 	}
 	if !c.IsDone() && !c.HasTime() {
+		c.TimedOut = true
 		c.IncompleteReason = fmt.Sprintf("nothing new came within %s, and at last %s", c.timeoutText(),
 			check.Got(c.LastReply()))
 	}
