@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/onsi/gomega/types"
+
 	"github.com/mcpcheck/mcpcheck/suites/check"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/kit/handshake"
@@ -37,8 +39,12 @@ var Checks = check.Suite{
 	}),
 
 	"robust/survives-invalid-utf8": check.Probe(func(t *check.T) {
-		expectSurvival(t, invalid.SendMalformed(t, requestWithMeta("mcpcheck-utf8", "\"\xff\"")))
-		expectSurvival(t, invalid.SendMalformed(t, requestWithMeta("mcpcheck-surrogate", `"\ud800"`)))
+		for _, line := range []string{
+			requestWithMeta("mcpcheck-utf8", "\"\xff\""), requestWithMeta("mcpcheck-surrogate", `"\ud800"`),
+		} {
+			p := invalid.SendMalformed(t, line)
+			t.Expect(p.SessionErr == nil).To(check.ReportedBy("robust/survives-malformed-json", beSurvived(p)))
+		}
 	}),
 
 	"robust/survives-deep-nesting": check.Probe(func(t *check.T) {
@@ -121,7 +127,12 @@ func requestWithMeta(id, value string) string {
 
 // expectSurvival requires the session to continue.
 func expectSurvival(t *check.T, p invalid.MalformedResult) {
-	t.Expect(p.SessionErr == nil).To(check.BeTrue("the following request answered", "%s", check.Explain(p.SessionErr)))
+	t.Expect(p.SessionErr == nil).To(beSurvived(p))
+}
+
+// beSurvived matches that the session goes on.
+func beSurvived(p invalid.MalformedResult) types.GomegaMatcher {
+	return check.BeTrue("the following request answered", "%s", check.Explain(p.SessionErr))
 }
 
 // startupTime returns how long the response to the first request took: since the start of the process or, over HTTP,

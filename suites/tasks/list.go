@@ -102,7 +102,10 @@ func expectListed(t *check.T, known []*taskRun, when string) {
 // expectListedStatuses requires tasks/list to tell of tasks that have ended what tasks/get has told before.
 func expectListedStatuses(t *check.T, known []*taskRun) {
 	statuses := map[string]any{}
-	for _, c := range known {
+	for i, c := range known {
+		if slices.ContainsFunc(known[:i], func(other *taskRun) bool { return other.ID == c.ID }) {
+			t.Yield("two tasks have the same id")
+		}
 		status := c.PollUnrecorded().Result()["status"]
 		if slices.Contains([]any{"completed", "failed", "cancelled"}, status) {
 			statuses[c.ID] = status
