@@ -109,12 +109,12 @@ func (c *Client) handleRequest(request *driver.Frame) (taken bool) {
 	}
 	params, _ := request.JSON()["params"].(check.M)
 	q := ServerRequest{Method: request.Method, Params: params, Session: c.Session, Frame: request}
-	c.mu.Lock()
-	answering := c.responder
-	c.mu.Unlock()
-	a := answering(q)
-	if !c.hasMode(q) {
-		a = NewErrorResponse(errcode.InvalidParams, "The client has not declared this mode")
+	a := NewErrorResponse(errcode.InvalidParams, "The client has not declared this mode")
+	if c.hasMode(q) {
+		c.mu.Lock()
+		answering := c.responder
+		c.mu.Unlock()
+		a = answering(q)
 	}
 	go a.send(request, c.Session)
 	return true
