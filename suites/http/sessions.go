@@ -229,10 +229,11 @@ func begin(t *check.T, s *driver.Session) *driver.RoundTrip {
 	return roundtrip.PostConnect(t, s, roundtrip.Header(roundtrip.SessionIDHeader))
 }
 
-// pingIn sends a ping in the session that a request has begun.
+// pingIn ends the handshake of the session that a request has begun, and sends a ping in it.
 func pingIn(s *driver.Session, x *driver.RoundTrip) *driver.RoundTrip {
-	id := x.Response().Header.Values(roundtrip.SessionIDHeader)
-	return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: roundtrip.Header(roundtrip.SessionIDHeader, id...)})
+	in := roundtrip.Header(roundtrip.SessionIDHeader, x.Response().Header.Values(roundtrip.SessionIDHeader)...)
+	roundtrip.PostInitialized(s, in).AwaitEnd()
+	return roundtrip.PostRequest(s, roundtrip.ManualRequest{Header: in})
 }
 
 // expectLost requires 404 for the id of a session that the server had before it was restarted, unless it has kept the
