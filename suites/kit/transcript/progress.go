@@ -46,9 +46,9 @@ type ProgressNotification struct {
 }
 
 // ForeignProgress returns a function that reports whether a message in a session is progress of a request of another
-// session.
+// session: with a token that the other one gives, and this one has not given until then.
 func ForeignProgress(w check.Wire) func(*driver.Session, *driver.Frame) bool {
-	given := map[*driver.Session]map[string]bool{}
+	given := map[*driver.Session]map[string]time.Duration{}
 	for _, s := range w.Sessions {
 		given[s] = ProgressTokens(s)
 	}
@@ -57,20 +57,28 @@ func ForeignProgress(w check.Wire) func(*driver.Session, *driver.Frame) bool {
 			return false
 		}
 		token := driver.IDKey(ProgressTokenOf(m))
-		isGivenIn := func(s *driver.Session) bool { return given[s][token] }
-		return !isGivenIn(s) && slices.ContainsFunc(w.Sessions, isGivenIn)
+		if at, is := given[s][token]; is && at <= m.At {
+			return false
+		}
+		return slices.ContainsFunc(w.Sessions, func(other *driver.Session) bool {
+			_, is := given[other][token]
+			return is && other != s
+		})
 	}
 }
 
-// ProgressTokens are the progress tokens of a session, by the key of their value: 7 and 7.0 are the same.
-func ProgressTokens(s *driver.Session) map[string]bool {
-	tokens := map[string]bool{}
+// ProgressTokens are the progress tokens of a session, by the key of their value (7 and 7.0 are the same), with the
+// times when they were given first.
+func ProgressTokens(s *driver.Session) map[string]time.Duration {
+	tokens := map[string]time.Duration{}
 	for _, f := range s.FramesSince(0) {
-		if f.Side == driver.FromClient {
-			for _, m := range f.Messages() {
-				if token := requestedToken(m); token != nil {
-					tokens[driver.IDKey(token)] = true
-				}
+		if f.Side != driver.FromClient {
+			continue
+		}
+		for _, m := range f.Messages() {
+			token := requestedToken(m)
+			if _, is := tokens[driver.IDKey(token)]; token != nil && !is {
+				tokens[driver.IDKey(token)] = m.At
 			}
 		}
 	}
