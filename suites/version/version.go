@@ -159,8 +159,11 @@ var Checks = check.Suite{
 		invalid.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(check.BeError(), "initialize")
 		if status := statusOf(r); status != 0 && status != http.StatusUnauthorized && status != http.StatusForbidden {
-			t.DecidedBy(r).ExpectShould(status).To(check.BeOneOf(http.StatusBadRequest, http.StatusNotFound),
-				"the status of the refusal")
+			isRefusal := check.BeOneOf(http.StatusBadRequest, http.StatusNotFound)
+			if status == http.StatusMethodNotAllowed {
+				isRefusal = check.ReportedBy("http/endpoint-accepts-post", isRefusal)
+			}
+			t.DecidedBy(r).ExpectShould(status).To(isRefusal, "the status of the refusal")
 		}
 	}).WhenConnectRefused().InOwnSession(),
 
