@@ -77,9 +77,9 @@ var contentChecks = check.Suite{
 
 	"tools/error-result-has-content": check.Probe(func(t *check.T) {
 		eachResult(t, "result with isError true", isError, func(t *check.T, result check.M) {
+			requireTexts(t, result)
 			explains := func(block check.M) bool {
-				text,
-					_ := block["text"].(string)
+				text, _ := block["text"].(string)
 				return strings.TrimSpace(text) != ""
 			}
 			t.Expect(slices.ContainsFunc(contentBlocks(result), explains)).
@@ -139,10 +139,7 @@ var contentChecks = check.Suite{
 		}
 		eachResult(t, "structuredContent", plain, func(t *check.T, result check.M) {
 			value := result["structuredContent"]
-			if _, isList := result["content"].([]any); !isList {
-				t.Yield("it has no content")
-			}
-			isText := func(block check.M) bool { return block["type"] == "text" }
+			requireTexts(t, result)
 			repeats := func(block check.M) bool {
 				text, _ := block["text"].(string)
 				return isText(block) && sameJSON(driver.Decode([]byte(text)), value)
@@ -203,6 +200,19 @@ func eachResult(t *check.T, what string, of func(check.M) bool, run func(*check.
 func contentBlocks(result check.M) []check.M {
 	content, _ := result["content"].([]any)
 	return check.Objects(content)
+}
+
+func isText(block check.M) bool { return block["type"] == "text" }
+
+// requireTexts leaves results without content, and such with a text block that has no text, to the checks of these.
+func requireTexts(t *check.T, result check.M) {
+	if _, isList := result["content"].([]any); !isList {
+		t.Yield("it has no content")
+	}
+	hasNone := func(block check.M) bool { _, has := block["text"].(string); return isText(block) && !has }
+	if slices.ContainsFunc(contentBlocks(result), hasNone) {
+		t.Yield("a text block has no text")
+	}
 }
 
 // eachBlock runs a check on the content blocks of a type in all tool results; the empty type selects every block.

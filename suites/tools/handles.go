@@ -30,7 +30,11 @@ var handleChecks = check.Suite{
 			if c.Reply.Result()["isError"] != true {
 				toolcall.RequireNotRateLimited(t, t.Session(), c.Reply)
 			}
-			t.Expect(c.Reply).To(check.BeToolError())
+			isToolError := check.BeToolError()
+			if isErrorOfAnotherType(c.Reply.Result()) {
+				isToolError = check.ReportedBy("tools/iserror-type", isToolError)
+			}
+			t.Expect(c.Reply).To(isToolError)
 		})
 	}),
 
