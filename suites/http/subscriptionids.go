@@ -98,12 +98,15 @@ func (c twoSubscribers) lostUnder(t *check.T, first, second int) *leak {
 	if x.Response().Ended {
 		return &leak{"the end of a subscription with that of another client under the same id", x.Frames()}
 	}
-	for _, call := range told {
+	isToldAgain := func(call toolcall.ToolCall) bool {
 		of := changesOn(x)
-		if c.first.Call("tools/call", call.Params(c.first)); !isTold(x, of, timing.ShortWait) {
-			return &leak{"a subscription that is told nothing once another client has ended one under the same id",
-				x.Frames()}
-		}
+		c.first.Call("tools/call", call.Params(c.first))
+		return isTold(x, of, timing.ShortWait)
+	}
+	// Not every call has to announce something again: what came before may have been the change of another client.
+	if len(told) > 0 && !slices.ContainsFunc(told, isToldAgain) {
+		return &leak{"a subscription that is told nothing once another client has ended one under the same id",
+			x.Frames()}
 	}
 	return nil
 }
