@@ -131,7 +131,7 @@ const (
 	SecondProbe = 2 * time.Second / 3
 	// SilenceTry is how long a server that has left initialize unanswered is given to answer something else: only the
 	// hint depends on it.
-	SilenceTry = 3 * time.Second
+	SilenceTry = 6 * time.Second
 	// ConnectRetry is the pause between attempts to connect to a server over HTTP that is starting.
 	ConnectRetry = 200 * time.Millisecond
 )
