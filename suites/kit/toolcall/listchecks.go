@@ -47,7 +47,8 @@ func BeListed(r driver.Reply) types.GomegaMatcher {
 	if r.Answered() || r.Method == "tools/list" {
 		return check.BeResult()
 	}
-	return check.ReportedBy("jsonrpc/every-request-answered", check.BeResult())
+	return check.ReportedBy("jsonrpc/every-request-answered",
+		check.ReportedBy("http/sse-response-eventually", check.BeResult()))
 }
 
 // SkipUnlessCanNotify ends a check of notifications when the server has no stream to send any.
