@@ -81,11 +81,15 @@ func leakedAnswers(t *check.T) []leak {
 	return check.Step(t, "answers of another session", func(t *check.T) []leak {
 		w := newWaitingClient(t, tools[0])
 		other := t.Session(check.Exclusive, check.ForInvalidInput)
-		if w.callWithForeignAnswer(t, nil) || !w.callWithForeignAnswer(t, other) || w.callWithForeignAnswer(t, nil) {
+		if w.callWithForeignAnswer(t, nil) || !w.callWithForeignAnswer(t, other) {
 			return nil
 		}
-		return []leak{{"the answer of another session to " + w.question.Method + " of " + w.call.Tool.Name +
-			", under the same id", []*driver.Frame{w.question, w.reply.Frame}}}
+		found := leak{"the answer of another session to " + w.question.Method + " of " + w.call.Tool.Name +
+			", under the same id", []*driver.Frame{w.question, w.reply.Frame}}
+		if w.callWithForeignAnswer(t, nil) {
+			return nil
+		}
+		return []leak{found}
 	})
 }
 
