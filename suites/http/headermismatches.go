@@ -452,8 +452,9 @@ func (v differingVersion) String() string {
 	return "version " + v.header + " in the header and " + v.body + " in the body"
 }
 
-// beRefusedVersion is beRefusedMismatch for the mismatch of a name. What is served in any version is served as well
-// where the body has the unknown one.
+// beRefusedVersion matches a refused request whose header and body differ in the version in the way that name says. The
+// first of these ways has an unknown version in the body: a server that serves any version fails
+// version/unsupported-newer, too.
 func beRefusedVersion(t *check.T, name string) types.GomegaMatcher {
 	if name == differingVersions(t)[0].String() {
 		return check.ReportedBy("version/unsupported-newer", beRefusedMismatch())

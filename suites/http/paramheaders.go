@@ -250,7 +250,8 @@ func findArguments(t *check.T, is func(argument) bool) (all []argument, none *to
 	return all, none
 }
 
-// rejectedFor returns the check that reports names of headers for which clients reject a tool; empty if there is none.
+// rejectedFor returns the check that reports names of headers for which clients reject a tool, or an empty
+// string if they accept it.
 func rejectedFor(arguments []argument) (entry string) {
 	var names []string
 	for _, p := range arguments {

@@ -47,11 +47,8 @@ var contentChecks = check.Suite{
 
 	"resources/read-result-schema": check.WatchWithSetup(readAll, func(t *check.T, w check.Wire) {
 		t.Judge(finalReadResults(t, w), func(t *check.T, m check.Message) {
-			result, isValid := protocol.ResultOf(m), check.BeEmptyList[string]("a valid ReadResourceResult")
-			if isOfOtherMethod(result) {
-				isValid = check.ReportedBy("jsonrpc/pipelined-requests", isValid)
-			}
-			t.Expect(protocol.Violations(t, "resources/read-result-schema", "ReadResourceResult", result)).To(isValid)
+			broken := protocol.Violations(t, "resources/read-result-schema", "ReadResourceResult", protocol.ResultOf(m))
+			t.Expect(broken).To(check.BeEmptyList[string]("a valid ReadResourceResult"))
 		})
 	}),
 
@@ -255,15 +252,6 @@ func eachReadOrTemplate(t *check.T, run func(*check.T, readResult)) {
 		return
 	}
 	check.Each(t, slices.Concat(readResults(t), all), readResult.subject, run)
-}
-
-// isOfOtherMethod reports whether a result has a member that only results of other methods have: it may be that of
-// another request.
-func isOfOtherMethod(result check.M) bool {
-	return check.HasMember(result, "messages") || check.HasMember(result, "completion") ||
-		slices.ContainsFunc(protocol.PagedLists, func(l protocol.PagedList) bool {
-			return check.HasMember(result, l.Member)
-		})
 }
 
 // finalReadResults returns the results of resources/read in the whole run, except those that ask for input.

@@ -115,8 +115,8 @@ func Affordable[V any](t *check.T, all []V, requestsEach int) []V {
 	return slices.Clip(all[:most]) // who appends gets a copy
 }
 
-// plain are requests without a name: of the no-op, and of each list. They have params, since a server that refuses any
-// of ping or of a list is reported by ping/params-forms and the like, whatever the params say.
+// plain are requests without a name: of the no-op, and of each list. Their params are empty rather than absent: a
+// server that refuses even these fails ping/params-forms or the list-params-optional of the list.
 func plain(t *check.T) (all []Request) {
 	if t.IsModern() {
 		all = append(all, Request{Method: "server/discover", Params: check.M{}})
